@@ -1,0 +1,13 @@
+//! The floor everything stands on: typed indices, the seeded generator, a stable digest, a set of small indices.
+//!
+//! Nothing here knows what a thread or a program is.
+
+mod digest;
+mod ids;
+mod rng;
+mod set;
+
+pub use digest::Digester;
+pub use ids::{Id, IndexVec};
+pub use rng::{Rng, mix};
+pub use set::IdSet;

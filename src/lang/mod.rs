@@ -1,0 +1,6 @@
+//! The model language: source text to a checked program.
+
+pub mod ast;
+mod diagnostic;
+
+pub use diagnostic::Diagnostic;

@@ -1,0 +1,4 @@
+//! raceflip: a controlled-scheduling race fuzzer for modeled apps.
+
+pub mod base;
+pub mod lang;
