@@ -1,4 +1,5 @@
 //! raceflip: a controlled-scheduling race fuzzer for modeled apps.
 
 pub mod base;
+pub mod event;
 pub mod lang;

@@ -4,3 +4,6 @@ pub mod ast;
 mod diagnostic;
 
 pub use diagnostic::Diagnostic;
+pub mod program;
+
+pub use program::Program;

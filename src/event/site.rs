@@ -1,0 +1,110 @@
+//! Sites: the accesses and operations of the source.
+
+use super::BodyId;
+
+/// One access or operation in the source. `x += 1` has two: a read and a write.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// The body it stands in.
+    pub body: BodyId,
+    /// Which site of that body, in source order: with the body's name and the kind it identifies the site across edits elsewhere.
+    pub ordinal: u32,
+    /// What it does.
+    pub kind: SiteKind,
+    /// What it does it to, as written: `x`, `s.table[]`, `main`. Empty if there is nothing to name.
+    pub place: String,
+    /// 1-based line in the model.
+    pub line: u32,
+    /// 1-based column in the model.
+    pub column: u32,
+    /// The label, without `@`.
+    pub label: Option<String>,
+    /// The line of the real app that the label names.
+    pub from: Option<String>,
+}
+
+/// Whether an access writes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum AccessKind {
+    /// It reads.
+    Read,
+    /// It writes (or does both).
+    Write,
+}
+
+macro_rules! site_kinds {
+    ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
+        /// The kinds of sites, one for each kind of visible operation.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[allow(missing_docs, reason = "each is the operation of the same name")]
+        pub enum SiteKind { $($(#[$doc])* $name),+ }
+
+        impl SiteKind {
+            /// All kinds.
+            pub const ALL: &'static [SiteKind] = &[$(SiteKind::$name),+];
+
+            /// The word that traces and messages use: `read`, `acquire` ...
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self { $(SiteKind::$name => $word),+ }
+            }
+        }
+    };
+}
+
+site_kinds! {
+    Read = "read",
+    Write = "write",
+    AtomicRead = "atomic read",
+    AtomicWrite = "atomic write",
+    AtomicUpdate = "atomic update",
+    Use = "use",
+    Free = "free",
+    Acquire = "acquire",
+    Release = "release",
+    Wait = "wait",
+    Notify = "notify",
+    ReadLock = "read-lock",
+    Announce = "announce",
+    WriteLock = "write-lock",
+    ReadUnlock = "read-unlock",
+    WriteUnlock = "write-unlock",
+    Down = "down",
+    Up = "up",
+    Arrive = "arrive",
+    Await = "await",
+    Join = "join",
+    Fork = "fork",
+    SpawnLooper = "spawn looper",
+    Post = "post",
+    Begin = "begin",
+    AttachQueue = "attach queue",
+    Fence = "fence",
+    Lift = "lift",
+    Cancel = "cancel",
+    Quit = "quit",
+    NewHandler = "handler",
+    Enable = "enable",
+    Disable = "disable",
+    Register = "register",
+    Perform = "perform",
+    Interrupt = "interrupt",
+    Sleep = "sleep",
+    Branch = "branch",
+    Skip = "skip",
+    Yield = "yield",
+    /// Not an operation: where an assert, fail or throw stands.
+    Check = "check",
+}
+
+impl SiteKind {
+    /// Whether the site accesses plain shared memory, and how; `None` for every other operation.
+    #[must_use]
+    pub fn access(self) -> Option<AccessKind> {
+        match self {
+            SiteKind::Read | SiteKind::Use => Some(AccessKind::Read),
+            SiteKind::Write | SiteKind::Free => Some(AccessKind::Write),
+            _ => None,
+        }
+    }
+}
