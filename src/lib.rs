@@ -2,6 +2,9 @@
 
 pub mod base;
 pub mod event;
+pub mod exec;
 pub mod lang;
+pub mod sched;
+pub mod token;
 pub mod vm;
 pub mod world;

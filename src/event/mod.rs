@@ -1,10 +1,13 @@
 //! Plain data that every other part speaks: operations, sites, locations, choices, events of a trace. No logic beyond what a value says of itself.
 
+mod access;
 mod choice;
 mod op;
 mod site;
 mod trace;
+mod words;
 
+pub use access::{Access, AccessPlace};
 pub use choice::{Actor, Choice};
 pub use op::{Args, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
 pub use site::{AccessKind, Site, SiteKind};

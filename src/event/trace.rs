@@ -140,3 +140,33 @@ pub enum LimitKind {
     /// Instructions between two visible operations.
     LocalSteps,
 }
+
+impl LimitKind {
+    /// The option that raises it: `steps`, `time` ...
+    #[must_use]
+    pub fn option(self) -> &'static str {
+        match self {
+            LimitKind::Steps => "steps",
+            LimitKind::VirtualTime => "virtual-time",
+            LimitKind::Objects => "objects",
+            LimitKind::Threads => "threads",
+            LimitKind::QueueLength => "queue",
+            LimitKind::ListLength => "list",
+            LimitKind::LocalSteps => "local",
+        }
+    }
+
+    /// What there is too much of, after a number: "100000 steps".
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            LimitKind::Steps => "steps",
+            LimitKind::VirtualTime => "virtual milliseconds",
+            LimitKind::Objects => "objects",
+            LimitKind::Threads => "threads",
+            LimitKind::QueueLength => "messages in one queue",
+            LimitKind::ListLength => "elements in one list",
+            LimitKind::LocalSteps => "instructions without a visible operation",
+        }
+    }
+}

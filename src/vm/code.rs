@@ -2,7 +2,7 @@
 
 use super::instr::{FragmentId, Instr, Reg};
 use crate::base::{Digester, IndexVec};
-use crate::event::{BodyId, Site, SiteId};
+use crate::event::BodyId;
 use crate::lang::program::{ExceptionId, TextId};
 use crate::world::{Kind, Setup};
 use std::sync::Arc;
@@ -12,8 +12,6 @@ use std::sync::Arc;
 pub struct Code {
     /// What exists at the start.
     pub setup: Arc<Setup>,
-    /// The sites of the program.
-    pub sites: IndexVec<SiteId, Site>,
     /// Bodies, as in the program, then those that threads start with (a looper's block and its loop).
     pub(super) bodies: IndexVec<BodyId, BodyCode>,
     /// What each declared thread runs, and its argument.
@@ -70,19 +68,14 @@ impl Code {
     #[must_use]
     pub fn digest(&self) -> u128 {
         let mut digest = Digester::new();
-        digest.text(&format!("{:?}", self.setup));
+        // Sites have lines and labels; which instruction has which site is in the instructions.
+        let setup = Setup { sites: IndexVec::new(), ..(*self.setup).clone() };
+        digest.text(&format!("{setup:?}"));
         for body in self.bodies.iter() {
             digest.text(&format!("{:?} {:?} {:?}", body.params, body.code, body.handlers));
         }
         digest.text(&format!("{:?} {:?} {:?}", self.fragments, self.always, self.at_end));
         digest.text(&format!("{:?} {:?} {:?} {:?}", self.starts, self.init, self.texts, self.exceptions));
         digest.finish()
-    }
-
-    /// What a site is, whatever stands elsewhere in the program: its body's name, its number there, its kind.
-    #[must_use]
-    pub fn site_identity(&self, site: SiteId) -> (&str, u32, &'static str) {
-        let s = &self.sites[site];
-        (&self.setup.bodies[s.body], s.ordinal, s.kind.word())
     }
 }

@@ -47,6 +47,12 @@ impl World {
         self.horizon > self.now && self.deadlines().next().is_some()
     }
 
+    /// The first deadline that lies ahead; now if there is none.
+    #[must_use]
+    pub fn next_deadline(&self) -> u64 {
+        self.deadlines().min().unwrap_or(self.now)
+    }
+
     /// The critical instants, ascending: each deadline ahead, each deadline less each delay of the app, each constant of an `at`.
     #[must_use]
     pub fn instants(&self) -> Vec<u64> {

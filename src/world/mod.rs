@@ -13,6 +13,7 @@ mod memory;
 mod perform;
 mod queue;
 mod setup;
+mod signature;
 mod snapshot;
 mod sync;
 mod threads;
@@ -24,6 +25,7 @@ pub use memory::{List, Memory, Object};
 pub use perform::{Reply, Thrown};
 pub use queue::{Message, MessageKind, Queue, TaskMessage};
 pub use setup::{EventSetup, FirstValue, Limits, Prefer, Setup, ThreadSetup};
+pub use signature::signature;
 pub use snapshot::{Canonical, CanonicalWriter, Kind, Snapshot};
 pub use threads::{Status, Thread};
 

@@ -1,7 +1,7 @@
 //! What exists when a run starts, as the guest declares it: names, counts, first values. Shared by all runs of one program.
 
 use crate::base::IndexVec;
-use crate::event::{BodyId, EventId, HandlerId, ListenerId, ThreadId, Value};
+use crate::event::{BodyId, EventId, HandlerId, ListenerId, Site, SiteId, ThreadId, Value};
 
 /// The static side of a world.
 #[derive(Clone, Debug, Default)]
@@ -10,6 +10,12 @@ pub struct Setup {
     pub threads: IndexVec<ThreadId, ThreadSetup>,
     /// Names of the bodies that can be posted, forked or called.
     pub bodies: IndexVec<BodyId, String>,
+    /// The sites of the program, in source order.
+    pub sites: IndexVec<SiteId, Site>,
+    /// Names of the global cells: `x`, `a[2]`, for reports.
+    pub cell_names: Vec<String>,
+    /// Names of the cells of each class: `head`, `table[3]`.
+    pub field_names: Vec<Vec<String>>,
     /// Locks and mutexes: name, and whether it is reentrant.
     pub locks: Vec<(String, bool)>,
     /// Conditions.

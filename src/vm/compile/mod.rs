@@ -80,7 +80,6 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
     }
     Ok(Code {
         setup: Arc::new(setup),
-        sites: program.sites.clone(),
         bodies,
         starts,
         looper,

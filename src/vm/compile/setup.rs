@@ -34,6 +34,19 @@ fn first_values(globals: &[program::Global]) -> Vec<FirstValue> {
     globals.iter().flat_map(|g| g.init.iter().map(first)).collect()
 }
 
+// `x`, `a[2]`, `m[1][0]`, cell by cell.
+fn cell_names(globals: &[program::Global]) -> Vec<String> {
+    fn names(prefix: &str, ty: &Type, into: &mut Vec<String>) {
+        match ty {
+            Type::Array(element, len) => (0..*len).for_each(|i| names(&format!("{prefix}[{i}]"), element, into)),
+            _ => into.push(prefix.to_owned()),
+        }
+    }
+    let mut all = Vec::new();
+    globals.iter().for_each(|g| names(&g.name, &g.ty, &mut all));
+    all
+}
+
 pub(super) fn setup(program: &Program) -> Setup {
     let mut times = Times::default();
     program.bodies.iter().for_each(|b| times.block(&b.block));
@@ -51,6 +64,9 @@ pub(super) fn setup(program: &Program) -> Setup {
             .map(|t| ThreadSetup { name: t.name.clone(), daemon: t.daemon, looper: t.looper })
             .collect(),
         bodies: program.bodies.iter().map(|b| b.name.clone()).collect(),
+        sites: program.sites.clone(),
+        cell_names: cell_names(&program.globals),
+        field_names: program.classes.iter().map(|c| cell_names(&c.fields)).collect(),
         locks: program.locks.iter().map(|l| (l.name.clone(), l.reentrant)).collect(),
         conditions: program.conditions.clone(),
         rwlocks: program

@@ -1,0 +1,86 @@
+//! The words for operations, in DroidRacer's and CAFA's vocabulary.
+
+use super::{ListRead, ListWrite, Op, SiteKind};
+
+impl Op {
+    /// The word that traces and messages use.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Op::Read(_) | Op::ListRead { .. } => SiteKind::Read.word(),
+            Op::Write(..) | Op::ListWrite { .. } => SiteKind::Write.word(),
+            Op::AtomicRead(_) => SiteKind::AtomicRead.word(),
+            Op::AtomicWrite(..) => SiteKind::AtomicWrite.word(),
+            Op::Cas { .. } => "cas",
+            Op::FetchAdd(..) => "fetch_add",
+            Op::Exchange(..) => "exchange",
+            Op::Use(_) => SiteKind::Use.word(),
+            Op::Free(_) => SiteKind::Free.word(),
+            Op::Acquire(_) => SiteKind::Acquire.word(),
+            Op::Release(_) => SiteKind::Release.word(),
+            Op::Wait { .. } => SiteKind::Wait.word(),
+            Op::Reacquire { .. } => "return from wait",
+            Op::Notify { all: false, .. } => SiteKind::Notify.word(),
+            Op::Notify { all: true, .. } => "notify all",
+            Op::ReadLock(_) => SiteKind::ReadLock.word(),
+            Op::Announce(_) => SiteKind::Announce.word(),
+            Op::WriteLock(_) => SiteKind::WriteLock.word(),
+            Op::ReadUnlock(_) => SiteKind::ReadUnlock.word(),
+            Op::WriteUnlock(_) => SiteKind::WriteUnlock.word(),
+            Op::Down(_) => SiteKind::Down.word(),
+            Op::Up(_) => SiteKind::Up.word(),
+            Op::Arrive(_) => SiteKind::Arrive.word(),
+            Op::Pass { .. } => "pass barrier",
+            Op::Await { .. } => SiteKind::Await.word(),
+            Op::Join(_) => SiteKind::Join.word(),
+            Op::Fork { .. } => SiteKind::Fork.word(),
+            Op::SpawnLooper => SiteKind::SpawnLooper.word(),
+            Op::Post { .. } => SiteKind::Post.word(),
+            Op::Begin => SiteKind::Begin.word(),
+            Op::AttachQueue => SiteKind::AttachQueue.word(),
+            Op::Fence(_) => SiteKind::Fence.word(),
+            Op::Lift(_) => SiteKind::Lift.word(),
+            Op::Cancel { .. } => SiteKind::Cancel.word(),
+            Op::Quit { safely: false, .. } => SiteKind::Quit.word(),
+            Op::Quit { safely: true, .. } => "quit safely",
+            Op::NewHandler(_) => SiteKind::NewHandler.word(),
+            Op::Enable { .. } => SiteKind::Enable.word(),
+            Op::Disable(_) => SiteKind::Disable.word(),
+            Op::Register { .. } => SiteKind::Register.word(),
+            Op::Perform(_) => SiteKind::Perform.word(),
+            Op::Interrupt(_) => SiteKind::Interrupt.word(),
+            Op::Sleep(_) => SiteKind::Sleep.word(),
+            Op::Wake => "wake",
+            Op::Branch => SiteKind::Branch.word(),
+            Op::Skip => SiteKind::Skip.word(),
+            Op::Yield => SiteKind::Yield.word(),
+        }
+    }
+}
+
+impl ListRead {
+    /// As the language writes it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            ListRead::Len => ".len".to_owned(),
+            ListRead::Get(i) => format!("[{i}]"),
+            ListRead::Iterate => " (iterator)".to_owned(),
+            ListRead::Next { index, .. } => format!(" (next, {index})"),
+        }
+    }
+}
+
+impl ListWrite {
+    /// As the language writes it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            ListWrite::Push(v) => format!(".push({v})"),
+            ListWrite::Pop => ".pop()".to_owned(),
+            ListWrite::Remove(i) => format!(".remove({i})"),
+            ListWrite::Clear => ".clear()".to_owned(),
+            ListWrite::Set(i, v) => format!("[{i}] = {v}"),
+        }
+    }
+}

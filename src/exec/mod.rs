@@ -1,0 +1,150 @@
+//! The loop of one run: ask the world which choices are open, ask the strategy for one, perform it, tell the observer.
+//!
+//! A random walk, RaceFuzzer and a replay differ in the strategy only.
+
+use crate::event::{Actor, Choice, Event, LimitKind, Outcome};
+use crate::sched::{Divergence, Strategy, View};
+use crate::world::{Guest, Machine, World};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Watches a run.
+pub trait Observer {
+    /// Whether it wants events; a run that nobody watches records nothing.
+    const WATCHES: bool = true;
+
+    /// An event of the step that was just performed, in order. The world is the state after the step.
+    fn event(&mut self, world: &World, event: &Event);
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    const WATCHES: bool = false;
+
+    fn event(&mut self, _: &World, _: &Event) {}
+}
+
+impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
+    const WATCHES: bool = A::WATCHES || B::WATCHES;
+
+    fn event(&mut self, world: &World, event: &Event) {
+        if A::WATCHES {
+            self.0.event(world, event);
+        }
+        if B::WATCHES {
+            self.1.event(world, event);
+        }
+    }
+}
+
+/// How the loop came to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The run ended.
+    Outcome(Outcome),
+    /// The strategy, a replay, could not go on.
+    Diverged(Box<Divergence>),
+    /// Somebody wanted it to stop.
+    Interrupted,
+}
+
+/// What is told of a run that has ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunSummary {
+    /// How it ended.
+    pub end: End,
+    /// Steps performed.
+    pub steps: u64,
+    /// The virtual clock at the end, in milliseconds.
+    pub now: u64,
+    /// Milliseconds that passed while some thread could have run.
+    pub stall: u64,
+    /// Posts refused because their looper had quit.
+    pub refused_posts: u32,
+}
+
+impl RunSummary {
+    /// The outcome, if the run came to one.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match &self.end {
+            End::Outcome(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+}
+
+// How many steps pass between two looks at whether to stop: a few microseconds.
+const STEPS_BETWEEN_LOOKS: u64 = 1024;
+
+/// Performs one run from the start of the app. `stop` may be set by another thread to interrupt it.
+pub fn run<G: Guest, S: Strategy, O: Observer>(
+    machine: &mut Machine<G>,
+    strategy: &mut S,
+    seed: u64,
+    observer: &mut O,
+    stop: &AtomicBool,
+) -> RunSummary {
+    machine.start(O::WATCHES);
+    strategy.begin(seed);
+    tell(machine, observer);
+    let end = loop {
+        if let Some(outcome) = machine.world.outcome() {
+            break End::Outcome(outcome.clone());
+        }
+        let steps = machine.world.steps();
+        let limit = machine.world.limits().steps;
+        if steps >= limit {
+            break End::Outcome(Outcome::Limit(LimitKind::Steps, limit));
+        }
+        if steps.is_multiple_of(STEPS_BETWEEN_LOOKS) && stop.load(Ordering::Relaxed) {
+            break End::Interrupted;
+        }
+        let openings = machine.world.openings();
+        if openings.total() == 0 {
+            break End::Outcome(Outcome::Deadlock(machine.world.deadlock()));
+        }
+        if openings.stop {
+            machine.check_rest();
+            if machine.world.outcome().is_some() {
+                continue;
+            }
+        }
+        match decide(&View { world: &machine.world, openings }, strategy) {
+            Ok(choice) => machine.step(choice),
+            Err(divergence) => break End::Diverged(divergence),
+        }
+        tell(machine, observer);
+    };
+    let world = &machine.world;
+    RunSummary {
+        end,
+        steps: world.steps(),
+        now: world.now(),
+        stall: world.stall(),
+        refused_posts: world.refused_posts(),
+    }
+}
+
+fn tell<G: Guest, O: Observer>(machine: &Machine<G>, observer: &mut O) {
+    if O::WATCHES {
+        for event in machine.world.recorded() {
+            observer.event(&machine.world, event);
+        }
+    }
+}
+
+fn decide<S: Strategy>(view: &View<'_>, strategy: &mut S) -> Result<Choice, Box<Divergence>> {
+    let actor = strategy.choose(view)?;
+    debug_assert!(view.world.is_open(actor), "{actor:?} is not open");
+    let argument = match view.world.question(actor) {
+        Some(question) => strategy.argument(view, actor, question)?,
+        None => 0,
+    };
+    debug_assert!(actor != Actor::Clock || argument > view.world.now());
+    let choice = Choice { actor, argument };
+    strategy.observe(view, choice);
+    Ok(choice)
+}

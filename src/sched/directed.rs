@@ -1,0 +1,201 @@
+//! RaceFuzzer, algorithms 1 and 2: postpone threads at the statements of a pair until two of them race, then resolve the race by a coin.
+//!
+//! As printed, with what the paper says beside it. A thread that is taken out of the postponed set because every enabled thread is in it
+//! performs its statement when it is picked next ("it will execute the remaining statements", case 1). A thread that has been postponed for
+//! long is released likewise (section 4, livelocks). The clock, events and the end of a run are actors besides the paper's threads: they are
+//! picked as threads are, are never postponed, and the set of all enabled counts them.
+
+use super::{Divergence, Strategy, View, random_argument};
+use crate::base::{IdSet, Rng};
+use crate::event::{Actor, Choice, SiteId, ThreadId};
+use crate::world::Question;
+use smallvec::SmallVec;
+
+/// The first race that a run brought about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hit {
+    /// The step at which both were pending.
+    pub step: u64,
+    /// The statement that the coin let go first.
+    pub first: SiteId,
+    /// The other.
+    pub second: SiteId,
+}
+
+/// The directed scheduler.
+#[derive(Clone)]
+pub struct Directed {
+    race_set: Vec<SiteId>,
+    patience: u64,
+    rng: Rng,
+    // With the step at which each was postponed.
+    postponed: SmallVec<[(ThreadId, u64); 4]>,
+    // Taken out of `postponed` to perform what they stand at.
+    released: IdSet<ThreadId>,
+    // Threads of R that still have to be executed.
+    burst: SmallVec<[ThreadId; 4]>,
+    hit: Option<Hit>,
+    hits: u64,
+    releases: u64,
+}
+
+impl Directed {
+    /// Steps after which a postponed thread is released unless told otherwise.
+    pub const PATIENCE: u64 = 20_000;
+
+    /// Directs at these statements (the paper's RaceSet), and releases a thread that has been postponed for `patience` steps.
+    #[must_use]
+    pub fn new(mut race_set: Vec<SiteId>, patience: u64) -> Self {
+        race_set.sort_unstable();
+        race_set.dedup();
+        Self {
+            race_set,
+            patience,
+            rng: Rng::seeded(0),
+            postponed: SmallVec::new(),
+            released: IdSet::new(),
+            burst: SmallVec::new(),
+            hit: None,
+            hits: 0,
+            releases: 0,
+        }
+    }
+
+    /// The first race of this run.
+    #[must_use]
+    pub fn hit(&self) -> Option<Hit> {
+        self.hit
+    }
+
+    /// How many races this run brought about.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        self.hits
+    }
+
+    /// How many threads were let go without a race.
+    #[must_use]
+    pub fn releases(&self) -> u64 {
+        self.releases
+    }
+
+    fn is_postponed(&self, thread: ThreadId) -> bool {
+        self.postponed.iter().any(|(t, _)| *t == thread)
+    }
+
+    fn postpone(&mut self, thread: ThreadId, step: u64) {
+        if !self.is_postponed(thread) {
+            self.postponed.push((thread, step));
+        }
+    }
+
+    // Takes one out, to perform its statement.
+    fn release(&mut self, at: usize) {
+        let (thread, _) = self.postponed.remove(at);
+        self.released.set(thread, true);
+        self.releases += 1;
+    }
+
+    // Algorithm 2.
+    fn racing(&self, view: &View<'_>, thread: ThreadId) -> SmallVec<[ThreadId; 4]> {
+        let Some(access) = view.world.thread(thread).pending.access() else { return SmallVec::new() };
+        let races =
+            |other: ThreadId| view.world.thread(other).pending.access().is_some_and(|theirs| access.conflicts(&theirs));
+        self.postponed.iter().map(|(t, _)| *t).filter(|t| *t != thread && races(*t)).collect()
+    }
+
+    fn in_race_set(&self, view: &View<'_>, thread: ThreadId) -> bool {
+        view.world.thread(thread).site.is_some_and(|s| self.race_set.binary_search(&s).is_ok())
+            && view.world.thread(thread).pending.access().is_some()
+    }
+
+    fn found(&mut self, view: &View<'_>, first: ThreadId, second: ThreadId) {
+        self.hits += 1;
+        let site = |t: ThreadId| view.world.thread(t).site;
+        if let (None, Some(first), Some(second)) = (self.hit, site(first), site(second)) {
+            self.hit = Some(Hit { step: view.world.steps(), first, second });
+        }
+    }
+
+    // Line 26, and the monitor thread of section 4.
+    fn break_waits(&mut self, view: &View<'_>) {
+        let now = view.world.steps();
+        if let Some(at) = self.postponed.iter().position(|(_, since)| now - since >= self.patience) {
+            self.release(at);
+        }
+        let others = view.openings.total() - view.openings.threads;
+        // A postponed thread stands at an access and so stays enabled.
+        if !self.postponed.is_empty() && others == 0 && self.postponed.len() == view.openings.threads {
+            let at = self.rng.below(self.postponed.len() as u32) as usize;
+            self.release(at);
+        }
+    }
+
+    // Line 5: a random actor that is enabled and not postponed.
+    fn pick(&mut self, view: &View<'_>) -> Actor {
+        let free = view.openings.total() - self.postponed.len();
+        let mut k = self.rng.below(free as u32) as usize;
+        for thread in view.world.enabled().iter() {
+            if self.is_postponed(thread) {
+                continue;
+            }
+            if k == 0 {
+                return Actor::Thread(thread);
+            }
+            k -= 1;
+        }
+        view.world.open_actor(&view.openings, view.openings.threads + k)
+    }
+}
+
+impl Strategy for Directed {
+    fn begin(&mut self, seed: u64) {
+        self.rng = Rng::seeded(seed);
+        self.postponed.clear();
+        self.released.clear();
+        self.burst.clear();
+        (self.hit, self.hits, self.releases) = (None, 0, 0);
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        if let Some(thread) = self.burst.pop() {
+            return Ok(Actor::Thread(thread));
+        }
+        loop {
+            self.break_waits(view);
+            let actor = self.pick(view);
+            let Actor::Thread(thread) = actor else { return Ok(actor) };
+            if !self.in_race_set(view, thread) {
+                return Ok(actor);
+            }
+            let racing = self.racing(view, thread);
+            if let Some(other) = racing.first().copied() {
+                if self.rng.coin() {
+                    self.found(view, thread, other);
+                    return Ok(actor);
+                }
+                self.found(view, other, thread);
+                self.postpone(thread, view.world.steps());
+                self.postponed.retain(|(t, _)| !racing.contains(t));
+                // Executed in the order in which they were postponed.
+                self.burst = racing.into_iter().rev().collect();
+                let first = self.burst.pop().unwrap_or(other);
+                return Ok(Actor::Thread(first));
+            }
+            if self.released.contains(thread) {
+                return Ok(actor);
+            }
+            self.postpone(thread, view.world.steps());
+        }
+    }
+
+    fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        Ok(random_argument(&mut self.rng, view, question))
+    }
+
+    fn observe(&mut self, _: &View<'_>, choice: Choice) {
+        if let Actor::Thread(thread) = choice.actor {
+            self.released.set(thread, false);
+        }
+    }
+}

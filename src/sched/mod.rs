@@ -1,0 +1,67 @@
+//! Strategies: who acts next.
+//!
+//! One file for each, and a row in [`spec`] for each that can be named. A strategy knows the world and nothing of the guest; it draws only from its own generator.
+
+mod directed;
+mod random;
+mod recorder;
+mod replay;
+mod round_robin;
+mod schedule;
+mod sites;
+mod spec;
+
+pub use directed::{Directed, Hit};
+pub use random::RandomWalk;
+pub use recorder::Recorder;
+pub use replay::{Divergence, Replay};
+pub use round_robin::RoundRobin;
+pub use schedule::{ActorName, Schedule, Scheduled, describe};
+pub use sites::{SiteSpec, site_text};
+pub use spec::{Named, SpecError, StrategySpec};
+
+use crate::event::{Actor, Choice};
+use crate::world::{Openings, Question, World};
+
+/// What a strategy sees: open choices and pending operations, never mutable state.
+#[derive(Clone, Copy)]
+pub struct View<'w> {
+    /// The state. Its enabled threads and their pending operations are the choices.
+    pub world: &'w World,
+    /// The open actors, counted; at least one.
+    pub openings: Openings,
+}
+
+/// How choices are made in one run.
+///
+/// The contract: after [`begin`](Self::begin), for each step [`choose`](Self::choose) names an actor that is open in the
+/// view, [`argument`](Self::argument) answers that actor's question if it has one, and [`observe`](Self::observe) is told of the
+/// choice before it is performed. Where only one answer is possible a strategy is asked all the same, and must draw nothing.
+/// What it does depends on its seed and on what it was shown, on nothing else. Only a replay refuses to answer.
+pub trait Strategy {
+    /// A new run with this seed.
+    fn begin(&mut self, seed: u64);
+
+    /// Who acts next.
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>>;
+
+    /// The argument of that actor: a waiter's number, a branch, or an instant out of [`World::instants`].
+    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>>;
+
+    /// The choice that was made.
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        let _ = (view, choice);
+    }
+}
+
+/// Draws an argument uniformly.
+fn random_argument(rng: &mut crate::base::Rng, view: &View<'_>, question: Question) -> u64 {
+    match question {
+        Question::Waiter(n) => u64::from(rng.below(n as u32)),
+        Question::Branch => u64::from(rng.coin()),
+        Question::Instant => {
+            let instants = view.world.instants();
+            instants[rng.below(instants.len() as u32) as usize]
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The random walk: each open actor is as likely as any other, then each argument.
+
+use super::{Divergence, Strategy, View, random_argument};
+use crate::base::Rng;
+use crate::event::Actor;
+use crate::world::Question;
+
+/// A uniform random walk over actors.
+#[derive(Clone)]
+pub struct RandomWalk {
+    rng: Rng,
+}
+
+impl RandomWalk {
+    /// A walk; [`Strategy::begin`] seeds it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { rng: Rng::seeded(0) }
+    }
+}
+
+impl Default for RandomWalk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Strategy for RandomWalk {
+    fn begin(&mut self, seed: u64) {
+        self.rng = Rng::seeded(seed);
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        let k = self.rng.below(view.openings.total() as u32);
+        Ok(view.world.open_actor(&view.openings, k as usize))
+    }
+
+    fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        Ok(random_argument(&mut self.rng, view, question))
+    }
+}

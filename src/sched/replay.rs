@@ -1,0 +1,128 @@
+//! Replays a schedule, and stops at the first choice that does not fit.
+
+use super::schedule::{ActorName, Schedule, check_byte, describe, name};
+use super::{Strategy, View};
+use crate::event::{Actor, Choice};
+use crate::world::{Question, World};
+use std::sync::Arc;
+
+/// Where a replay left its recording.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the replay left its recording at step {step}: expected {expected}, found {found}")]
+pub struct Divergence {
+    /// The step, counted from 0.
+    pub step: u64,
+    /// What the recording has there.
+    pub expected: String,
+    /// What the run has there.
+    pub found: String,
+}
+
+/// A replay of recorded choices.
+#[derive(Clone)]
+pub struct Replay {
+    schedule: Arc<Schedule>,
+    at: usize,
+    used: u64,
+    argument: u64,
+}
+
+impl Replay {
+    /// A replay of this schedule.
+    #[must_use]
+    pub fn new(schedule: Arc<Schedule>) -> Self {
+        Self { schedule, at: 0, used: 0, argument: 0 }
+    }
+
+    /// The divergence of a run that ended before its recording did.
+    #[must_use]
+    pub fn left_over(&self, step: u64) -> Option<Divergence> {
+        let next = self.schedule.choices.get(self.at)?;
+        Some(Divergence {
+            step,
+            expected: self.schedule.actors[next.actor as usize].to_string(),
+            found: "the run has ended".to_owned(),
+        })
+    }
+}
+
+fn actor_of(world: &World, wanted: &ActorName) -> Option<Actor> {
+    match wanted {
+        ActorName::Thread(_) => world.threads().ids().map(Actor::Thread).find(|actor| name(world, *actor) == *wanted),
+        ActorName::Event(event) => {
+            world.setup().events.enumerate().find(|(_, e)| e.name == *event).map(|(id, _)| Actor::Event(id))
+        }
+        ActorName::Clock => Some(Actor::Clock),
+        ActorName::Stop => Some(Actor::Stop),
+    }
+}
+
+// The open choices, for a message; not more than a few.
+fn open(view: &View<'_>) -> String {
+    const SHOWN: usize = 4;
+    let total = view.openings.total();
+    let mut all: Vec<String> = (0..total.min(SHOWN))
+        .map(|k| {
+            let actor = view.world.open_actor(&view.openings, k);
+            match actor {
+                Actor::Clock => ActorName::Clock.to_string(),
+                actor => describe(view.world, Choice { actor, argument: 0 }),
+            }
+        })
+        .collect();
+    if total > SHOWN {
+        all.push(format!("{} more", total - SHOWN));
+    }
+    all.join("; ")
+}
+
+impl Strategy for Replay {
+    fn begin(&mut self, _: u64) {
+        (self.at, self.used, self.argument) = (0, 0, 0);
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        let world = view.world;
+        let diverged =
+            |expected: String, found: String| Err(Box::new(Divergence { step: world.steps(), expected, found }));
+        let Some(next) = self.schedule.choices.get(self.at).copied() else {
+            return diverged("the end of the run".to_owned(), format!("open choices: {}", open(view)));
+        };
+        let wanted = &self.schedule.actors[next.actor as usize];
+        let Some(actor) = actor_of(world, wanted) else {
+            return diverged(wanted.to_string(), format!("there is no {wanted}; open: {}", open(view)));
+        };
+        if !world.is_open(actor) {
+            return diverged(format!("{wanted} to go on"), format!("it cannot; open: {}", open(view)));
+        }
+        if check_byte(world, wanted, actor) != next.check {
+            let found = describe(world, Choice { actor, argument: next.argument });
+            return diverged(format!("{wanted} at another operation"), found);
+        }
+        self.argument = next.argument;
+        self.used += 1;
+        if self.used == next.count {
+            self.at += 1;
+            self.used = 0;
+        }
+        Ok(actor)
+    }
+
+    fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        let fits = match question {
+            Question::Waiter(n) => self.argument < n as u64,
+            Question::Branch => self.argument < 2,
+            Question::Instant => self.argument > view.world.now(),
+        };
+        if fits {
+            return Ok(self.argument);
+        }
+        let found = match question {
+            Question::Waiter(n) => format!("{n} threads wait"),
+            Question::Branch => "a branch".to_owned(),
+            Question::Instant => format!("the clock stands at {} ms already", view.world.now()),
+        };
+        let expected = format!("a choice with argument {}", self.argument);
+        Err(Box::new(Divergence { step: view.world.steps(), expected, found }))
+    }
+}

@@ -1,0 +1,37 @@
+//! Round robin: threads in turn, one step each; the clock moves and events fire only when no thread can run.
+
+use super::{Divergence, Strategy, View};
+use crate::base::Id;
+use crate::event::{Actor, ThreadId};
+use crate::world::Question;
+
+/// A fair, deterministic schedule: the seed does not matter.
+#[derive(Clone, Default)]
+pub struct RoundRobin {
+    last: Option<ThreadId>,
+}
+
+impl Strategy for RoundRobin {
+    fn begin(&mut self, _: u64) {
+        self.last = None;
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        let enabled = view.world.enabled();
+        let after = self.last.map_or(0, |t| t.index() + 1);
+        let next = enabled.iter().find(|t| t.index() >= after).or_else(|| enabled.nth(0));
+        if let Some(thread) = next {
+            self.last = Some(thread);
+            return Ok(Actor::Thread(thread));
+        }
+        Ok(view.world.open_actor(&view.openings, 0))
+    }
+
+    fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        Ok(match question {
+            Question::Waiter(_) | Question::Branch => 0,
+            // The next thing that is due.
+            Question::Instant => view.world.next_deadline(),
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! A schedule: the choices of a run by name, so that it means the same in another version of the program.
+
+use crate::base::Digester;
+use crate::event::{Actor, Choice};
+use crate::world::World;
+
+/// An actor by name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ActorName {
+    /// A thread by its pedigree.
+    Thread(String),
+    /// An event by its name.
+    Event(String),
+    /// The clock.
+    Clock,
+    /// The end of a run that rests.
+    Stop,
+}
+
+impl std::fmt::Display for ActorName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ActorName::Thread(name) => write!(f, "thread {name}"),
+            ActorName::Event(name) => write!(f, "event {name}"),
+            ActorName::Clock => f.write_str("the clock"),
+            ActorName::Stop => f.write_str("the end of the run"),
+        }
+    }
+}
+
+/// `count` equal choices in a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scheduled {
+    /// Index into [`Schedule::actors`].
+    pub actor: u32,
+    /// As in [`Choice::argument`].
+    pub argument: u64,
+    /// Eight bits of what was pending: actor, kind of operation, site.
+    pub check: u8,
+    /// How often, at least 1.
+    pub count: u64,
+}
+
+/// The choices of a run.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Schedule {
+    /// Actors in the order of their first choice.
+    pub actors: Vec<ActorName>,
+    /// Choices, run-length coded.
+    pub choices: Vec<Scheduled>,
+}
+
+impl Schedule {
+    /// The number of choices.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.choices.iter().map(|c| c.count).sum()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.choices.is_empty()
+    }
+
+    /// Appends a choice.
+    pub(super) fn push(&mut self, actor: u32, argument: u64, check: u8) {
+        match self.choices.last_mut() {
+            Some(last) if (last.actor, last.argument, last.check) == (actor, argument, check) => last.count += 1,
+            _ => self.choices.push(Scheduled { actor, argument, check, count: 1 }),
+        }
+    }
+}
+
+/// The name of an actor.
+pub(super) fn name(world: &World, actor: Actor) -> ActorName {
+    match actor {
+        Actor::Thread(thread) => ActorName::Thread(world.thread_name(thread)),
+        Actor::Event(event) => ActorName::Event(world.setup().events[event].name.clone()),
+        Actor::Clock => ActorName::Clock,
+        Actor::Stop => ActorName::Stop,
+    }
+}
+
+/// Eight bits of what the actor is about to do: its name, the kind of its operation, the site by its body and number there.
+pub(super) fn check_byte(world: &World, name: &ActorName, actor: Actor) -> u8 {
+    let mut digest = Digester::new();
+    digest.text(&name.to_string());
+    if let Actor::Thread(thread) = actor {
+        let t = world.thread(thread);
+        digest.text(t.pending.word());
+        if let Some(site) = t.site {
+            let site = &world.setup().sites[site];
+            digest.text(&world.setup().bodies[site.body]).word(u64::from(site.ordinal));
+        }
+    }
+    digest.finish() as u8
+}
+
+/// What an actor is about to do, for a message: "thread a at line 7: write x".
+#[must_use]
+pub fn describe(world: &World, choice: Choice) -> String {
+    let name = name(world, choice.actor);
+    match choice.actor {
+        Actor::Thread(thread) => {
+            let t = world.thread(thread);
+            let site = t.site.map(|s| &world.setup().sites[s]);
+            let place = site.map_or("", |s| s.place.as_str());
+            let line = site.map_or(String::new(), |s| format!(" at line {}", s.line));
+            let gap = if place.is_empty() { "" } else { " " };
+            format!("{name}{line}: {}{gap}{place}", t.pending.word())
+        }
+        Actor::Clock => format!("{name} to {} ms", choice.argument),
+        _ => name.to_string(),
+    }
+}

@@ -1,0 +1,115 @@
+//! How a site is named on a command line and in a report: `@label`, `@label.read of x`, `12:5`.
+
+use super::spec::SpecError;
+use crate::base::IndexVec;
+use crate::event::{AccessKind, Site, SiteId};
+use std::fmt;
+use std::str::FromStr;
+
+/// A way to select sites.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SiteSpec {
+    start: Start,
+    access: Option<AccessKind>,
+    of: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Start {
+    Label(String),
+    Position(u32, u32),
+}
+
+impl FromStr for SiteSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let bad = || SpecError::Site(text.to_owned());
+        let (head, of) = match text.split_once(" of ") {
+            Some((head, of)) => (head.trim(), Some(of.trim().to_owned())),
+            None => (text.trim(), None),
+        };
+        let (head, access) = match head.split_once('.') {
+            None => (head, None),
+            Some((head, "read")) => (head, Some(AccessKind::Read)),
+            Some((head, "write")) => (head, Some(AccessKind::Write)),
+            Some(_) => return Err(bad()),
+        };
+        let start = match head.strip_prefix('@') {
+            Some("") => return Err(bad()),
+            Some(label) => Start::Label(label.to_owned()),
+            None => {
+                let (line, column) = head.split_once(':').ok_or_else(bad)?;
+                Start::Position(line.parse().map_err(|_| bad())?, column.parse().map_err(|_| bad())?)
+            }
+        };
+        Ok(Self { start, access, of })
+    }
+}
+
+impl fmt::Display for SiteSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.start {
+            Start::Label(label) => write!(f, "@{label}")?,
+            Start::Position(line, column) => write!(f, "{line}:{column}")?,
+        }
+        match self.access {
+            Some(AccessKind::Read) => f.write_str(".read")?,
+            Some(AccessKind::Write) => f.write_str(".write")?,
+            None => {}
+        }
+        if let Some(of) = &self.of {
+            write!(f, " of {of}")?;
+        }
+        Ok(())
+    }
+}
+
+impl SiteSpec {
+    fn selects(&self, site: &Site) -> bool {
+        let start = match &self.start {
+            Start::Label(label) => site.label.as_ref() == Some(label),
+            Start::Position(line, column) => (site.line, site.column) == (*line, *column),
+        };
+        start
+            && self.access.is_none_or(|a| site.kind.access() == Some(a))
+            && self.of.as_ref().is_none_or(|x| *x == site.place)
+    }
+
+    /// The accesses to plain memory that it selects.
+    pub fn resolve(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
+        let found: Vec<SiteId> =
+            sites.enumerate().filter(|(_, s)| s.kind.access().is_some() && self.selects(s)).map(|(id, _)| id).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let labels = sites.iter().filter_map(|s| s.label.as_deref());
+        let near = match &self.start {
+            Start::Label(label) => labels
+                .map(|l| (strsim::damerau_levenshtein(l, label), l))
+                .filter(|(distance, l)| *distance > 0 && *distance <= l.len().div_ceil(3))
+                .min()
+                .map(|(_, l)| format!("@{l}")),
+            Start::Position(..) => None,
+        };
+        Err(SpecError::NoSite { spec: self.to_string(), near })
+    }
+}
+
+/// The shortest text that selects just this access.
+#[must_use]
+pub fn site_text(sites: &IndexVec<SiteId, Site>, site: SiteId) -> String {
+    let s = &sites[site];
+    let access = s.kind.access();
+    let position = || Start::Position(s.line, s.column);
+    let starts = s.label.iter().map(|l| Start::Label(l.clone())).chain(std::iter::once(position()));
+    for start in starts {
+        for (access, of) in [(None, None), (access, None), (access, Some(s.place.clone()))] {
+            let spec = SiteSpec { start: start.clone(), access, of };
+            if spec.resolve(sites).is_ok_and(|found| found == [site]) {
+                return spec.to_string();
+            }
+        }
+    }
+    SiteSpec { start: position(), access, of: None }.to_string()
+}

@@ -1,0 +1,41 @@
+//! The signature of an outcome: what makes two ends "the same failure", whatever the schedule and the lines of the source.
+
+use super::Setup;
+use crate::event::{Failure, FailureKind, Outcome, SiteId};
+
+/// A stable text for an outcome: `ok`, `failure NullPointer onClick:2`, `deadlock a, b`.
+#[must_use]
+pub fn signature(setup: &Setup, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Ok => "ok".to_owned(),
+        Outcome::Stuck { .. } => "stuck".to_owned(),
+        Outcome::Failure(failure) => failure_signature(setup, failure),
+        Outcome::Deadlock(report) => {
+            let names = if report.cycle.is_empty() {
+                report.blocked.iter().map(|b| b.thread.clone()).collect()
+            } else {
+                report.cycle.clone()
+            };
+            // A ring may be found from any of its threads.
+            let mut names: Vec<String> = names;
+            names.sort();
+            format!("deadlock {}", names.join(", "))
+        }
+        Outcome::Limit(kind, _) => format!("limit {}", kind.option()),
+    }
+}
+
+fn failure_signature(setup: &Setup, failure: &Failure) -> String {
+    let place = failure.site.map_or(String::new(), |s| format!(" {}", place(setup, s)));
+    match failure.kind {
+        FailureKind::Property => format!("failure property {}", failure.name),
+        FailureKind::Exception => format!("failure {}{place}", failure.name),
+        FailureKind::Assert | FailureKind::Fail => format!("failure {:?}{place}", failure.message),
+    }
+}
+
+// A site by its body and its number there: lines move, this does not.
+fn place(setup: &Setup, site: SiteId) -> String {
+    let s = &setup.sites[site];
+    format!("{}:{}", setup.bodies[s.body], s.ordinal)
+}
