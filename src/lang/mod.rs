@@ -1,9 +1,22 @@
 //! The model language: source text to a checked program.
 
+#[allow(missing_docs, reason = "a variant says the form; its fields are named after the parts")]
 pub mod ast;
 mod diagnostic;
+mod lexer;
+mod near;
+mod parser;
+mod print;
+pub mod program;
+mod render;
+mod source;
+mod token;
+pub mod words;
 
 pub use diagnostic::Diagnostic;
-pub mod program;
-
+pub use near::near;
+pub use parser::parse;
+pub use print::print;
 pub use program::Program;
+pub use render::render;
+pub use source::{MAX_SOURCE, Place, Source, SourceError};
