@@ -2,17 +2,20 @@
 
 #[allow(missing_docs, reason = "a variant says the form; its fields are named after the parts")]
 pub mod ast;
+mod check;
 mod diagnostic;
 mod lexer;
 mod near;
 mod parser;
 mod print;
+#[allow(missing_docs, reason = "a variant says the form; its fields are named after the parts")]
 pub mod program;
 mod render;
 mod source;
 mod token;
 pub mod words;
 
+pub use check::{CheckErrors, DefineError, check};
 pub use diagnostic::Diagnostic;
 pub use near::near;
 pub use parser::parse;
