@@ -3,3 +3,5 @@
 pub mod base;
 pub mod event;
 pub mod lang;
+pub mod vm;
+pub mod world;

@@ -6,7 +6,7 @@ mod site;
 mod trace;
 
 pub use choice::{Actor, Choice};
-pub use op::{Location, NULL, Op, PostTime, Value};
+pub use op::{Args, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
 pub use site::{AccessKind, Site, SiteKind};
 pub use trace::{BlockedThread, ContextId, DeadlockReport, Event, Failure, FailureKind, Happening, LimitKind, Outcome};
 

@@ -39,6 +39,7 @@ pub type Args = SmallVec<[Value; 2]>;
 
 /// A visible operation, pending or performed. "Blocks" says when it is not enabled.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its operands")]
 pub enum Op {
     /// Plain read.
     Read(Location),
@@ -138,14 +139,15 @@ pub enum Op {
 
 /// A read of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its operands")]
 pub enum ListRead {
     /// The length.
     Len,
     /// The element at an index.
     Get(i64),
-    /// An iterator is made: its value is the list's version.
+    /// An iterator is made: its value is what `Next` takes as the version.
     Iterate,
-    /// An iterator that saw `version` asks for the element at `index`; its value is the element. The end of the list is [`NULL`] in [`Reply`](crate::world::Reply) terms: see there.
+    /// An iterator that saw `version` asks for the element at `index`.
     Next { index: i64, version: i64 },
 }
 

@@ -1,6 +1,6 @@
 //! What is recorded of a run, and how a run ends.
 
-use super::{EventId, Location, Op, SiteId, ThreadId, Value};
+use super::{EventId, Op, SiteId, ThreadId, Value};
 
 crate::define_id! {
     /// A context: a thread, a task or the firing of an event, named by its pedigree (`world::Contexts`).
@@ -31,7 +31,7 @@ pub enum Happening {
     ThreadInit,
     /// A thread ends.
     ThreadExit,
-    /// An operation was performed with this result (0 if it has none). `made` is the context that a post, fork, enable or begin made or began; `location` the place a list, read or write touched.
+    /// An operation was performed with this result (0 if it has none).
     Performed {
         /// The operation.
         op: Op,
@@ -50,12 +50,10 @@ pub enum Happening {
     Refused,
     /// An exception was thrown in this thread.
     Thrown,
-    /// A memory read that is no step of its own: by the condition of an `await` that went through.
-    Observed(Location),
 }
 
 /// How a run ended.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// Everything that matters has finished.
     Ok,

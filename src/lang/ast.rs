@@ -57,6 +57,7 @@ pub struct Item {
 
 /// The kinds of items.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum ItemKind {
     /// `app "title" { name = expr }`
     App { title: Text, settings: Vec<(Name, Expr)> },
@@ -187,6 +188,7 @@ pub enum When {
 
 /// A property.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Prop {
     /// `all i in a..b: p` or `any i in a..b: p`
     Quantified { all: bool, name: Name, range: Range, prop: Box<Prop> },
@@ -209,6 +211,7 @@ pub enum ComponentKind {
 
 /// A part of a component.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum ComponentPart {
     /// `var field`
     Var(Field),
@@ -247,6 +250,7 @@ pub struct Label {
 
 /// The kinds of statements.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum StmtKind {
     /// `let x: type = value`
     Let(Field),
@@ -406,6 +410,7 @@ pub struct Expr {
 
 /// The kinds of expressions. Parentheses leave no node.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum ExprKind {
     /// An integer literal.
     Int(i64),
@@ -473,6 +478,7 @@ pub enum BinaryOp {
 
 /// Operations that have a value.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Op {
     /// `post name(args) to place after d | at front | at t  async  as e`
     Post { task: Name, args: Vec<Expr>, target: Expr, time: PostTime, is_async: bool, instance: Option<Instance> },
@@ -505,6 +511,7 @@ pub enum PostTime {
 
 /// What an `expect` line says.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Expect {
     /// `[no] race a ~ b: words`
     Race { no: bool, left: Ref, right: Ref, words: Vec<Name> },

@@ -5,7 +5,7 @@
 use super::ast::{Access, BinaryOp, Span, UnaryOp, When};
 use crate::base::IndexVec;
 use crate::event::{BodyId, EventId, ListenerId, Site, SiteId};
-use std::rc::Rc;
+use std::sync::Arc;
 
 crate::define_id! {
     /// A class; 0 is `Object`.
@@ -132,9 +132,9 @@ pub enum Type {
     /// No value.
     Void,
     /// `list[T]`, T one word.
-    List(Rc<Type>),
+    List(Arc<Type>),
     /// `T[n]`; nested for more dimensions, outermost first. T is one word or a list.
-    Array(Rc<Type>, u32),
+    Array(Arc<Type>, u32),
 }
 
 /// A class.
@@ -250,6 +250,7 @@ pub struct Body {
 
 /// A statement.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Stmt {
     /// `let x = e` or `x = e`
     SetLocal(LocalId, Expr),
@@ -305,6 +306,7 @@ pub enum Stmt {
 
 /// Operations that are statements.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Simple {
     /// `use e` (an object)
     Use(Expr),
@@ -365,6 +367,7 @@ pub struct Expr {
 
 /// The kinds of expressions. Evaluation is left to right; each site is a step.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum ExprKind {
     /// A word: a number, a truth value, null ([`NULL`](crate::event::NULL)), or the index of a thread, handler, lock, object ... of the program.
     Word(i64),
@@ -375,7 +378,7 @@ pub enum ExprKind {
     /// `self`
     SelfThread,
     /// A lock, condition ... out of an array of them: `first + index`, bounds are checked.
-    Indexed { first: i64, len: u32, index: Box<Expr> },
+    Indexed { first: i64, len: u32, index: Box<Expr>, site: SiteId },
     /// A read of shared memory (an atomic one if the place is).
     Read { place: Place, site: SiteId },
     /// `!`, `-`
@@ -478,6 +481,7 @@ pub struct Dimension {
 
 /// Where a place starts.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Root {
     /// A global's first cell.
     Global(GlobalId),
@@ -531,6 +535,7 @@ pub struct Expectation {
 
 /// What an expectation says.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum ExpectationKind {
     /// `race a ~ b: real, harmful, false`; `no race`
     Race { no: bool, left: SiteRef, right: SiteRef, real: bool, harmful: bool, false_: bool },

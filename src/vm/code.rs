@@ -1,0 +1,88 @@
+//! A compiled program.
+
+use super::instr::{FragmentId, Instr, Reg};
+use crate::base::{Digester, IndexVec};
+use crate::event::{BodyId, Site, SiteId};
+use crate::lang::program::{ExceptionId, TextId};
+use crate::world::{Kind, Setup};
+use std::sync::Arc;
+
+/// A compiled program: immutable, shared by all workers.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// What exists at the start.
+    pub setup: Arc<Setup>,
+    /// The sites of the program.
+    pub sites: IndexVec<SiteId, Site>,
+    /// Bodies, as in the program, then those that threads start with (a looper's block and its loop).
+    pub(super) bodies: IndexVec<BodyId, BodyCode>,
+    /// What each declared thread runs, and its argument.
+    pub(super) starts: Vec<(BodyId, Option<i64>)>,
+    /// What a spawned looper runs.
+    pub(super) looper: BodyId,
+    pub(super) init: Option<BodyId>,
+    pub(super) fragments: Vec<Fragment>,
+    /// Properties that always hold, and at rest: name and code.
+    pub(super) always: Vec<(String, FragmentId)>,
+    pub(super) at_end: Vec<(String, FragmentId)>,
+    pub(super) texts: IndexVec<TextId, String>,
+    pub(super) exceptions: IndexVec<ExceptionId, String>,
+    pub(super) global_kinds: Vec<Kind>,
+    pub(super) class_kinds: Vec<Vec<Kind>>,
+}
+
+/// The code of one body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BodyCode {
+    pub(super) code: Vec<Instr>,
+    pub(super) params: u16,
+    /// The kind of each register, parameters first.
+    pub(super) kinds: Vec<Kind>,
+    /// Inner ones first.
+    pub(super) handlers: Vec<Handler>,
+    /// For each instruction, which registers may be read from there on (a bit for each).
+    pub(super) live: Vec<Vec<u64>>,
+}
+
+/// Where an exception in `from..to` goes on.
+#[derive(Clone, Debug)]
+pub(super) struct Handler {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) target: u32,
+    /// `None` takes any.
+    pub(super) catch: Option<ExceptionId>,
+    /// Where the exception is kept, to be thrown again.
+    pub(super) save: Reg,
+}
+
+/// A condition or property.
+#[derive(Clone, Debug)]
+pub(super) struct Fragment {
+    pub(super) code: Vec<Instr>,
+    pub(super) result: Reg,
+    /// Registers: those of the body it stands in first.
+    pub(super) regs: u16,
+}
+
+impl Code {
+    /// A stable digest of what the program does: no layout, labels, titles, expectations.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        let mut digest = Digester::new();
+        digest.text(&format!("{:?}", self.setup));
+        for body in self.bodies.iter() {
+            digest.text(&format!("{:?} {:?} {:?}", body.params, body.code, body.handlers));
+        }
+        digest.text(&format!("{:?} {:?} {:?}", self.fragments, self.always, self.at_end));
+        digest.text(&format!("{:?} {:?} {:?} {:?}", self.starts, self.init, self.texts, self.exceptions));
+        digest.finish()
+    }
+
+    /// What a site is, whatever stands elsewhere in the program: its body's name, its number there, its kind.
+    #[must_use]
+    pub fn site_identity(&self, site: SiteId) -> (&str, u32, &'static str) {
+        let s = &self.sites[site];
+        (&self.setup.bodies[s.body], s.ordinal, s.kind.word())
+    }
+}

@@ -1,0 +1,156 @@
+//! Ways out of blocks: break, continue, return and exceptions, past everything that has to be given back (`sync`, `finally`).
+//!
+//! What a way out has to run is compiled into it, as javac does; the instructions of such a copy lie outside the ranges that the
+//! blocks being left protect (`gaps`).
+
+use super::super::code::Handler;
+use super::super::instr::{Instr, LockRef, Reg, Visible};
+use super::Compiler;
+use crate::event::SiteId;
+use crate::lang::program::{ExceptionId, Stmt};
+use crate::world::Kind;
+
+/// A block that break, continue, return or an exception may leave.
+#[derive(Clone)]
+pub(super) enum Scope<'p> {
+    /// A loop: where `continue` goes (or what still has to be pointed there), and the breaks to be pointed behind it.
+    Loop { start: Option<u32>, continues: Vec<u32>, breaks: Vec<u32> },
+    /// A range whose exceptions go elsewhere, with what every way out has to run.
+    Protected { from: u32, gaps: Vec<(u32, u32)>, exit: Exit<'p> },
+}
+
+/// What leaving a protected block runs.
+#[derive(Clone, Copy)]
+pub(super) enum Exit<'p> {
+    /// Nothing (a `catch` without `finally`).
+    Nothing,
+    /// Releases a lock.
+    Release(LockRef, SiteId),
+    /// Gives up a side of a reader-writer lock.
+    Unlock { lock: Reg, write: bool, site: SiteId },
+    /// A `finally` block.
+    Finally(&'p [Stmt]),
+}
+
+impl<'p> Compiler<'p> {
+    pub(super) fn run_exit(&mut self, exit: Exit<'p>) {
+        match exit {
+            Exit::Nothing => {}
+            Exit::Release(lock, site) => {
+                self.visible(Visible::Release(lock), Kind::Word, site);
+            }
+            Exit::Unlock { lock, write, site } => {
+                let op = if write { Visible::WriteUnlock(lock) } else { Visible::ReadUnlock(lock) };
+                self.visible(op, Kind::Word, site);
+            }
+            Exit::Finally(block) => self.block(block),
+        }
+    }
+
+    /// Runs the exits of all scopes from the innermost down to (and without) `depth`.
+    pub(super) fn unwind_to(&mut self, depth: usize) {
+        let mut left = Vec::new();
+        let mut gaps = Vec::new();
+        while self.scopes.len() > depth {
+            let Some(scope) = self.scopes.pop() else { break };
+            let from = self.here();
+            if let Scope::Protected { exit, .. } = &scope {
+                self.run_exit(*exit);
+            }
+            left.push(scope);
+            gaps.push((from, self.here()));
+        }
+        // The i-th scope that was left is unprotected from its own exit to the end of the last one.
+        let end = self.here();
+        for (mut scope, (from, _)) in left.into_iter().zip(gaps).rev() {
+            if let Scope::Protected { gaps, .. } = &mut scope {
+                gaps.push((from, end));
+            }
+            self.scopes.push(scope);
+        }
+    }
+
+    pub(super) fn return_value(&mut self, value: Option<Reg>) {
+        self.unwind_to(0);
+        self.emit(Instr::Return(value));
+    }
+
+    /// `break` or `continue` of the innermost loop; the checker has seen that there is one.
+    pub(super) fn leave_loop(&mut self, again: bool) {
+        let Some(depth) = self.scopes.iter().rposition(|s| matches!(s, Scope::Loop { .. })) else { return };
+        self.unwind_to(depth + 1);
+        let jump = self.emit(Instr::Jump(0));
+        let mut to = None;
+        if let Scope::Loop { start, continues, breaks } = &mut self.scopes[depth] {
+            match (again, *start) {
+                (true, Some(start)) => to = Some(start),
+                (true, None) => continues.push(jump),
+                (false, _) => breaks.push(jump),
+            }
+        }
+        if let (Some(to), Some(Instr::Jump(target))) = (to, self.code.get_mut(jump as usize)) {
+            *target = to;
+        }
+    }
+
+    /// Compiles `body` as a loop whose `continue` goes to `start` (or, with `None`, to where [`Self::continue_here`] says).
+    pub(super) fn enter_loop(&mut self, start: Option<u32>) {
+        self.scopes.push(Scope::Loop { start, continues: Vec::new(), breaks: Vec::new() });
+    }
+
+    pub(super) fn continue_here(&mut self) {
+        if let Some(Scope::Loop { continues, .. }) = self.scopes.last_mut() {
+            for jump in std::mem::take(continues) {
+                self.land(jump);
+            }
+        }
+    }
+
+    pub(super) fn exit_loop(&mut self) {
+        if let Some(Scope::Loop { breaks, .. }) = self.scopes.pop() {
+            for jump in breaks {
+                self.land(jump);
+            }
+        }
+    }
+
+    pub(super) fn protect(&mut self, exit: Exit<'p>) {
+        let from = self.here();
+        self.scopes.push(Scope::Protected { from, gaps: Vec::new(), exit });
+    }
+
+    /// Ends a protected block; its ranges are returned, for [`Self::handle`].
+    pub(super) fn unprotect(&mut self) -> Vec<(u32, u32)> {
+        let Some(Scope::Protected { from, gaps, .. }) = self.scopes.pop() else { return Vec::new() };
+        let mut ranges = Vec::new();
+        let mut at = from;
+        for (gap_from, gap_to) in gaps {
+            ranges.push((at, gap_from));
+            at = gap_to;
+        }
+        ranges.push((at, self.here()));
+        ranges.retain(|(from, to)| from < to);
+        ranges
+    }
+
+    /// Exceptions of the ranges that `catch` takes go on here; returns where the exception is kept.
+    pub(super) fn handle(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>) -> Reg {
+        let save = self.regs.temp(Kind::Word);
+        let target = self.here();
+        self.handlers.extend(ranges.iter().map(|(from, to)| Handler { from: *from, to: *to, target, catch, save }));
+        save
+    }
+
+    /// `body`, then `exit`, on every way out.
+    pub(super) fn guarded(&mut self, exit: Exit<'p>, body: impl FnOnce(&mut Self)) {
+        self.protect(exit);
+        body(self);
+        let ranges = self.unprotect();
+        self.run_exit(exit);
+        let done = self.emit(Instr::Jump(0));
+        let save = self.handle(&ranges, None);
+        self.run_exit(exit);
+        self.emit(Instr::Rethrow(save));
+        self.land(done);
+    }
+}

@@ -1,0 +1,175 @@
+//! Expressions: left to right, a register each.
+
+use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Time, Visible, WaitRef};
+use super::{Compiler, kind};
+use crate::lang::program::{Expr, ExprKind, PostTime};
+use crate::world::Kind;
+
+impl<'p> Compiler<'p> {
+    /// Evaluates an expression; the register holds its value until the statement ends. A local is its own register: nothing assigns to it inside an expression.
+    pub(super) fn expr(&mut self, e: &'p Expr) -> Reg {
+        let ty = &e.ty;
+        match &e.kind {
+            ExprKind::Word(value) => self.constant(kind(ty), *value),
+            ExprKind::Local(local) => self.locals[*local].0,
+            ExprKind::LocalElement { local, index } => {
+                let (first, index) = self.element(*local, index);
+                let dst = self.regs.temp(kind(ty));
+                self.emit(Instr::LoadElement { dst, first, index });
+                dst
+            }
+            ExprKind::SelfThread => {
+                let dst = self.regs.temp(Kind::Thread);
+                self.emit(Instr::SelfThread { dst });
+                dst
+            }
+            ExprKind::Indexed { first, len, index, site } => {
+                let index = self.expr(index);
+                let bound = self.regs.temp(Kind::Word);
+                self.emit(Instr::Bound { dst: bound, index, len: *len, site: *site });
+                let base = self.constant(kind(ty), *first);
+                let dst = self.regs.temp(kind(ty));
+                self.emit(Instr::Step { dst, base, index: bound, stride: 1 });
+                dst
+            }
+            ExprKind::Read { place, site } => {
+                let at = self.address(place);
+                self.read(at, ty, place.atomic, *site)
+            }
+            ExprKind::Unary(op, operand) => {
+                let src = self.expr(operand);
+                let dst = self.regs.temp(Kind::Word);
+                self.emit(Instr::Unary { op: *op, dst, src });
+                dst
+            }
+            ExprKind::Binary { op, left, right, site } => {
+                let (left, right) = (self.expr(left), self.expr(right));
+                let dst = self.regs.temp(Kind::Word);
+                self.emit(Instr::Binary { op: *op, dst, left, right, site: *site });
+                dst
+            }
+            ExprKind::And(left, right) => self.short_circuit(left, right, true),
+            ExprKind::Or(left, right) => self.short_circuit(left, right, false),
+            ExprKind::New(class) => {
+                let dst = self.regs.temp(Kind::Object);
+                self.emit(Instr::New { dst, class: class.0 });
+                dst
+            }
+            ExprKind::Call { body, args, site } => {
+                let args = self.args(args);
+                let dst = self.regs.temp(kind(ty));
+                self.emit(Instr::Call { body: *body, args, dst, site: *site });
+                dst
+            }
+            ExprKind::ListLen { list, site } => {
+                let at = self.address(list);
+                self.list_get(at, ListGet::Len, ty, *site)
+            }
+            ExprKind::ListGet { list, index, site } => {
+                let at = self.address(list);
+                let index = self.expr(index);
+                self.list_get(at, ListGet::Get(index), ty, *site)
+            }
+            ExprKind::ListPush { list, value, site } => {
+                let at = self.address(list);
+                let value = self.expr(value);
+                self.list_put(at, ListPut::Push(value), ty, *site)
+            }
+            ExprKind::ListPop { list, site } => {
+                let at = self.address(list);
+                self.list_put(at, ListPut::Pop, ty, *site)
+            }
+            ExprKind::ListRemove { list, index, site } => {
+                let at = self.address(list);
+                let index = self.expr(index);
+                self.list_put(at, ListPut::Remove(index), ty, *site)
+            }
+            ExprKind::ListClear { list, site } => {
+                let at = self.address(list);
+                self.list_put(at, ListPut::Clear, ty, *site)
+            }
+            ExprKind::Cas { place, old, new, site } => {
+                let at = self.address(place);
+                let (old, new) = (self.expr(old), self.expr(new));
+                self.visible(Visible::Cas { at, old, new }, Kind::Word, *site)
+            }
+            ExprKind::FetchAdd { place, delta, site } => {
+                let at = self.address(place);
+                let delta = self.expr(delta);
+                self.visible(Visible::FetchAdd(at, delta), Kind::Word, *site)
+            }
+            ExprKind::Exchange { place, value, site } => {
+                let at = self.address(place);
+                let value = self.expr(value);
+                self.visible(Visible::Exchange(at, value), kind(ty), *site)
+            }
+            ExprKind::Star { site } => self.visible(Visible::Branch, Kind::Word, *site),
+            ExprKind::Post { body, args, target, time, is_async, instance, site } => {
+                let args = self.args(args);
+                let target = self.target_ref(target);
+                let time = match time {
+                    PostTime::Now => Time::Now,
+                    PostTime::After(d) => Time::After(self.expr(d)),
+                    PostTime::Front => Time::Front,
+                    PostTime::At(t) => Time::At(self.expr(t)),
+                };
+                let op = Visible::Post { target, body: *body, args, time, is_async: *is_async, instance: *instance };
+                self.visible(op, Kind::Word, *site)
+            }
+            ExprKind::Fork { body, args, site } => {
+                let args = self.args(args);
+                self.visible(Visible::Fork { body: *body, args }, Kind::Thread, *site)
+            }
+            ExprKind::SpawnLooper { site } => self.visible(Visible::SpawnLooper, Kind::Thread, *site),
+            ExprKind::Fence { looper, site } => {
+                let looper = self.expr(looper);
+                self.visible(Visible::Fence(looper), Kind::Fence, *site)
+            }
+            ExprKind::NewHandler { looper, site } => {
+                let looper = self.expr(looper);
+                self.visible(Visible::NewHandler(looper), Kind::Handler, *site)
+            }
+            ExprKind::Wait { object, with, timeout, site } => {
+                let (on, lock) = match with {
+                    Some(with) => {
+                        let condition = self.expr(object);
+                        (WaitRef::Condition(condition), self.lock_ref(with))
+                    }
+                    None => {
+                        let lock = self.lock_ref(object);
+                        (WaitRef::Lock(lock), lock)
+                    }
+                };
+                let timeout = timeout.as_deref().map(|d| self.expr(d));
+                self.visible(Visible::Wait { on, lock, timeout }, Kind::Word, *site)
+            }
+            ExprKind::Await { cond, timeout, site } => {
+                let timeout = timeout.as_deref().map(|d| self.expr(d));
+                let condition = self.fragment(cond);
+                self.visible(Visible::Await { condition, timeout }, Kind::Word, *site)
+            }
+        }
+    }
+
+    fn short_circuit(&mut self, left: &'p Expr, right: &'p Expr, and: bool) -> Reg {
+        let dst = self.regs.temp(Kind::Word);
+        let src = self.expr(left);
+        self.emit(Instr::Move { dst, src });
+        let skip =
+            self.emit(if and { Instr::JumpUnless { cond: dst, to: 0 } } else { Instr::JumpIf { cond: dst, to: 0 } });
+        let src = self.expr(right);
+        self.emit(Instr::Move { dst, src });
+        self.land(skip);
+        dst
+    }
+
+    /// Arguments, evaluated left to right into registers that follow each other.
+    pub(super) fn args(&mut self, args: &'p [Expr]) -> Regs {
+        let values: Vec<Reg> = args.iter().map(|a| self.expr(a)).collect();
+        let regs = self.regs.temps(args.iter().map(|a| kind(&a.ty)).collect());
+        for (i, src) in values.into_iter().enumerate() {
+            self.emit(Instr::Move { dst: regs.first + i as Reg, src });
+        }
+        regs
+    }
+}

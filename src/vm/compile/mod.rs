@@ -1,0 +1,259 @@
+//! Compiles a checked program to instructions.
+
+mod control;
+mod exprs;
+mod places;
+mod regs;
+mod setup;
+mod stmts;
+
+use super::code::{BodyCode, Code, Fragment};
+use super::instr::{FragmentId, Instr, Reg, Visible};
+use super::liveness;
+use crate::base::{Id, IndexVec};
+use crate::event::{BodyId, SiteId};
+use crate::lang::Program;
+use crate::lang::ast::When;
+use crate::lang::program::{self, LocalId, Type};
+use crate::world::Kind;
+use control::Scope;
+use regs::Registers;
+use std::sync::Arc;
+
+/// Why a program cannot be compiled.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CompileError {
+    /// It would not fit.
+    #[error(
+        "the body of `{body}` is too large to compile (more than {limit} {what}); split it, or nest less in `finally`"
+    )]
+    TooLarge {
+        /// Where.
+        body: String,
+        /// What there are too many of.
+        what: &'static str,
+        /// How many there may be.
+        limit: usize,
+    },
+}
+
+// A `finally` is compiled once for each way out: nested ones could double without end.
+const MOST_INSTRUCTIONS: usize = 200_000;
+// An exception in flight has 16 bits for its name.
+const MOST_EXCEPTIONS: usize = 60_000;
+const MOST_REGISTERS: usize = 30_000;
+
+/// Compiles a checked program.
+pub fn compile(program: &Program) -> Result<Code, CompileError> {
+    if program.exceptions.len() > MOST_EXCEPTIONS {
+        let body = program.exceptions.last().cloned().unwrap_or_default();
+        return Err(CompileError::TooLarge { body, what: "exception names", limit: MOST_EXCEPTIONS });
+    }
+    let mut fragments = Vec::new();
+    let mut bodies: IndexVec<BodyId, BodyCode> = IndexVec::new();
+    let mut setup = setup::setup(program);
+    for (id, body) in program.bodies.enumerate() {
+        bodies.push(Compiler::new(program, body, &mut fragments).body(body, false)?);
+        debug_assert_eq!(id.index() + 1, bodies.len());
+    }
+    let mut starts = Vec::new();
+    let looper = bodies.add(Compiler::synthetic(program, &mut fragments, true)?);
+    setup.bodies.push("looper".to_owned());
+    for thread in &program.threads {
+        let body = match (thread.body, thread.looper) {
+            (None, _) => looper,
+            (Some(body), false) => body,
+            (Some(body), true) => {
+                setup.bodies.push(program.bodies[body].name.clone());
+                bodies.add(
+                    Compiler::new(program, &program.bodies[body], &mut fragments).body(&program.bodies[body], true)?,
+                )
+            }
+        };
+        starts.push((body, thread.arg));
+    }
+    let (mut always, mut at_end) = (Vec::new(), Vec::new());
+    for property in &program.properties {
+        let fragment = Compiler::synthetic_property(program, &mut fragments, &property.expr)?;
+        let to = if property.when == When::Always { &mut always } else { &mut at_end };
+        to.push((property.name.clone(), fragment));
+    }
+    Ok(Code {
+        setup: Arc::new(setup),
+        sites: program.sites.clone(),
+        bodies,
+        starts,
+        looper,
+        init: program.init,
+        fragments,
+        always,
+        at_end,
+        texts: program.texts.clone(),
+        exceptions: program.exceptions.clone(),
+        global_kinds: program.globals.iter().flat_map(|g| setup::cell_kinds(&g.ty)).collect(),
+        class_kinds: program
+            .classes
+            .iter()
+            .map(|c| c.fields.iter().flat_map(|f| setup::cell_kinds(&f.ty)).collect())
+            .collect(),
+    })
+}
+
+/// The state of compiling one body.
+struct Compiler<'p> {
+    program: &'p Program,
+    fragments: &'p mut Vec<Fragment>,
+    name: &'p str,
+    code: Vec<Instr>,
+    handlers: Vec<super::code::Handler>,
+    regs: Registers,
+    /// First register and number of cells of each local.
+    locals: IndexVec<LocalId, (Reg, u16)>,
+    scopes: Vec<Scope<'p>>,
+    /// Set while a condition or property is compiled: reads are no steps.
+    pure: bool,
+}
+
+impl<'p> Compiler<'p> {
+    fn new(program: &'p Program, body: &'p program::Body, fragments: &'p mut Vec<Fragment>) -> Self {
+        let mut regs = Registers::default();
+        let locals = body
+            .locals
+            .iter()
+            .map(|(_, ty)| {
+                let kinds = setup::cell_kinds(ty);
+                (regs.fixed(&kinds), kinds.len() as u16)
+            })
+            .collect();
+        Self {
+            program,
+            fragments,
+            name: &body.name,
+            code: Vec::new(),
+            handlers: Vec::new(),
+            regs,
+            locals,
+            scopes: Vec::new(),
+            pure: false,
+        }
+    }
+
+    fn empty(program: &'p Program, name: &'p str, fragments: &'p mut Vec<Fragment>) -> Self {
+        Self {
+            program,
+            fragments,
+            name,
+            code: Vec::new(),
+            handlers: Vec::new(),
+            regs: Registers::default(),
+            locals: IndexVec::new(),
+            scopes: Vec::new(),
+            pure: false,
+        }
+    }
+
+    fn body(mut self, body: &'p program::Body, looper: bool) -> Result<BodyCode, CompileError> {
+        self.block(&body.block);
+        // The end of a body: a looper's goes on with its loop.
+        if looper {
+            self.begin_loop(None);
+        }
+        self.emit(Instr::Return(None));
+        self.finish(body.params as u16)
+    }
+
+    fn synthetic(
+        program: &'p Program,
+        fragments: &'p mut Vec<Fragment>,
+        looper: bool,
+    ) -> Result<BodyCode, CompileError> {
+        let mut c = Self::empty(program, "looper", fragments);
+        if looper {
+            c.begin_loop(None);
+        }
+        c.emit(Instr::Return(None));
+        c.finish(0)
+    }
+
+    fn synthetic_property(
+        program: &'p Program,
+        fragments: &'p mut Vec<Fragment>,
+        expr: &'p program::Expr,
+    ) -> Result<FragmentId, CompileError> {
+        let mut c = Self::empty(program, "property", fragments);
+        let id = c.fragment(expr);
+        c.check_size()?;
+        Ok(id)
+    }
+
+    fn finish(self, params: u16) -> Result<BodyCode, CompileError> {
+        self.check_size()?;
+        let live = liveness::live(&self.code, &self.handlers, self.regs.kinds.len(), self.fragments);
+        Ok(BodyCode { code: self.code, params, kinds: self.regs.kinds, handlers: self.handlers, live })
+    }
+
+    fn check_size(&self) -> Result<(), CompileError> {
+        let too_large = |what, limit| Err(CompileError::TooLarge { body: self.name.to_owned(), what, limit });
+        if self.code.len() > MOST_INSTRUCTIONS {
+            return too_large("instructions", MOST_INSTRUCTIONS);
+        }
+        if self.regs.kinds.len() > MOST_REGISTERS || self.regs.overflowed {
+            return too_large("registers", MOST_REGISTERS);
+        }
+        Ok(())
+    }
+
+    /// Appends an instruction. Past the limit nothing is kept: the body is refused in the end.
+    fn emit(&mut self, instr: Instr) -> u32 {
+        let at = self.code.len() as u32;
+        if self.code.len() <= MOST_INSTRUCTIONS {
+            self.code.push(instr);
+        }
+        at
+    }
+
+    fn here(&self) -> u32 {
+        self.code.len() as u32
+    }
+
+    /// Makes the jump at `at` go to here.
+    fn land(&mut self, at: u32) {
+        let here = self.here();
+        if let Some(instr) = self.code.get_mut(at as usize) {
+            match instr {
+                Instr::Jump(to) | Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => *to = here,
+                Instr::Visible { op: Visible::ListRead(_, super::instr::ListGet::Next { exit, .. }), .. } => {
+                    *exit = here;
+                }
+                other => debug_assert!(false, "not a jump: {other:?}"),
+            }
+        }
+    }
+
+    fn visible(&mut self, op: Visible, kind: Kind, site: impl Into<Option<SiteId>>) -> Reg {
+        let dst = self.regs.temp(kind);
+        self.emit(Instr::Visible { op, dst, site: site.into() });
+        dst
+    }
+
+    fn begin_loop(&mut self, site: Option<SiteId>) {
+        self.visible(Visible::Begin, Kind::Word, site);
+    }
+
+    /// Compiles a condition without steps, over the registers of this body.
+    fn fragment(&mut self, expr: &'p program::Expr) -> FragmentId {
+        let code = std::mem::take(&mut self.code);
+        let pure = std::mem::replace(&mut self.pure, true);
+        let result = self.expr(expr);
+        let fragment =
+            Fragment { code: std::mem::replace(&mut self.code, code), result, regs: self.regs.kinds.len() as u16 };
+        self.pure = pure;
+        self.fragments.push(fragment);
+        self.fragments.len() as FragmentId - 1
+    }
+}
+
+/// The kind of a one-word type.
+fn kind(ty: &Type) -> Kind {
+    setup::cell_kinds(ty).first().copied().unwrap_or(Kind::Word)
+}

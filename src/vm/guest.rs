@@ -1,0 +1,193 @@
+//! The guest: what the world asks of a program.
+
+use super::code::Code;
+use super::fiber::{Fiber, Frame, FrameKind};
+use super::pure::evaluate;
+use crate::base::IndexVec;
+use crate::event::{BodyId, Failure, FailureKind, Op, ThreadId, Value};
+use crate::world::{CanonicalWriter, Guest, Kind, Next, Reply, Setup, Snapshot, World};
+use std::sync::Arc;
+
+/// The virtual machine: the threads of one run of a compiled program.
+#[derive(Clone)]
+pub struct Vm {
+    pub(super) code: Arc<Code>,
+    pub(super) fibers: IndexVec<ThreadId, Fiber>,
+}
+
+impl Vm {
+    /// A machine without threads.
+    #[must_use]
+    pub fn new(code: Arc<Code>) -> Self {
+        Self { code, fibers: IndexVec::new() }
+    }
+
+    /// Its program.
+    #[must_use]
+    pub fn code(&self) -> &Arc<Code> {
+        &self.code
+    }
+
+    fn fiber(&mut self, thread: ThreadId) -> &mut Fiber {
+        while self.fibers.len() <= thread.0 as usize {
+            self.fibers.push(Fiber::default());
+        }
+        &mut self.fibers[thread]
+    }
+
+    fn begin(&mut self, thread: ThreadId, body: BodyId, args: &[Value]) {
+        let size = self.code.bodies[body].kinds.len();
+        let fiber = self.fiber(thread);
+        fiber.clear();
+        fiber.push(body, size, args, FrameKind::Root);
+    }
+
+    fn broken(&self, world: &World, properties: &[(String, u32)]) -> Option<Failure> {
+        properties.iter().find_map(|(name, fragment)| {
+            let message = match evaluate(self.code.fragment(*fragment), &[], world, None) {
+                Ok(0) => String::new(),
+                Ok(_) => return None,
+                Err(thrown) => thrown.name().to_owned(),
+            };
+            Some(Failure {
+                kind: FailureKind::Property,
+                name: name.clone(),
+                message,
+                thread: String::new(),
+                site: None,
+            })
+        })
+    }
+}
+
+impl Guest for Vm {
+    fn setup(&self) -> &Arc<Setup> {
+        &self.code.setup
+    }
+
+    fn reset(&mut self) {
+        self.fibers.iter_mut().for_each(Fiber::clear);
+    }
+
+    fn initialize(&mut self, world: &mut World) {
+        let thread = world.init_thread();
+        let home = world.thread(thread).home;
+        world.fill_memory(home);
+        let Some(body) = self.code.init else {
+            world.finish(thread);
+            return;
+        };
+        self.begin(thread, body, &[]);
+        let mut next = self.run(world, thread);
+        let mut left = world.limits().steps;
+        while let Next::At(op, site) = next {
+            if left == 0 {
+                world.end(crate::event::Outcome::Limit(crate::event::LimitKind::Steps, world.limits().steps));
+                return;
+            }
+            left -= 1;
+            next = match world.perform_now(thread, op, site) {
+                None => return,
+                // A second half (of a wait, a sleep) needs others, or time: init has neither.
+                Some(Reply::Again(op)) => Next::At(op, site),
+                Some(reply) => self.deliver(world, thread, reply),
+            };
+        }
+        if next == Next::Finished {
+            world.finish(thread);
+        }
+    }
+
+    fn spawn(&mut self, world: &mut World, thread: ThreadId, how: Option<Op>) -> Next {
+        match how {
+            Some(Op::Fork { body, args }) => self.begin(thread, body, &args),
+            Some(_) => self.begin(thread, self.code.looper, &[]),
+            None => {
+                let (body, arg) = self.code.starts[thread.0 as usize];
+                self.begin(thread, body, arg.as_slice());
+            }
+        }
+        self.run(world, thread)
+    }
+
+    fn resume(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
+        self.deliver(world, thread, reply)
+    }
+
+    fn condition(&mut self, world: &World, thread: ThreadId) -> bool {
+        let fiber = &self.fibers[thread];
+        fiber.awaited(&self.code).is_none_or(|fragment| {
+            // An exception in the condition lets the thread go on.
+            evaluate(self.code.fragment(fragment), fiber.top(), world, Some(thread)).map_or(true, |v| v != 0)
+        })
+    }
+
+    fn broken_always(&mut self, world: &World) -> Option<Failure> {
+        self.broken(world, &self.code.always)
+    }
+
+    fn broken_at_end(&mut self, world: &World) -> Option<Failure> {
+        self.broken(world, &self.code.at_end)
+    }
+}
+
+impl Snapshot for Vm {
+    fn global_kinds(&self) -> &[Kind] {
+        &self.code.global_kinds
+    }
+
+    fn class_kinds(&self, class: u32) -> &[Kind] {
+        &self.code.class_kinds[class as usize]
+    }
+
+    fn parameter_kinds(&self, body: BodyId) -> &[Kind] {
+        let body = &self.code.bodies[body];
+        &body.kinds[..usize::from(body.params)]
+    }
+
+    fn write_thread(&self, thread: ThreadId, to: &mut CanonicalWriter<'_>) {
+        let fiber = &self.fibers[thread];
+        to.word(fiber.frames.len() as u64);
+        for frame in &fiber.frames {
+            to.word(u64::from(frame.body.0) << 32 | u64::from(frame.pc));
+            to.word(frame.kind.code());
+            for (kind, value) in self.live_values(fiber, frame) {
+                to.value(kind, value);
+            }
+        }
+    }
+
+    fn thread_key(&self, thread: ThreadId) -> Vec<u64> {
+        let fiber = &self.fibers[thread];
+        let mut key = Vec::new();
+        for frame in &fiber.frames {
+            key.push(u64::from(frame.body.0) << 32 | u64::from(frame.pc));
+            let words = self.live_values(fiber, frame).filter(|(kind, _)| *kind == Kind::Word);
+            key.extend(words.map(|(_, value)| value as u64));
+        }
+        key
+    }
+}
+
+impl Vm {
+    // The registers of a frame that may still be read: kind and value.
+    fn live_values<'f>(&'f self, fiber: &'f Fiber, frame: &'f Frame) -> impl Iterator<Item = (Kind, Value)> + 'f {
+        let body = &self.code.bodies[frame.body];
+        let live = body.live.get(frame.pc as usize);
+        body.kinds.iter().enumerate().filter_map(move |(reg, kind)| {
+            let alive = live.is_none_or(|l| l[reg / 64] >> (reg % 64) & 1 == 1);
+            alive.then(|| (*kind, fiber.regs[frame.base as usize + reg]))
+        })
+    }
+}
+
+impl FrameKind {
+    fn code(self) -> u64 {
+        match self {
+            FrameKind::Root => 0,
+            FrameKind::Task => 1,
+            FrameKind::Callback => 2,
+            FrameKind::Call(dst) => 3 + u64::from(dst),
+        }
+    }
+}

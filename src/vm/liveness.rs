@@ -1,0 +1,230 @@
+//! Which registers matter at each instruction: those that may be read before they are written again. A dead one is no part of a state.
+
+use super::code::{Fragment, Handler};
+use super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
+
+// Above this a body's table would be larger than it is worth.
+const MOST_WORDS: usize = 4_000_000;
+
+/// For each instruction the set of registers that are live before it (bits; backward data flow to a fixed point).
+/// Empty for a huge body: then all registers count as live, which tells more states apart than need be and confuses none.
+pub(super) fn live(code: &[Instr], handlers: &[Handler], regs: usize, fragments: &[Fragment]) -> Vec<Vec<u64>> {
+    let words = regs.div_ceil(64);
+    if code.len() * words > MOST_WORDS {
+        return Vec::new();
+    }
+    let mut live = vec![vec![0u64; words]; code.len() + 1];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for at in (0..code.len()).rev() {
+            let mut out = vec![0u64; words];
+            for next in successors(code, at) {
+                merge(&mut out, &live[next]);
+            }
+            if let Some(dst) = written(&code[at]) {
+                out[usize::from(dst) / 64] &= !(1 << (dst % 64));
+            }
+            // An exception may leave from here, before anything is written.
+            for h in handlers.iter().filter(|h| (h.from..h.to).contains(&(at as u32))) {
+                let mut there = live[h.target as usize].clone();
+                there[usize::from(h.save) / 64] &= !(1 << (h.save % 64));
+                merge(&mut out, &there);
+            }
+            read(&code[at], fragments, &mut |reg| out[usize::from(reg) / 64] |= 1 << (reg % 64));
+            if out != live[at] {
+                live[at] = out;
+                changed = true;
+            }
+        }
+    }
+    live.pop();
+    live
+}
+
+fn merge(into: &mut [u64], from: &[u64]) {
+    for (a, b) in into.iter_mut().zip(from) {
+        *a |= b;
+    }
+}
+
+fn successors(code: &[Instr], at: usize) -> impl Iterator<Item = usize> {
+    let next = (at + 1).min(code.len());
+    let (a, b) = match code[at] {
+        Instr::Jump(to) => (Some(to as usize), None),
+        Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => (Some(next), Some(to as usize)),
+        Instr::Visible { op: Visible::ListRead(_, ListGet::Next { exit, .. }), .. } => {
+            (Some(next), Some(exit as usize))
+        }
+        Instr::Return(_) | Instr::Fail { .. } | Instr::Throw { .. } | Instr::Rethrow(_) => (None, None),
+        // A loop begins message after message.
+        Instr::Visible { op: Visible::Begin, .. } => (Some(next), Some(at)),
+        _ => (Some(next), None),
+    };
+    a.into_iter().chain(b)
+}
+
+fn written(instr: &Instr) -> Option<Reg> {
+    match *instr {
+        Instr::Const { dst, .. }
+        | Instr::Move { dst, .. }
+        | Instr::SelfThread { dst }
+        | Instr::Unary { dst, .. }
+        | Instr::Binary { dst, .. }
+        | Instr::Bound { dst, .. }
+        | Instr::Step { dst, .. }
+        | Instr::Field { dst, .. }
+        | Instr::LoadElement { dst, .. }
+        | Instr::New { dst, .. }
+        | Instr::Call { dst, .. }
+        | Instr::Peek { dst, .. }
+        | Instr::PeekList { dst, .. } => Some(dst),
+        // At the end of its list an iterator writes nothing.
+        Instr::Visible { op: Visible::ListRead(_, ListGet::Next { .. }), .. } => None,
+        Instr::Visible { dst, .. } => Some(dst),
+        _ => None,
+    }
+}
+
+/// Calls `f` with each register that the instruction reads. An element of a local array may be any element, so a load reads them all; a store writes one and so keeps the others live: arrays count as read wherever they are touched.
+fn read(instr: &Instr, fragments: &[Fragment], f: &mut impl FnMut(Reg)) {
+    let address = |at: Address, f: &mut dyn FnMut(Reg)| {
+        if let Address::Reg(reg) = at {
+            f(reg);
+        }
+    };
+    match *instr {
+        Instr::Move { src, .. } | Instr::Unary { src, .. } | Instr::Rethrow(src) => f(src),
+        Instr::Binary { left, right, .. } => {
+            f(left);
+            f(right);
+        }
+        Instr::Bound { index, .. } => f(index),
+        Instr::Step { base, index, .. } => {
+            f(base);
+            f(index);
+        }
+        Instr::Field { object, .. } => f(object),
+        Instr::LoadElement { index, .. } => f(index),
+        Instr::StoreElement { index, src, .. } => {
+            f(index);
+            f(src);
+        }
+        Instr::JumpIf { cond, .. } | Instr::JumpUnless { cond, .. } => f(cond),
+        Instr::Call { args, .. } => each(args, f),
+        Instr::Return(Some(src)) => f(src),
+        Instr::Peek { at, .. } => address(at, f),
+        Instr::PeekList { at, index, .. } => {
+            address(at, f);
+            index.into_iter().for_each(f);
+        }
+        Instr::Visible { op, .. } => operands(&op, fragments, f),
+        _ => {}
+    }
+}
+
+fn each(regs: Regs, f: &mut dyn FnMut(Reg)) {
+    (regs.first..regs.first + regs.count).for_each(f);
+}
+
+fn operands(op: &Visible, fragments: &[Fragment], f: &mut impl FnMut(Reg)) {
+    let address = |at: Address| if let Address::Reg(reg) = at { Some(reg) } else { None };
+    let lock = |l: LockRef| match l {
+        LockRef::Lock(reg) | LockRef::Monitor(reg) => reg,
+    };
+    let target = |t: TargetRef| match t {
+        TargetRef::Thread(reg) | TargetRef::Handler(reg) => reg,
+    };
+    let wait = |w: WaitRef| match w {
+        WaitRef::Lock(l) => lock(l),
+        WaitRef::Condition(reg) => reg,
+    };
+    match *op {
+        Visible::Read(at) | Visible::AtomicRead(at) => address(at).into_iter().for_each(f),
+        Visible::Write(at, value)
+        | Visible::AtomicWrite(at, value)
+        | Visible::FetchAdd(at, value)
+        | Visible::Exchange(at, value) => {
+            address(at).into_iter().for_each(&mut *f);
+            f(value);
+        }
+        Visible::ListRead(at, what) => {
+            address(at).into_iter().for_each(&mut *f);
+            match what {
+                ListGet::Get(index) => f(index),
+                ListGet::Next { index, version, .. } => {
+                    f(index);
+                    f(version);
+                }
+                ListGet::Len | ListGet::Iterate => {}
+            }
+        }
+        Visible::ListWrite(at, what) => {
+            address(at).into_iter().for_each(&mut *f);
+            match what {
+                ListPut::Push(reg) | ListPut::Remove(reg) => f(reg),
+                ListPut::Set(index, value) => {
+                    f(index);
+                    f(value);
+                }
+                ListPut::Pop | ListPut::Clear => {}
+            }
+        }
+        Visible::Cas { at, old, new } => {
+            address(at).into_iter().for_each(&mut *f);
+            f(old);
+            f(new);
+        }
+        Visible::Acquire(l) | Visible::Release(l) => f(lock(l)),
+        Visible::Wait { on, lock: l, timeout } => {
+            f(wait(on));
+            f(lock(l));
+            timeout.into_iter().for_each(f);
+        }
+        Visible::Notify { on, .. } => f(wait(on)),
+        Visible::Use(reg)
+        | Visible::Free(reg)
+        | Visible::ReadLock(reg)
+        | Visible::Announce(reg)
+        | Visible::WriteLock(reg)
+        | Visible::ReadUnlock(reg)
+        | Visible::WriteUnlock(reg)
+        | Visible::Down(reg)
+        | Visible::Up(reg)
+        | Visible::Arrive(reg)
+        | Visible::Join(reg)
+        | Visible::Fence(reg)
+        | Visible::Lift(reg)
+        | Visible::Quit { looper: reg, .. }
+        | Visible::NewHandler(reg)
+        | Visible::Interrupt(reg)
+        | Visible::Sleep(reg) => f(reg),
+        Visible::Await { condition, timeout } => {
+            timeout.into_iter().for_each(&mut *f);
+            let fragment = &fragments[condition as usize];
+            let mut own = Vec::new();
+            for instr in &fragment.code {
+                read(instr, fragments, &mut |reg| own.push(reg));
+            }
+            own.push(fragment.result);
+            own.into_iter().for_each(f);
+        }
+        Visible::Fork { args, .. } | Visible::Enable { args, .. } | Visible::Perform { args, .. } => each(args, f),
+        Visible::Post { target: t, args, time, .. } => {
+            f(target(t));
+            each(args, f);
+            if let Time::After(reg) | Time::At(reg) = time {
+                f(reg);
+            }
+        }
+        Visible::Cancel { target: t, .. } => f(target(t)),
+        Visible::SpawnLooper
+        | Visible::Begin
+        | Visible::AttachQueue
+        | Visible::Disable(_)
+        | Visible::Register { .. }
+        | Visible::Branch
+        | Visible::Skip
+        | Visible::Yield => {}
+    }
+}

@@ -1,0 +1,14 @@
+//! The guest for a checked program: compact instructions, registers, frames, and for each thread the visible operation that it is about to perform.
+
+mod code;
+mod compile;
+mod fiber;
+mod guest;
+mod instr;
+mod liveness;
+mod pure;
+mod run;
+
+pub use code::Code;
+pub use compile::{CompileError, compile};
+pub use guest::Vm;

@@ -1,0 +1,131 @@
+//! Pedigrees: threads, tasks and objects are named by who made them and the how-manieth of its kind that was, never by a global count, so that a name means the same in every run.
+
+use super::Setup;
+use crate::base::IndexVec;
+use crate::event::{BodyId, ContextId, EventId, ThreadId};
+use smallvec::SmallVec;
+
+/// What was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Made {
+    /// A thread that starts with the app.
+    Declared(ThreadId),
+    /// The pseudo-thread of `init`.
+    Init,
+    /// A firing of an event.
+    Event(EventId),
+    /// A task or forked thread that runs this body.
+    Body(BodyId),
+    /// A spawned looper.
+    Looper,
+    /// An object of this class.
+    Class(u32),
+}
+
+/// All contexts of one run.
+#[derive(Clone, Default)]
+pub struct Contexts {
+    all: IndexVec<ContextId, Context>,
+    // How often each event has fired.
+    fired: Vec<(EventId, u32)>,
+}
+
+#[derive(Clone)]
+struct Context {
+    parent: Option<ContextId>,
+    made: Made,
+    nth: u32,
+    counts: SmallVec<[(Made, u32); 2]>,
+}
+
+impl Contexts {
+    /// Forgets all, keeping the room.
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+        self.fired.clear();
+    }
+
+    /// A context without creator: a declared thread, or the next firing of an event.
+    pub(super) fn root(&mut self, made: Made) -> ContextId {
+        let nth = match made {
+            Made::Event(event) => match self.fired.iter_mut().find(|(e, _)| *e == event) {
+                Some((_, n)) => {
+                    *n += 1;
+                    *n
+                }
+                None => {
+                    self.fired.push((event, 1));
+                    1
+                }
+            },
+            _ => 1,
+        };
+        self.all.add(Context { parent: None, made, nth, counts: SmallVec::new() })
+    }
+
+    /// Counts one more `made` by `parent`: from 1.
+    pub(super) fn count(&mut self, parent: ContextId, made: Made) -> u32 {
+        let counts = &mut self.all[parent].counts;
+        match counts.iter_mut().find(|(m, _)| *m == made) {
+            Some((_, n)) => {
+                *n += 1;
+                *n
+            }
+            None => {
+                counts.push((made, 1));
+                1
+            }
+        }
+    }
+
+    /// A context that `parent` makes.
+    pub(super) fn child(&mut self, parent: ContextId, made: Made) -> ContextId {
+        let nth = self.count(parent, made);
+        self.all.add(Context { parent: Some(parent), made, nth, counts: SmallVec::new() })
+    }
+
+    /// Its creator; `None` for declared threads and for firings.
+    #[must_use]
+    pub fn parent(&self, context: ContextId) -> Option<ContextId> {
+        self.all[context].parent
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn made(&self, context: ContextId) -> Made {
+        self.all[context].made
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The pedigree of a context: `binder/launch#1/download#1`.
+    #[must_use]
+    pub fn name(&self, setup: &Setup, context: ContextId) -> String {
+        let mut parts = Vec::new();
+        let mut at = Some(context);
+        while let Some(id) = at {
+            let c = &self.all[id];
+            parts.push(match c.made {
+                Made::Declared(thread) => setup.threads[thread].name.clone(),
+                Made::Init => "init".to_owned(),
+                Made::Event(event) => format!("{}#{}", setup.events[event].name, c.nth),
+                Made::Body(body) => format!("{}#{}", setup.bodies[body], c.nth),
+                Made::Looper => format!("looper#{}", c.nth),
+                Made::Class(class) => format!("{}#{}", setup.classes[class as usize].0, c.nth),
+            });
+            at = c.parent;
+        }
+        parts.reverse();
+        parts.join("/")
+    }
+}

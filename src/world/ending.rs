@@ -1,0 +1,157 @@
+//! How a run ends: at rest, stuck, or in a deadlock, and who waits for whom.
+
+use super::World;
+use super::threads::Status;
+use crate::event::{BlockedThread, DeadlockReport, LockId, Op, Outcome, Target, ThreadId, WaitSet};
+
+impl World {
+    /// Whether the run rests: every thread that matters has ended or is an idle looper (rule 12 of the language).
+    /// Daemons may still run, events may still fire.
+    #[must_use]
+    pub fn rests(&self) -> bool {
+        // Cheap refusals first: this is asked at every step.
+        if self.daemons.is_empty() && !self.enabled.is_empty() {
+            return false;
+        }
+        self.threads.iter().all(|t| t.daemon || t.status == Status::Finished || t.idle(self.now))
+    }
+
+    /// The outcome of a run that stops at rest.
+    #[must_use]
+    pub fn rest_outcome(&self) -> Outcome {
+        let left = self.threads.iter().filter(|t| !t.daemon).filter_map(|t| t.queue.as_ref()).map(|q| q.tasks()).sum();
+        if left == 0 { Outcome::Ok } else { Outcome::Stuck { messages: left } }
+    }
+
+    // The lock that the thread cannot get.
+    fn wanted_lock(&self, thread: ThreadId) -> Option<LockId> {
+        if self.threads[thread].status != Status::Alive || self.enabled.contains(thread) {
+            return None;
+        }
+        match &self.threads[thread].pending {
+            Op::Acquire(lock) => Some(*lock),
+            Op::Reacquire { lock, .. } if self.woken(thread) => Some(*lock),
+            _ => None,
+        }
+    }
+
+    /// Ends the run if the thread has closed a ring of lock holders: that is a deadlock also while others run.
+    pub(super) fn check_cycle(&mut self, thread: ThreadId) {
+        let mut ring = vec![];
+        let mut at = thread;
+        while let Some(owner) = self.wanted_lock(at).and_then(|lock| self.locks[lock].owner) {
+            ring.push(at);
+            if owner == thread {
+                let report = DeadlockReport {
+                    blocked: ring.iter().map(|t| self.blocked(*t)).collect(),
+                    cycle: ring.iter().map(|t| self.thread_name(*t)).collect(),
+                };
+                self.end(Outcome::Deadlock(report));
+                return;
+            }
+            // A ring that does not hold `thread` was found when it closed.
+            if ring.contains(&owner) {
+                return;
+            }
+            at = owner;
+        }
+    }
+
+    /// The report of a state in which nothing is open and something has not ended.
+    #[must_use]
+    pub fn deadlock(&self) -> DeadlockReport {
+        let stuck: Vec<ThreadId> = self
+            .threads
+            .enumerate()
+            .filter(|(_, t)| t.status == Status::Alive && !t.daemon && !t.idle(self.now))
+            .map(|(id, _)| id)
+            .collect();
+        let ring = stuck.iter().find_map(|t| self.ring_from(*t)).unwrap_or_default();
+        DeadlockReport {
+            blocked: stuck.iter().map(|t| self.blocked(*t)).collect(),
+            cycle: ring.iter().map(|t| self.thread_name(*t)).collect(),
+        }
+    }
+
+    // Follows "waits for something that .. holds" until it comes back to the start.
+    fn ring_from(&self, thread: ThreadId) -> Option<Vec<ThreadId>> {
+        let mut ring = vec![];
+        let mut at = thread;
+        loop {
+            ring.push(at);
+            at = self.holder(at)?;
+            if at == thread {
+                return Some(ring);
+            }
+            if ring.contains(&at) {
+                return None;
+            }
+        }
+    }
+
+    // The thread that holds what this one waits for.
+    fn holder(&self, thread: ThreadId) -> Option<ThreadId> {
+        match &self.threads[thread].pending {
+            Op::Acquire(lock) => self.locks[*lock].owner,
+            Op::Reacquire { lock, .. } if self.woken(thread) => self.locks[*lock].owner,
+            Op::Join(other) => Some(*other),
+            Op::ReadLock(id) => self.rwlocks[*id].writer.or_else(|| self.rwlocks[*id].announced.first().copied()),
+            Op::WriteLock(id) => {
+                let l = &self.rwlocks[*id];
+                l.writer.or_else(|| l.readers.iter().copied().find(|t| *t != thread)).or(l.readers.first().copied())
+            }
+            _ => None,
+        }
+    }
+
+    fn blocked(&self, thread: ThreadId) -> BlockedThread {
+        let t = &self.threads[thread];
+        let holder = self.holder(thread).filter(|_| !matches!(t.pending, Op::Join(_)));
+        BlockedThread {
+            thread: self.thread_name(thread),
+            site: t.site,
+            waits_for: self.waits_for(&t.pending, thread),
+            held_by: holder.map(|h| self.thread_name(h)),
+            holder_ended: holder.is_some_and(|h| self.finished(h)),
+        }
+    }
+
+    fn waits_for(&self, op: &Op, thread: ThreadId) -> String {
+        match op {
+            Op::Acquire(lock) => self.lock_name(*lock),
+            Op::Reacquire { lock, .. } if self.woken(thread) => {
+                format!("{} (to return from a wait)", self.lock_name(*lock))
+            }
+            Op::Reacquire { on: WaitSet::Lock(lock), .. } => format!("a notify on {}", self.lock_name(*lock)),
+            Op::Reacquire { on: WaitSet::Condition(id), .. } => {
+                format!("a signal of condition {}", self.setup.conditions[id.0 as usize])
+            }
+            Op::ReadLock(id) => format!("the read side of rwlock {}", self.setup.rwlocks[id.0 as usize].0),
+            Op::WriteLock(id) => format!("the write side of rwlock {}", self.setup.rwlocks[id.0 as usize].0),
+            Op::Down(id) => format!("an up of semaphore {}", self.setup.semaphores[id.0 as usize].0),
+            Op::Pass { barrier, .. } => {
+                let b = &self.barriers[*barrier];
+                let name = &self.setup.barriers[barrier.0 as usize].0;
+                format!("barrier {name} ({} of {} have arrived)", b.arrived, b.parties)
+            }
+            Op::Await { .. } => "its condition to hold".to_owned(),
+            Op::Join(other) => format!("thread {} to finish", self.thread_name(*other)),
+            Op::Post { target: Target::Thread(to), .. } => {
+                format!("thread {} to attach a queue", self.thread_name(*to))
+            }
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// The name of a lock: `lock m`, or `the monitor of main/onCreate#1/Node#1`.
+    #[must_use]
+    pub fn lock_name(&self, lock: LockId) -> String {
+        match self.locks[lock].object {
+            Some(object) => format!("the monitor of {}", self.object_name(object)),
+            None => {
+                let (name, reentrant) = &self.setup.locks[lock.0 as usize];
+                format!("{} {name}", if *reentrant { "lock" } else { "mutex" })
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The environment: events that a user or the system may fire, once for each enable.
+
+use super::World;
+use super::contexts::Made;
+use super::queue::{MessageKind, TaskMessage};
+use crate::event::{Args, EventId, Happening, Target};
+use std::collections::VecDeque;
+
+/// The enables that an event has left, first in first out.
+#[derive(Clone, Debug)]
+pub(super) struct EventState {
+    pub(super) enables: VecDeque<(Args, Option<u32>)>,
+}
+
+impl EventState {
+    pub(super) fn new(initially: u32) -> Self {
+        Self { enables: (0..initially).map(|_| (Args::new(), None)).collect() }
+    }
+}
+
+impl World {
+    pub(super) fn enable(&mut self, event: EventId, args: Args, instance: Option<u32>) {
+        self.events[event].enables.push_back((args, instance));
+        self.fireable.set(event, true);
+    }
+
+    pub(super) fn disable(&mut self, event: EventId) {
+        self.events[event].enables.clear();
+        self.fireable.set(event, false);
+    }
+
+    /// The environment posts the handler of the event: the k-th firing with what the k-th enable said.
+    pub(crate) fn fire(&mut self, event: EventId) {
+        let Some((args, instance)) = self.events[event].enables.pop_front() else {
+            debug_assert!(false, "only an open event fires");
+            return;
+        };
+        self.fireable.set(event, !self.events[event].enables.is_empty());
+        let setup = self.setup.clone();
+        let (body, looper) = (setup.events[event].body, setup.events[event].looper);
+        let context = self.contexts.root(Made::Event(event));
+        self.record(None, None, None, || Happening::Fire(event, context));
+        let when = self.now;
+        let message = TaskMessage { body, args, context, target: Target::Thread(looper), is_async: false, instance };
+        self.enqueue(looper, when, MessageKind::Task(message));
+        self.steps += 1;
+    }
+}

@@ -1,0 +1,225 @@
+//! A world and its guest: what performs a step.
+
+use super::perform::Thrown;
+use super::{Limits, Reply, Setup, World};
+use crate::event::{Actor, Choice, Failure, FailureKind, Happening, Op, Outcome, SiteId, ThreadId};
+use std::sync::Arc;
+
+/// What a thread does next, once it has run as far as it goes by itself.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Next {
+    /// It stands at a visible operation.
+    At(Op, Option<SiteId>),
+    /// It has ended.
+    Finished,
+    /// The run is over: the guest has said so with [`World::end`].
+    Ended,
+}
+
+/// The program side of a run: threads that run by themselves up to their next visible operation.
+pub trait Guest {
+    /// What exists at the start.
+    fn setup(&self) -> &Arc<Setup>;
+
+    /// Forgets all threads.
+    fn reset(&mut self);
+
+    /// Runs what runs before everything (`init`), to its end, performing operations at once. The world's memory is filled. It may end the run.
+    fn initialize(&mut self, world: &mut World);
+
+    /// A declared thread (`how` is `None`), or one that was forked or spawned, runs to its first operation.
+    fn spawn(&mut self, world: &mut World, thread: ThreadId, how: Option<Op>) -> Next;
+
+    /// A thread goes on with the reply to its operation, up to its next one.
+    fn resume(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next;
+
+    /// Whether the condition of the `await` that the thread stands at holds; an exception in it lets the thread go on, to throw it.
+    fn condition(&mut self, world: &World, thread: ThreadId) -> bool;
+
+    /// The first property that must always hold and does not, as a failure.
+    fn broken_always(&mut self, world: &World) -> Option<Failure>;
+
+    /// The first property that must hold at rest and does not.
+    fn broken_at_end(&mut self, world: &World) -> Option<Failure>;
+}
+
+/// A running app.
+#[derive(Clone)]
+pub struct Machine<G> {
+    /// The state.
+    pub world: World,
+    /// The program.
+    pub guest: G,
+}
+
+impl<G: Guest> Machine<G> {
+    /// A machine that stands at the start of the app.
+    pub fn new(guest: G, limits: Limits) -> Self {
+        let world = World::new(guest.setup().clone(), limits);
+        Self { world, guest }
+    }
+
+    /// Starts the app (again): memory is filled, `init` has run, every declared thread stands at its first operation.
+    /// With `recording`, [`World::recorded`] has the events of each step from then on.
+    pub fn start(&mut self, recording: bool) {
+        self.world.reset();
+        self.guest.reset();
+        self.world.recording = false;
+        self.guest.initialize(&mut self.world);
+        self.world.steps = 0;
+        self.world.refused_posts = 0;
+        self.world.recording = recording;
+        for i in 0..self.world.setup.threads.len() {
+            if self.world.outcome.is_some() {
+                return;
+            }
+            self.launch(ThreadId(i as u32), None);
+        }
+        self.deliver_newborn();
+        // The first state counts for properties as well.
+        self.world.memory_changed = true;
+        self.after_step();
+    }
+
+    /// Performs one choice. It must be open, and its argument valid ([`World::is_open`], [`World::question`]).
+    pub fn step(&mut self, choice: Choice) {
+        self.world.recorded.clear();
+        match choice.actor {
+            Actor::Thread(thread) => {
+                let reply = self.world.perform(thread, choice.argument);
+                if self.world.outcome.is_none() {
+                    self.go_on(thread, reply);
+                    self.deliver_newborn();
+                }
+            }
+            Actor::Clock => self.world.tick(choice.argument),
+            Actor::Event(event) => self.world.fire(event),
+            Actor::Stop => {
+                let outcome = self.world.rest_outcome();
+                self.world.end(outcome);
+            }
+        }
+        self.after_step();
+    }
+
+    fn go_on(&mut self, thread: ThreadId, reply: Reply) {
+        match reply {
+            Reply::Again(op) => {
+                let site = self.world.threads[thread].site;
+                self.world.settle(thread, op, site);
+            }
+            reply => {
+                let next = self.guest.resume(&mut self.world, thread, reply);
+                self.arrive(thread, next);
+            }
+        }
+    }
+
+    // Threads that this step forked run to their first operation, in the order in which they were made.
+    fn deliver_newborn(&mut self) {
+        let mut i = 0;
+        while i < self.world.newborn.len() && self.world.outcome.is_none() {
+            let thread = self.world.newborn[i];
+            let how = std::mem::replace(&mut self.world.threads[thread].pending, Op::Skip);
+            self.launch(thread, Some(how));
+            i += 1;
+        }
+        self.world.newborn.clear();
+    }
+
+    fn launch(&mut self, thread: ThreadId, how: Option<Op>) {
+        let home = self.world.threads[thread].home;
+        self.world.record(Some(thread), Some(home), None, || Happening::ThreadInit);
+        let next = self.guest.spawn(&mut self.world, thread, how);
+        self.arrive(thread, next);
+    }
+
+    fn arrive(&mut self, thread: ThreadId, next: Next) {
+        match next {
+            Next::At(op, site) => {
+                if let Op::Await { timeout } = op {
+                    let deadline = timeout.map(|d| self.world.after(d));
+                    self.world.threads[thread].deadline = deadline;
+                    self.world.threads[thread].condition = self.guest.condition(&self.world, thread);
+                }
+                self.world.settle(thread, op, site);
+            }
+            Next::Finished => self.world.finish(thread),
+            Next::Ended => {}
+        }
+    }
+
+    fn after_step(&mut self) {
+        if std::mem::take(&mut self.world.memory_changed) {
+            if !self.world.awaiting().is_empty() {
+                for thread in self.world.awaiting().clone().iter() {
+                    self.world.threads[thread].condition = self.guest.condition(&self.world, thread);
+                    self.world.refresh(thread);
+                }
+            }
+            if self.world.outcome.is_none()
+                && let Some(failure) = self.guest.broken_always(&self.world)
+            {
+                self.world.end(Outcome::Failure(failure));
+            }
+        }
+    }
+
+    /// Checks the properties that must hold at rest; a broken one ends the run. To be asked when the run rests.
+    pub fn check_rest(&mut self) {
+        if let Some(failure) = self.guest.broken_at_end(&self.world) {
+            self.world.end(Outcome::Failure(failure));
+        }
+    }
+}
+
+impl World {
+    /// Adds the pseudo-thread that runs `init`; it is not among the threads that matter once it is finished.
+    pub(crate) fn init_thread(&mut self) -> ThreadId {
+        let home = self.contexts.root(super::Made::Init);
+        self.threads.add(super::Thread::new(home, false, false))
+    }
+
+    /// Performs an operation of `init` at once; `None` if it would block.
+    pub(crate) fn perform_now(&mut self, thread: ThreadId, op: Op, site: Option<SiteId>) -> Option<Reply> {
+        self.settle(thread, op, site);
+        if !self.enabled.contains(thread) {
+            let report = self.deadlock();
+            self.end(Outcome::Deadlock(report));
+            return None;
+        }
+        Some(self.perform(thread, 0))
+    }
+
+    /// A failure of a thread, at a site.
+    #[must_use]
+    pub fn failure(
+        &self,
+        kind: FailureKind,
+        thread: ThreadId,
+        name: &str,
+        message: &str,
+        site: Option<SiteId>,
+    ) -> Failure {
+        Failure { kind, name: name.to_owned(), message: message.to_owned(), thread: self.thread_name(thread), site }
+    }
+}
+
+impl Thrown {
+    /// The name of the exception in the language.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Thrown::NullPointer => "NullPointer",
+            Thrown::IndexOutOfBounds => "IndexOutOfBounds",
+            Thrown::Arithmetic => "Arithmetic",
+            Thrown::IllegalMonitorState => "IllegalMonitorState",
+            Thrown::IllegalState => "IllegalState",
+            Thrown::Interrupted => "Interrupted",
+            Thrown::UseAfterFree => "UseAfterFree",
+            Thrown::DoubleFree => "DoubleFree",
+            Thrown::ConcurrentModification => "ConcurrentModification",
+            Thrown::StackOverflow => "StackOverflow",
+        }
+    }
+}

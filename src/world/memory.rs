@@ -1,0 +1,194 @@
+//! Shared memory: flat cells for globals and objects' fields, and lists.
+
+use super::contexts::Made;
+use super::setup::FirstValue;
+use super::sync::Lock;
+use super::{Thrown, World};
+use crate::base::IndexVec;
+use crate::event::{ContextId, LimitKind, ListId, ListRead, ListWrite, Location, LockId, ObjectId, Outcome, Value};
+
+/// The memory of a run.
+#[derive(Clone, Default)]
+pub struct Memory {
+    /// All cells: globals first, then the fields of objects in order of allocation.
+    pub(super) cells: Vec<Value>,
+    pub(super) objects: IndexVec<ObjectId, Object>,
+    pub(super) lists: IndexVec<ListId, List>,
+}
+
+/// A heap object.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Its class.
+    pub class: u32,
+    /// Its first cell.
+    pub base: u32,
+    /// Its monitor.
+    pub lock: LockId,
+    /// Whether its life has ended.
+    pub freed: bool,
+    /// Who made it, and the how-manieth of its class that was.
+    pub maker: (ContextId, u32),
+}
+
+/// A list: one location.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct List {
+    /// Its elements.
+    pub items: Vec<Value>,
+    // Counts changes of length, for fail-fast iterators.
+    pub(super) version: u32,
+}
+
+// What an iterator remembers: the list and its version.
+fn iterator(list: ListId, version: u32) -> Value {
+    i64::from(list.0) << 32 | i64::from(version)
+}
+
+impl Memory {
+    /// The value of a cell, without a step.
+    #[inline]
+    #[must_use]
+    pub fn cell(&self, cell: u32) -> Value {
+        self.cells[cell as usize]
+    }
+
+    /// An object.
+    #[must_use]
+    pub fn object(&self, object: ObjectId) -> &Object {
+        &self.objects[object]
+    }
+
+    /// The object of a reference; `None` for null.
+    #[must_use]
+    pub fn object_of(reference: Value) -> Option<ObjectId> {
+        u32::try_from(reference).ok().map(ObjectId)
+    }
+
+    /// The list that lies in a cell.
+    #[must_use]
+    pub fn list_in(&self, cell: u32) -> ListId {
+        ListId(self.cells[cell as usize] as u32)
+    }
+
+    /// A list.
+    #[must_use]
+    pub fn list(&self, list: ListId) -> &List {
+        &self.lists[list]
+    }
+
+    /// An element of a list, without a step.
+    pub fn element(&self, list: ListId, index: i64) -> Result<Value, Thrown> {
+        usize::try_from(index).ok().and_then(|i| self.lists[list].items.get(i).copied()).ok_or(Thrown::IndexOutOfBounds)
+    }
+
+    /// Fails if the location lies in an object whose life has ended.
+    #[inline]
+    pub fn check_live(&self, at: Location) -> Result<(), Thrown> {
+        match at.object {
+            Some(object) if self.objects[object].freed => Err(Thrown::UseAfterFree),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn list_read(&self, list: ListId, what: ListRead) -> Result<Option<Value>, Thrown> {
+        let l = &self.lists[list];
+        Ok(Some(match what {
+            ListRead::Len => l.items.len() as i64,
+            ListRead::Get(index) => self.element(list, index)?,
+            ListRead::Iterate => iterator(list, l.version),
+            // As Java's iterator: the end is asked for before the version is.
+            ListRead::Next { index, .. } if index >= l.items.len() as i64 => return Ok(None),
+            ListRead::Next { version, .. } if version != iterator(list, l.version) => {
+                return Err(Thrown::ConcurrentModification);
+            }
+            ListRead::Next { index, .. } => self.element(list, index)?,
+        }))
+    }
+
+    pub(super) fn list_write(&mut self, list: ListId, what: ListWrite) -> Result<Value, Thrown> {
+        let l = &mut self.lists[list];
+        let slot =
+            |index: i64, len: usize| usize::try_from(index).ok().filter(|&i| i < len).ok_or(Thrown::IndexOutOfBounds);
+        let value = match what {
+            ListWrite::Set(index, value) => {
+                let i = slot(index, l.items.len())?;
+                l.items[i] = value;
+                return Ok(0);
+            }
+            ListWrite::Push(value) => {
+                l.items.push(value);
+                0
+            }
+            ListWrite::Pop => l.items.pop().ok_or(Thrown::IndexOutOfBounds)?,
+            ListWrite::Remove(index) => {
+                let i = slot(index, l.items.len())?;
+                l.items.remove(i)
+            }
+            ListWrite::Clear => {
+                l.items.clear();
+                0
+            }
+        };
+        l.version = l.version.wrapping_add(1);
+        Ok(value)
+    }
+}
+
+impl World {
+    /// Makes an object of the class, with all that its fields hold at first, in the name of `maker`.
+    /// Rides on the step before; at the limit of objects the run's outcome is set and null returned.
+    pub fn allocate(&mut self, class: u32, maker: ContextId) -> Value {
+        let first = self.shell(class, maker);
+        // A field may start as a new object: a work list, since a class may hold itself.
+        let mut todo: Vec<ObjectId> = first.into_iter().collect();
+        while let Some(object) = todo.pop() {
+            let Object { class, base, .. } = self.memory.objects[object];
+            let setup = self.setup.clone();
+            for (i, init) in setup.classes[class as usize].1.iter().enumerate() {
+                let value = match init {
+                    FirstValue::New(inner) => match self.shell(*inner, maker) {
+                        Some(inner) => {
+                            todo.push(inner);
+                            i64::from(inner.0)
+                        }
+                        None => crate::event::NULL,
+                    },
+                    other => self.first_value(other, maker),
+                };
+                self.memory.cells[base as usize + i] = value;
+            }
+        }
+        first.map_or(crate::event::NULL, |object| i64::from(object.0))
+    }
+
+    pub(super) fn first_value(&mut self, value: &FirstValue, maker: ContextId) -> Value {
+        match value {
+            FirstValue::Word(word) => *word,
+            FirstValue::New(class) => self.allocate(*class, maker),
+            FirstValue::List(items) => i64::from(self.memory.lists.add(List { items: items.clone(), version: 0 }).0),
+        }
+    }
+
+    // An object with empty cells.
+    fn shell(&mut self, class: u32, maker: ContextId) -> Option<ObjectId> {
+        if self.memory.objects.len() as u64 >= u64::from(self.limits.objects) {
+            self.end(Outcome::Limit(LimitKind::Objects, u64::from(self.limits.objects)));
+            return None;
+        }
+        let nth = self.contexts.count(maker, Made::Class(class));
+        let base = u32::try_from(self.memory.cells.len()).expect("objects are limited, and classes by the checker");
+        let cells = self.setup.classes[class as usize].1.len();
+        self.memory.cells.resize(base as usize + cells, 0);
+        let object = self.memory.objects.next_id();
+        let lock = self.locks.add(Lock::new(true, Some(object)));
+        Some(self.memory.objects.add(Object { class, base, lock, freed: false, maker: (maker, nth) }))
+    }
+
+    /// The name of an object: `main/onCreate#1/Node#2`.
+    #[must_use]
+    pub fn object_name(&self, object: ObjectId) -> String {
+        let Object { class, maker: (context, nth), .. } = self.memory.objects[object];
+        format!("{}/{}#{nth}", self.contexts.name(&self.setup, context), self.setup.classes[class as usize].0)
+    }
+}

@@ -1,0 +1,449 @@
+//! What each visible operation does.
+
+use super::World;
+use super::contexts::Made;
+use super::memory::Memory;
+use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
+use crate::event::{
+    Args, BodyId, ContextId, Happening, LimitKind, ListWrite, LockId, NULL, ObjectId, Op, Outcome, PostTime, Target,
+    ThreadId, Value, WaitSet,
+};
+
+/// What a thread is told of the operation that it has performed.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Reply {
+    /// It is done, with this value.
+    Value(Value),
+    /// It threw.
+    Throw(Thrown),
+    /// It has a second half, which is pending now (wait, arrive, sleep).
+    Again(Op),
+    /// A looper has begun a task.
+    Task(BodyId, Args),
+    /// The looper has quit: it goes on after its loop.
+    LeaveLoop,
+    /// A listener's callbacks, to be run in this order.
+    Callbacks(Vec<BodyId>),
+    /// The iterator is at the end of its list.
+    Exhausted,
+}
+
+/// The exceptions that operations throw by themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "named in the language's reference")]
+pub enum Thrown {
+    NullPointer,
+    IndexOutOfBounds,
+    Arithmetic,
+    IllegalMonitorState,
+    IllegalState,
+    Interrupted,
+    UseAfterFree,
+    DoubleFree,
+    ConcurrentModification,
+    StackOverflow,
+}
+
+impl World {
+    /// Performs the pending operation of an enabled thread. `argument` answers its question, if it has one.
+    pub(crate) fn perform(&mut self, thread: ThreadId, argument: u64) -> Reply {
+        debug_assert!(self.enabled.contains(thread));
+        self.leave(thread);
+        let op = std::mem::replace(&mut self.threads[thread].pending, Op::Skip);
+        let (context, site) = (self.threads[thread].context, self.threads[thread].site);
+        let copy = self.recording.then(|| op.clone());
+        let slot = self.recorded.len();
+        let mut made = None;
+        let reply = self.act(thread, op, argument, &mut made).unwrap_or_else(Reply::Throw);
+        if let Some(op) = copy {
+            let value = if let Reply::Value(value) = reply { value } else { 0 };
+            // A begin happens in the task that it begins.
+            let context = if matches!(op, Op::Begin) { made.unwrap_or(context) } else { context };
+            self.record(Some(thread), Some(context), site, || Happening::Performed { op, value, made });
+            // What the operation itself reported (a refusal) comes after it.
+            self.recorded[slot..].rotate_right(1);
+        }
+        self.steps += 1;
+        reply
+    }
+
+    fn act(&mut self, thread: ThreadId, op: Op, argument: u64, made: &mut Option<ContextId>) -> Result<Reply, Thrown> {
+        let value = match op {
+            Op::Read(at) | Op::AtomicRead(at) => {
+                self.memory.check_live(at)?;
+                self.memory.cell(at.cell)
+            }
+            Op::Write(at, value) | Op::AtomicWrite(at, value) => {
+                self.memory.check_live(at)?;
+                self.write(at.cell, value);
+                0
+            }
+            Op::ListRead { at, list, what } => {
+                self.memory.check_live(at)?;
+                match self.memory.list_read(list, what)? {
+                    Some(value) => value,
+                    None => return Ok(Reply::Exhausted),
+                }
+            }
+            Op::ListWrite { at, list, what } => {
+                self.memory.check_live(at)?;
+                if matches!(what, ListWrite::Push(_))
+                    && self.memory.list(list).items.len() as u64 >= u64::from(self.limits.list)
+                {
+                    self.end(Outcome::Limit(LimitKind::ListLength, u64::from(self.limits.list)));
+                    return Ok(Reply::Value(0));
+                }
+                self.memory_changed = true;
+                self.memory.list_write(list, what)?
+            }
+            Op::Cas { at, old, new } => {
+                self.memory.check_live(at)?;
+                let swaps = self.memory.cell(at.cell) == old;
+                if swaps {
+                    self.write(at.cell, new);
+                }
+                i64::from(swaps)
+            }
+            Op::FetchAdd(at, delta) => {
+                self.memory.check_live(at)?;
+                let old = self.memory.cell(at.cell);
+                self.write(at.cell, old.wrapping_add(delta));
+                old
+            }
+            Op::Exchange(at, value) => {
+                self.memory.check_live(at)?;
+                let old = self.memory.cell(at.cell);
+                self.write(at.cell, value);
+                old
+            }
+            Op::Use(object) => {
+                self.check_object(object, Thrown::UseAfterFree)?;
+                0
+            }
+            Op::Free(object) => {
+                self.check_object(object, Thrown::DoubleFree)?;
+                self.memory.objects[object].freed = true;
+                self.memory_changed = true;
+                0
+            }
+            Op::Acquire(lock) => {
+                self.check_monitor(lock)?;
+                let l = &mut self.locks[lock];
+                l.owner = Some(thread);
+                l.depth += 1;
+                self.refresh_lock(lock);
+                0
+            }
+            Op::Release(lock) => {
+                self.check_owner(thread, lock)?;
+                let l = &mut self.locks[lock];
+                l.depth -= 1;
+                if l.depth == 0 {
+                    l.owner = None;
+                    self.refresh_lock(lock);
+                }
+                0
+            }
+            Op::Wait { on, lock, timeout } => return self.wait(thread, on, lock, timeout),
+            Op::Reacquire { on, lock } => {
+                let t = &mut self.threads[thread];
+                let (notified, depth) = (t.notified, t.saved_depth);
+                t.deadline = None;
+                t.notified = false;
+                if !notified {
+                    self.waiters_mut(on).retain(|w| *w != thread);
+                }
+                let l = &mut self.locks[lock];
+                (l.owner, l.depth) = (Some(thread), depth);
+                self.refresh_lock(lock);
+                if !notified && self.threads[thread].interrupted {
+                    self.threads[thread].interrupted = false;
+                    return Err(Thrown::Interrupted);
+                }
+                i64::from(notified)
+            }
+            Op::Notify { on, all } => {
+                if let WaitSet::Lock(lock) = on {
+                    self.check_owner(thread, lock)?;
+                }
+                let waiters = self.waiters_mut(on);
+                let woken = if all || waiters.len() <= 1 {
+                    std::mem::take(waiters)
+                } else {
+                    vec![waiters.remove((argument as usize).min(waiters.len() - 1))]
+                };
+                for waiter in woken {
+                    self.threads[waiter].notified = true;
+                    self.refresh(waiter);
+                    self.check_cycle(waiter);
+                }
+                0
+            }
+            Op::ReadLock(id) => {
+                self.rwlocks[id].readers.push(thread);
+                self.refresh_all(|w| &w.rwlocks[id].standing);
+                0
+            }
+            Op::Announce(id) => {
+                self.rwlocks[id].announced.push(thread);
+                self.refresh_all(|w| &w.rwlocks[id].standing);
+                0
+            }
+            Op::WriteLock(id) => {
+                let l = &mut self.rwlocks[id];
+                l.announced.retain(|t| *t != thread);
+                l.writer = Some(thread);
+                self.refresh_all(|w| &w.rwlocks[id].standing);
+                0
+            }
+            Op::ReadUnlock(id) => {
+                let l = &mut self.rwlocks[id];
+                let hold = l.readers.iter().rposition(|t| *t == thread).ok_or(Thrown::IllegalMonitorState)?;
+                l.readers.remove(hold);
+                self.refresh_all(|w| &w.rwlocks[id].standing);
+                0
+            }
+            Op::WriteUnlock(id) => {
+                if self.rwlocks[id].writer != Some(thread) {
+                    return Err(Thrown::IllegalMonitorState);
+                }
+                self.rwlocks[id].writer = None;
+                self.refresh_all(|w| &w.rwlocks[id].standing);
+                0
+            }
+            Op::Down(id) => {
+                self.semaphores[id].count -= 1;
+                self.refresh_all(|w| &w.semaphores[id].standing);
+                0
+            }
+            Op::Up(id) => {
+                self.semaphores[id].count = self.semaphores[id].count.saturating_add(1);
+                self.refresh_all(|w| &w.semaphores[id].standing);
+                0
+            }
+            Op::Arrive(id) => {
+                let b = &mut self.barriers[id];
+                let generation = b.generation;
+                b.arrived += 1;
+                if b.arrived < b.parties {
+                    return Ok(Reply::Again(Op::Pass { barrier: id, generation }));
+                }
+                (b.arrived, b.generation) = (0, generation.wrapping_add(1));
+                self.refresh_all(|w| &w.barriers[id].standing);
+                0
+            }
+            Op::Await { .. } => {
+                let t = &mut self.threads[thread];
+                t.deadline = None;
+                i64::from(t.condition)
+            }
+            Op::Fork { body, args } => match self.add_thread(self.threads[thread].context, Made::Body(body), false) {
+                Some(id) => {
+                    *made = Some(self.threads[id].home);
+                    self.threads[id].pending = Op::Fork { body, args };
+                    i64::from(id.0)
+                }
+                None => NULL,
+            },
+            Op::SpawnLooper => match self.add_thread(self.threads[thread].context, Made::Looper, true) {
+                Some(id) => {
+                    *made = Some(self.threads[id].home);
+                    self.threads[id].pending = Op::SpawnLooper;
+                    i64::from(id.0)
+                }
+                None => NULL,
+            },
+            Op::Post { target, body, args, time, is_async, instance } => {
+                let looper = self.thread_of(target);
+                let accepts = !self.finished(looper) && self.threads[looper].queue.as_ref().is_some_and(|q| !q.quit);
+                if accepts {
+                    let when = match time {
+                        PostTime::Now => self.now,
+                        PostTime::After(delay) => self.after(delay),
+                        PostTime::Front => 0,
+                        PostTime::At(instant) => self.at(instant),
+                    };
+                    let context = self.contexts.child(self.threads[thread].context, Made::Body(body));
+                    *made = Some(context);
+                    let task = TaskMessage { body, args, context, target, is_async, instance };
+                    self.enqueue(looper, when, MessageKind::Task(task));
+                } else {
+                    self.refused_posts += 1;
+                    let (context, site) = (self.threads[thread].context, self.threads[thread].site);
+                    self.record(Some(thread), Some(context), site, || Happening::Refused);
+                }
+                i64::from(accepts)
+            }
+            Op::Begin => {
+                let now = self.now;
+                let Some(queue) = self.threads[thread].queue.as_mut() else { return Err(Thrown::IllegalState) };
+                let Some((when, task)) = queue.pop(now) else {
+                    queue.clear();
+                    return Ok(Reply::LeaveLoop);
+                };
+                *made = Some(task.context);
+                self.threads[thread].context = task.context;
+                let _ = when;
+                return Ok(Reply::Task(task.body, task.args));
+            }
+            Op::AttachQueue => {
+                if self.threads[thread].queue.is_some() {
+                    return Err(Thrown::IllegalState);
+                }
+                self.threads[thread].queue = Some(Box::default());
+                self.refresh_standing_at_thread(thread);
+                0
+            }
+            Op::Fence(looper) => {
+                let now = self.now;
+                let queue = self.threads[looper].queue.as_mut().ok_or(Thrown::IllegalState)?;
+                let token = queue.fence(now);
+                self.refresh_looper(looper);
+                fence_value(looper, token)
+            }
+            Op::Lift(value) => {
+                if value == NULL {
+                    return Err(Thrown::NullPointer);
+                }
+                let (looper, token) = fence_of(value);
+                let queue = self.threads[looper].queue.as_mut().ok_or(Thrown::IllegalState)?;
+                if !queue.lift(token) {
+                    return Err(Thrown::IllegalState);
+                }
+                self.refresh_looper(looper);
+                0
+            }
+            Op::Cancel { target, body } => {
+                let looper = self.thread_of(target);
+                if let Some(queue) = &mut self.threads[looper].queue {
+                    queue.cancel(|m| m.target == target && body.is_none_or(|b| b == m.body));
+                    self.refresh_looper(looper);
+                }
+                0
+            }
+            Op::Quit { looper, safely } => {
+                let now = self.now;
+                self.threads[looper].queue.as_mut().ok_or(Thrown::IllegalState)?.quit(safely, now);
+                self.refresh_looper(looper);
+                0
+            }
+            Op::NewHandler(looper) => i64::from(self.handlers.add(looper).0),
+            Op::Enable { event, args, instance } => {
+                self.enable(event, args, instance);
+                0
+            }
+            Op::Disable(event) => {
+                self.disable(event);
+                0
+            }
+            Op::Register { listener, body } => {
+                self.listeners[listener].push(body);
+                0
+            }
+            Op::Perform(listener) => return Ok(Reply::Callbacks(self.listeners[listener].clone())),
+            Op::Interrupt(other) => {
+                // As Java: interrupting a thread that has ended does nothing.
+                if !self.finished(other) {
+                    self.threads[other].interrupted = true;
+                    if matches!(self.threads[other].pending, Op::Wake | Op::Reacquire { .. }) {
+                        self.refresh(other);
+                        self.check_cycle(other);
+                    }
+                }
+                0
+            }
+            Op::Sleep(delay) => {
+                if std::mem::take(&mut self.threads[thread].interrupted) {
+                    return Err(Thrown::Interrupted);
+                }
+                if delay <= 0 {
+                    return Ok(Reply::Value(0));
+                }
+                let deadline = self.after(delay);
+                self.threads[thread].deadline = Some(deadline);
+                return Ok(Reply::Again(Op::Wake));
+            }
+            Op::Wake => {
+                let t = &mut self.threads[thread];
+                t.deadline = None;
+                if std::mem::take(&mut t.interrupted) {
+                    return Err(Thrown::Interrupted);
+                }
+                0
+            }
+            Op::Branch => i64::from(argument != 0),
+            Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
+        };
+        Ok(Reply::Value(value))
+    }
+
+    #[inline]
+    fn write(&mut self, cell: u32, value: Value) {
+        self.memory.cells[cell as usize] = value;
+        self.memory_changed = true;
+    }
+
+    pub(super) fn enqueue(&mut self, looper: ThreadId, when: u64, kind: MessageKind) {
+        let most = self.limits.queue;
+        let Some(queue) = self.threads[looper].queue.as_mut().filter(|q| !q.quit) else {
+            self.refused_posts += 1;
+            return;
+        };
+        if queue.len() as u64 >= u64::from(most) {
+            self.end(Outcome::Limit(LimitKind::QueueLength, u64::from(most)));
+            return;
+        }
+        queue.push(when, kind);
+        self.refresh_looper(looper);
+    }
+
+    fn wait(&mut self, thread: ThreadId, on: WaitSet, lock: LockId, timeout: Option<i64>) -> Result<Reply, Thrown> {
+        self.check_owner(thread, lock)?;
+        if std::mem::take(&mut self.threads[thread].interrupted) {
+            return Err(Thrown::Interrupted);
+        }
+        let deadline = timeout.map(|d| self.after(d));
+        let depth = std::mem::take(&mut self.locks[lock].depth);
+        self.locks[lock].owner = None;
+        self.waiters_mut(on).push(thread);
+        let t = &mut self.threads[thread];
+        (t.saved_depth, t.deadline, t.notified) = (depth, deadline, false);
+        self.refresh_lock(lock);
+        Ok(Reply::Again(Op::Reacquire { on, lock }))
+    }
+
+    fn waiters_mut(&mut self, on: WaitSet) -> &mut Vec<ThreadId> {
+        match on {
+            WaitSet::Lock(lock) => &mut self.locks[lock].waiters,
+            WaitSet::Condition(condition) => &mut self.conditions[condition],
+        }
+    }
+
+    fn check_owner(&self, thread: ThreadId, lock: LockId) -> Result<(), Thrown> {
+        self.check_monitor(lock)?;
+        if self.locks[lock].owner == Some(thread) { Ok(()) } else { Err(Thrown::IllegalMonitorState) }
+    }
+
+    fn check_monitor(&self, lock: LockId) -> Result<(), Thrown> {
+        self.locks[lock].object.map_or(Ok(()), |object| self.check_object(object, Thrown::UseAfterFree))
+    }
+
+    fn check_object(&self, object: ObjectId, dead: Thrown) -> Result<(), Thrown> {
+        if self.memory.objects[object].freed { Err(dead) } else { Ok(()) }
+    }
+
+    /// The monitor of a reference, which a guest needs to say what it acquires.
+    pub fn monitor_of(&self, reference: Value) -> Result<LockId, Thrown> {
+        Memory::object_of(reference).map(|object| self.memory.objects[object].lock).ok_or(Thrown::NullPointer)
+    }
+
+    /// The handler of a value, as a target.
+    pub fn target_handler(value: Value) -> Result<Target, Thrown> {
+        u32::try_from(value).map(|h| Target::Handler(crate::event::HandlerId(h))).map_err(|_| Thrown::NullPointer)
+    }
+
+    /// The thread of a value.
+    pub fn thread_value(value: Value) -> Result<ThreadId, Thrown> {
+        u32::try_from(value).map(ThreadId).map_err(|_| Thrown::NullPointer)
+    }
+}

@@ -1,0 +1,125 @@
+//! What exists when a run starts, as the guest declares it: names, counts, first values. Shared by all runs of one program.
+
+use crate::base::IndexVec;
+use crate::event::{BodyId, EventId, HandlerId, ListenerId, ThreadId, Value};
+
+/// The static side of a world.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// Threads and loopers that start with the app.
+    pub threads: IndexVec<ThreadId, ThreadSetup>,
+    /// Names of the bodies that can be posted, forked or called.
+    pub bodies: IndexVec<BodyId, String>,
+    /// Locks and mutexes: name, and whether it is reentrant.
+    pub locks: Vec<(String, bool)>,
+    /// Conditions.
+    pub conditions: Vec<String>,
+    /// Reader-writer locks.
+    pub rwlocks: Vec<(String, Prefer)>,
+    /// Semaphores with their first count.
+    pub semaphores: Vec<(String, i64)>,
+    /// Barriers with their number of parties.
+    pub barriers: Vec<(String, i64)>,
+    /// Handlers with their looper.
+    pub handlers: IndexVec<HandlerId, (String, ThreadId)>,
+    /// Listeners.
+    pub listeners: IndexVec<ListenerId, String>,
+    /// Events of the environment.
+    pub events: IndexVec<EventId, EventSetup>,
+    /// The first value of each global cell.
+    pub cells: Vec<FirstValue>,
+    /// Classes: name, and the first value of each cell of an object.
+    pub classes: Vec<(String, Vec<FirstValue>)>,
+    /// Classes of the objects that exist from the start, before those of `cells`.
+    pub objects: Vec<u32>,
+    /// Delays that the program names as constants, ascending.
+    pub delays: Vec<u64>,
+    /// Instants that the program posts `at`, ascending.
+    pub instants: Vec<u64>,
+    /// The largest instant that the program may post `at`; `u64::MAX` if it computes one.
+    pub absolute_until: u64,
+    /// An uncaught exception ends its thread only.
+    pub uncaught_ends_thread: bool,
+}
+
+/// A thread that starts with the app.
+#[derive(Clone, Debug)]
+pub struct ThreadSetup {
+    /// Its name.
+    pub name: String,
+    /// It does not keep the run alive.
+    pub daemon: bool,
+    /// It has a queue from the start.
+    pub looper: bool,
+}
+
+/// An event of the environment.
+#[derive(Clone, Debug)]
+pub struct EventSetup {
+    /// Its name.
+    pub name: String,
+    /// Its handler.
+    pub body: BodyId,
+    /// The looper that runs it.
+    pub looper: ThreadId,
+    /// How many enables it starts with.
+    pub initially: u32,
+}
+
+/// The first value of a cell.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FirstValue {
+    /// A word.
+    Word(Value),
+    /// A new object of the class.
+    New(u32),
+    /// A new list.
+    List(Vec<Value>),
+}
+
+/// Whom a reader-writer lock prefers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prefer {
+    /// Nobody.
+    None,
+    /// Readers.
+    Readers,
+    /// Writers.
+    Writers,
+}
+
+/// The limits of a run. Reaching one is an outcome of its own, never a silent cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Steps of a run.
+    pub steps: u64,
+    /// Virtual milliseconds.
+    pub time: u64,
+    /// Heap objects of a run, dead ones as well.
+    pub objects: u32,
+    /// Threads of a run, finished ones as well.
+    pub threads: u32,
+    /// Messages in one queue.
+    pub queue: u32,
+    /// Elements of one list.
+    pub list: u32,
+    /// Instructions from one visible operation to the next.
+    pub local: u64,
+    /// Frames of one thread; deeper is the failure `StackOverflow`.
+    pub depth: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 100_000,
+            time: 30 * 24 * 3600 * 1000,
+            objects: 100_000,
+            threads: 4_096,
+            queue: 100_000,
+            list: 1_000_000,
+            local: 1_000_000,
+            depth: 256,
+        }
+    }
+}

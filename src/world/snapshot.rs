@@ -1,0 +1,356 @@
+//! The canonical state: two states are the same if nothing that can happen later differs (`semantics.md`, *The canonical state*).
+//!
+//! A fixed walk from the globals through threads, frames and queues writes every value down; objects, forked threads and
+//! handlers get their numbers in the order in which the walk meets them, so what is unreachable is dropped. Times are
+//! written as distances from now, overdue ones as 0 (absolute only up to the largest instant that the app posts `at`),
+//! and the order of a queue by rank. Not written: now, stall, steps, names, counters.
+
+use super::queue::{MessageKind, fence_of};
+use super::threads::Status;
+use super::{Guest, Machine, World};
+use crate::base::{Digester, Id, IdSet};
+use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Op, Target, ThreadId, Value};
+
+/// What a word means, and so how it is renumbered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// Itself: a number, a truth value, a declared lock.
+    Word,
+    /// An object or null.
+    Object,
+    /// A thread or null.
+    Thread,
+    /// A handler or null.
+    Handler,
+    /// The token of a fence or null.
+    Fence,
+    /// A cell with the object that it lies in, packed by the guest: object + 1 above bit 32, cell below.
+    Place,
+    /// What an iterator remembers of its list: only whether the list has changed since matters.
+    Iterator,
+    /// The index of a list whose elements are of one of the kinds above.
+    ListOfWords,
+    /// The same, of objects.
+    ListOfObjects,
+    /// The same, of threads.
+    ListOfThreads,
+    /// The same, of handlers.
+    ListOfHandlers,
+    /// The same, of fences.
+    ListOfFences,
+}
+
+/// A guest whose whole state can be cloned and written down.
+pub trait Snapshot: Guest + Clone {
+    /// The kind of each global cell.
+    fn global_kinds(&self) -> &[Kind];
+    /// The kind of each cell of a class.
+    fn class_kinds(&self, class: u32) -> &[Kind];
+    /// The kind of each parameter of a body.
+    fn parameter_kinds(&self, body: crate::event::BodyId) -> &[Kind];
+    /// Writes where the thread stands: program counters, and the live values of its frames.
+    fn write_thread(&self, thread: ThreadId, to: &mut CanonicalWriter<'_>);
+    /// The same without references, to sort threads that nothing refers to.
+    fn thread_key(&self, thread: ThreadId) -> Vec<u64>;
+}
+
+/// A canonical state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Canonical {
+    /// Everything that matters; equal words are equal states.
+    pub words: Vec<u64>,
+    /// The threads in the order in which the walk met them: the `i`-th of one state corresponds to the `i`-th of an equal one.
+    pub threads: Vec<ThreadId>,
+}
+
+impl Canonical {
+    /// A stable 128-bit digest of the state.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        let mut digest = Digester::new();
+        for word in &self.words {
+            digest.word(*word);
+        }
+        digest.finish()
+    }
+}
+
+/// Where the walk writes to.
+pub struct CanonicalWriter<'w> {
+    world: &'w World,
+    words: Vec<u64>,
+    objects: Vec<ObjectId>,
+    threads: Vec<ThreadId>,
+    handlers: Vec<HandlerId>,
+}
+
+impl CanonicalWriter<'_> {
+    /// Writes a plain word.
+    pub fn word(&mut self, word: u64) {
+        self.words.push(word);
+    }
+
+    /// Writes a value of this kind.
+    pub fn value(&mut self, kind: Kind, value: Value) {
+        match kind {
+            Kind::Word => self.word(value as u64),
+            Kind::Iterator => {
+                let list = &self.world.memory.lists[ListId((value >> 32) as u32)];
+                self.word(u64::from(list.version == value as u32));
+            }
+            _ if value == NULL && kind != Kind::Place => self.word(u64::MAX),
+            Kind::Object => self.object(ObjectId(value as u32)),
+            Kind::Thread => self.thread(ThreadId(value as u32)),
+            Kind::Handler => self.handler(HandlerId(value as u32)),
+            Kind::Fence => self.fence(value),
+            Kind::Place => {
+                let (object, cell) = ((value >> 32) as u32, value as u32);
+                match object.checked_sub(1) {
+                    Some(object) => {
+                        let object = ObjectId(object);
+                        self.object(object);
+                        self.word(u64::from(cell.wrapping_sub(self.world.memory.objects[object].base)));
+                    }
+                    None => self.word(u64::from(cell)),
+                }
+            }
+            Kind::ListOfWords => self.list(Kind::Word, value),
+            Kind::ListOfObjects => self.list(Kind::Object, value),
+            Kind::ListOfThreads => self.list(Kind::Thread, value),
+            Kind::ListOfHandlers => self.list(Kind::Handler, value),
+            Kind::ListOfFences => self.list(Kind::Fence, value),
+        }
+    }
+
+    fn list(&mut self, kind: Kind, value: Value) {
+        let world = self.world;
+        let items = &world.memory.lists[ListId(value as u32)].items;
+        self.word(items.len() as u64);
+        for item in items {
+            self.value(kind, *item);
+        }
+    }
+
+    fn object(&mut self, object: ObjectId) {
+        let number = number(&mut self.objects, object);
+        self.word(number);
+    }
+
+    fn thread(&mut self, thread: ThreadId) {
+        let number = number(&mut self.threads, thread);
+        self.word(number);
+    }
+
+    fn optional_thread(&mut self, thread: Option<ThreadId>) {
+        match thread {
+            Some(thread) => self.thread(thread),
+            None => self.word(u64::MAX),
+        }
+    }
+
+    fn handler(&mut self, handler: HandlerId) {
+        let declared = self.world.setup.handlers.len() as u64;
+        if (handler.index() as u64) < declared {
+            self.word(handler.index() as u64);
+        } else {
+            let number = declared + number(&mut self.handlers, handler);
+            self.word(number);
+            self.thread(self.world.handlers[handler]);
+        }
+    }
+
+    // A token is where its fence stands in the queue; lifted fences are all alike.
+    fn fence(&mut self, value: Value) {
+        let (looper, token) = fence_of(value);
+        let world = self.world;
+        let queue = world.threads[looper].queue.as_ref();
+        let stands = |m: &super::Message| matches!(m.kind, MessageKind::Fence(t) if t == token);
+        match queue.and_then(|q| q.messages().position(stands)) {
+            Some(rank) => {
+                self.thread(looper);
+                self.word(rank as u64);
+            }
+            None => self.word(u64::MAX - 1),
+        }
+    }
+
+    // Distance from now; overdue is 0 unless the app posts `at` instants that could still fall before it.
+    fn time(&mut self, when: u64) {
+        let world = self.world;
+        let absolute = if when <= world.setup.absolute_until { when } else { 0 };
+        self.word(when.saturating_sub(world.now));
+        self.word(if when <= world.now { absolute } else { 0 });
+    }
+
+    fn lock(&mut self, lock: LockId) {
+        let world = self.world;
+        let l = &world.locks[lock];
+        self.optional_thread(l.owner);
+        self.word(u64::from(l.depth));
+        self.threads_in_order(&l.waiters);
+    }
+
+    fn threads_in_order(&mut self, threads: &[ThreadId]) {
+        self.word(threads.len() as u64);
+        for thread in threads {
+            self.thread(*thread);
+        }
+    }
+
+    // As a set: the order does not matter later, so numbers that are known are sorted. Unknown ones are met by another way first (every holder is a live thread that was written).
+    fn threads_as_set(&mut self, threads: &[ThreadId]) {
+        let mut numbers: Vec<u64> = threads.iter().map(|t| number(&mut self.threads, *t)).collect();
+        numbers.sort_unstable();
+        self.word(numbers.len() as u64);
+        self.words.extend(numbers);
+    }
+
+    fn thread_state<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
+        let world = self.world;
+        let t = &world.threads[thread];
+        self.word(t.status as u64);
+        if t.status == Status::Finished {
+            return;
+        }
+        self.word(u64::from(t.daemon) | u64::from(t.notified) << 1 | u64::from(t.interrupted) << 2);
+        // The second half of an operation stands at the same program counter as the first.
+        match &t.pending {
+            Op::Reacquire { .. } => self.word(1),
+            Op::Wake => self.word(2),
+            Op::Pass { barrier, generation } => {
+                self.word(3 + u64::from(world.barriers[*barrier].generation == *generation));
+            }
+            _ => self.word(0),
+        }
+        match t.deadline {
+            Some(deadline) => self.word(1 + deadline.saturating_sub(world.now)),
+            None => self.word(0),
+        }
+        self.word(u64::from(t.saved_depth));
+        guest.write_thread(thread, self);
+        match &t.queue {
+            Some(queue) => {
+                self.word(1 + u64::from(queue.quit));
+                self.word(queue.len() as u64);
+                for message in queue.messages() {
+                    self.time(message.when);
+                    match &message.kind {
+                        MessageKind::Fence(_) => self.word(u64::MAX),
+                        MessageKind::Task(task) => {
+                            self.word(u64::from(task.body.0) << 1 | u64::from(task.is_async));
+                            match task.target {
+                                Target::Thread(_) => self.word(u64::MAX),
+                                Target::Handler(handler) => self.handler(handler),
+                            }
+                            self.values(guest.parameter_kinds(task.body), &task.args);
+                        }
+                    }
+                }
+            }
+            None => self.word(0),
+        }
+    }
+
+    fn values(&mut self, kinds: &[Kind], values: &[Value]) {
+        for (kind, value) in kinds.iter().zip(values) {
+            self.value(*kind, *value);
+        }
+    }
+
+    fn object_state<G: Snapshot>(&mut self, guest: &G, object: ObjectId) {
+        let world = self.world;
+        let o = &world.memory.objects[object];
+        self.word(u64::from(o.class) << 1 | u64::from(o.freed));
+        self.lock(o.lock);
+        for (i, kind) in guest.class_kinds(o.class).iter().enumerate() {
+            self.value(*kind, world.memory.cells[o.base as usize + i]);
+        }
+    }
+
+    // Writes what has been met and not been written, until nothing new is met.
+    fn expand<G: Snapshot>(&mut self, guest: &G, done: &mut (usize, usize)) {
+        while done.0 < self.threads.len() || done.1 < self.objects.len() {
+            if done.0 < self.threads.len() {
+                done.0 += 1;
+                self.thread_state(guest, self.threads[done.0 - 1]);
+            } else {
+                done.1 += 1;
+                self.object_state(guest, self.objects[done.1 - 1]);
+            }
+        }
+    }
+}
+
+fn number<I: Id>(met: &mut Vec<I>, id: I) -> u64 {
+    let at = met.iter().position(|m| *m == id).unwrap_or_else(|| {
+        met.push(id);
+        met.len() - 1
+    });
+    at as u64
+}
+
+impl<G: Snapshot> Machine<G> {
+    /// The canonical form of this state.
+    #[must_use]
+    pub fn canonical(&self) -> Canonical {
+        let (world, guest) = (&self.world, &self.guest);
+        let mut w = CanonicalWriter {
+            world,
+            words: Vec::new(),
+            objects: Vec::new(),
+            threads: world.setup.threads.ids().collect(),
+            handlers: Vec::new(),
+        };
+        w.word(if world.now <= world.setup.absolute_until { world.now } else { 0 });
+        w.word(u64::from(world.outcome.is_some()));
+        for (cell, kind) in guest.global_kinds().iter().enumerate() {
+            w.value(*kind, world.memory.cells[cell]);
+        }
+        let mut done = (0, 0);
+        w.expand(guest, &mut done);
+        // Live threads that nothing refers to, in an order that does not depend on when they were made, as far as their own state tells them apart.
+        let mut known = IdSet::new();
+        w.threads.iter().for_each(|t| known.set(*t, true));
+        let mut alone: Vec<_> = world
+            .threads
+            .enumerate()
+            .filter(|(id, t)| t.status != Status::Finished && !known.contains(*id))
+            .map(|(id, _)| (guest.thread_key(id), id))
+            .collect();
+        alone.sort();
+        for (_, thread) in alone {
+            number(&mut w.threads, thread);
+            w.expand(guest, &mut done);
+        }
+        for (id, _) in world.setup.locks.iter().enumerate() {
+            w.lock(LockId::new(id));
+        }
+        for waiters in world.conditions.iter() {
+            w.threads_in_order(waiters);
+        }
+        for lock in world.rwlocks.iter() {
+            w.optional_thread(lock.writer);
+            w.threads_as_set(&lock.readers);
+            w.threads_as_set(&lock.announced);
+        }
+        for semaphore in world.semaphores.iter() {
+            w.word(semaphore.count as u64);
+        }
+        for barrier in world.barriers.iter() {
+            w.word(barrier.arrived as u64);
+        }
+        for bodies in world.listeners.iter() {
+            w.word(bodies.len() as u64);
+            bodies.iter().for_each(|b| w.word(u64::from(b.0)));
+        }
+        for (id, event) in world.events.enumerate() {
+            let kinds = guest.parameter_kinds(world.setup.events[id].body).to_vec();
+            w.word(event.enables.len() as u64);
+            for (args, _) in &event.enables {
+                w.values(&kinds, args);
+            }
+        }
+        w.expand(guest, &mut done);
+        Canonical { words: w.words, threads: w.threads }
+    }
+}

@@ -1,0 +1,131 @@
+//! Threads and loopers.
+
+use super::World;
+use super::contexts::Made;
+use super::queue::Queue;
+use super::sync::ThreadSet;
+use crate::event::{ContextId, Happening, LimitKind, Op, Outcome, SiteId, ThreadId};
+
+/// Where a thread stands in its life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// It has not reached its first operation.
+    New,
+    /// It stands at a pending operation.
+    Alive,
+    /// It has ended.
+    Finished,
+}
+
+/// A thread or looper.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Its own context.
+    pub home: ContextId,
+    /// The context that it runs in: a task's while one runs, else its own.
+    pub context: ContextId,
+    /// It does not keep the run alive.
+    pub daemon: bool,
+    /// Where it stands in its life.
+    pub status: Status,
+    /// What it is about to do. Meaningful while it is alive.
+    pub pending: Op,
+    /// The site of that; `None` for the implicit loop of a looper.
+    pub site: Option<SiteId>,
+    /// Its message queue, if it has one.
+    pub queue: Option<Box<Queue>>,
+    /// The instant at which its sleep, wait or await is over.
+    pub(super) deadline: Option<u64>,
+    /// A waiter that was notified.
+    pub(super) notified: bool,
+    /// The sticky interrupt flag.
+    pub(super) interrupted: bool,
+    /// The condition of its await holds.
+    pub(super) condition: bool,
+    /// Holds that it gave up to wait.
+    pub(super) saved_depth: u32,
+    // Threads that stand at this one: joiners, and posters that wait for its queue.
+    pub(super) standing: ThreadSet,
+}
+
+impl Thread {
+    pub(super) fn new(home: ContextId, daemon: bool, looper: bool) -> Self {
+        Self {
+            home,
+            context: home,
+            daemon,
+            status: Status::New,
+            pending: Op::Skip,
+            site: None,
+            queue: looper.then(Box::default),
+            deadline: None,
+            notified: false,
+            interrupted: false,
+            condition: false,
+            saved_depth: 0,
+            standing: ThreadSet::default(),
+        }
+    }
+
+    /// An idle looper: it could begin a message, and none is there to begin, now or later.
+    pub(super) fn idle(&self, now: u64) -> bool {
+        matches!(self.pending, Op::Begin)
+            && self.queue.as_ref().is_some_and(|q| !q.quit && !q.ready(now) && !q.messages().any(|m| m.when > now))
+    }
+}
+
+impl World {
+    /// Adds a thread that `maker` starts; it is new until the machine runs it to its first operation.
+    /// `None` at the limit of threads (the run's outcome is set).
+    pub(super) fn add_thread(&mut self, maker: ContextId, made: Made, looper: bool) -> Option<ThreadId> {
+        if self.threads.len() as u64 >= u64::from(self.limits.threads) {
+            self.end(Outcome::Limit(LimitKind::Threads, u64::from(self.limits.threads)));
+            return None;
+        }
+        let home = self.contexts.child(maker, made);
+        let id = self.threads.add(Thread::new(home, false, looper));
+        self.newborn.push(id);
+        Some(id)
+    }
+
+    /// The thread has reached a visible operation.
+    #[inline]
+    pub(crate) fn settle(&mut self, thread: ThreadId, op: Op, site: Option<SiteId>) {
+        let t = &mut self.threads[thread];
+        t.status = Status::Alive;
+        t.site = site;
+        t.pending = op;
+        self.stand(thread);
+    }
+
+    /// The thread has ended.
+    pub(crate) fn finish(&mut self, thread: ThreadId) {
+        let home = self.threads[thread].home;
+        self.threads[thread].status = Status::Finished;
+        self.threads[thread].context = home;
+        self.enabled.set(thread, false);
+        self.record(Some(thread), Some(home), None, || Happening::ThreadExit);
+        self.refresh_standing_at_thread(thread);
+    }
+
+    /// An exception ended the thread alone: its queue takes no more, and what stands in it is dropped.
+    pub(crate) fn abandon_queue(&mut self, thread: ThreadId) {
+        if let Some(queue) = &mut self.threads[thread].queue {
+            queue.quit(false, 0);
+        }
+    }
+
+    /// The looper's task has ended.
+    pub(crate) fn end_task(&mut self, thread: ThreadId) {
+        let (task, home) = (self.threads[thread].context, self.threads[thread].home);
+        self.record(Some(thread), Some(task), None, || Happening::End);
+        self.threads[thread].context = home;
+    }
+
+    /// Whether the thread has ended.
+    #[inline]
+    #[must_use]
+    pub fn finished(&self, thread: ThreadId) -> bool {
+        self.threads[thread].status == Status::Finished
+    }
+}
