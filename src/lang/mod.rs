@@ -1,9 +1,25 @@
 //! The model language: source text to a checked program.
 
+#[allow(missing_docs, reason = "a variant says the form; its fields are named after the parts")]
 pub mod ast;
+mod check;
 mod diagnostic;
-
-pub use diagnostic::Diagnostic;
+mod lexer;
+mod near;
+mod parser;
+mod print;
+#[allow(missing_docs, reason = "a variant says the form; its fields are named after the parts")]
 pub mod program;
+mod render;
+mod source;
+mod token;
+pub mod words;
 
+pub use check::{CheckErrors, DefineError, check};
+pub use diagnostic::Diagnostic;
+pub use near::near;
+pub use parser::parse;
+pub use print::print;
 pub use program::Program;
+pub use render::render;
+pub use source::{MAX_SOURCE, Place, Source, SourceError};

@@ -20,6 +20,10 @@ crate::define_id! {
     ExceptionId,
 }
 
+/// The site of what is no step and cannot fail by itself: reads in a property, operators other than a division by what may be zero. Not an index of
+/// [`Program::sites`].
+pub const NO_SITE: SiteId = SiteId(u32::MAX);
+
 /// A checked program.
 #[derive(Clone, Debug)]
 pub struct Program {

@@ -1,0 +1,169 @@
+//! Calls: of tasks, of the operations on atomics, of the operations on lists.
+
+use super::Checker;
+use super::items::wrong_number;
+use super::places::{Target, set_site};
+use super::sites::place_text;
+use super::types::article;
+use crate::event::{BodyId, SiteKind};
+use crate::lang::ast::{self, At, ExprKind as Ast};
+use crate::lang::program::{Expr, ExprKind, Place, Type};
+
+impl Checker {
+    /// `name(args)`
+    pub(super) fn call(&mut self, name: &ast::Name, args: &[ast::Expr], at: At) -> Option<Expr> {
+        match name.text.as_str() {
+            "cas" | "fetch_add" | "exchange" => return self.atomic_call(name, args, at),
+            _ => {}
+        }
+        let unknown = !self.names.contains_key(&name.text) && self.local(&name.text).is_none();
+        if unknown && let Some(near) = super::did_you_mean(&name.text, super::names::BUILT_IN_CALLS) {
+            self.error_help(name.at, format!("unknown task `{}`", name.text), "not declared", near);
+            return None;
+        }
+        let body = self.task(name)?;
+        let args = self.args(body, name, args, at)?;
+        let ty = self.signatures[body].result.clone()?;
+        let site = self.check_site();
+        if let Some(caller) = self.scope.body.filter(|_| !self.scope.dead) {
+            self.calls.insert((caller, body));
+        }
+        Some(Expr { kind: ExprKind::Call { body, args, site }, ty })
+    }
+
+    /// Arguments for the parameters of a body.
+    pub(super) fn args(&mut self, body: BodyId, name: &ast::Name, args: &[ast::Expr], at: At) -> Option<Vec<Expr>> {
+        let params = self.signatures[body].params.clone();
+        self.args_for(&params, name, args, at)
+    }
+
+    /// Arguments for parameters; all their errors are reported.
+    pub(super) fn args_for(
+        &mut self,
+        params: &[(String, Type)],
+        name: &ast::Name,
+        args: &[ast::Expr],
+        at: At,
+    ) -> Option<Vec<Expr>> {
+        let mut values = Vec::new();
+        let mut failed = false;
+        for (i, arg) in args.iter().enumerate() {
+            let value = self.value(arg);
+            let value = match (value, params.get(i)) {
+                (Some(value), Some((param, ty))) if *ty != Type::Void => {
+                    self.fit(value, ty, arg.at, &format!("the argument `{param}`"))
+                }
+                _ => None,
+            };
+            failed |= value.is_none();
+            values.extend(value);
+        }
+        if args.len() != params.len() {
+            let wanted = super::count(params.len(), "argument");
+            let message = format!("`{}` takes {wanted}, not {}", name.text, args.len());
+            let list = params.iter().map(|(n, t)| format!("{n}: {}", self.name_of(t))).collect::<Vec<_>>().join(", ");
+            let declared = self.names.get(&name.text).map(|e| e.span);
+            self.problems.add(wrong_number(at, message, format!("its parameters are ({list})"), declared));
+            return None;
+        }
+        (!failed).then_some(values)
+    }
+
+    /// `cas(p, old, new)`, `fetch_add(p, d)`, `exchange(p, v)`
+    fn atomic_call(&mut self, name: &ast::Name, args: &[ast::Expr], at: At) -> Option<Expr> {
+        let (wanted, form) = match name.text.as_str() {
+            "cas" => (3, "cas(place, old, new)"),
+            "fetch_add" => (2, "fetch_add(place, amount)"),
+            _ => (2, "exchange(place, value)"),
+        };
+        if args.len() != wanted {
+            let message = format!("`{}` takes {}, not {}", name.text, super::count(wanted, "argument"), args.len());
+            self.error(at, message, format!("it is `{form}`"));
+            return None;
+        }
+        let text = place_text(&args[0]);
+        let mut place = self.atomic_place(&args[0], &name.text)?;
+        if name.text == "fetch_add" && place.ty != Type::Int {
+            let ty = self.name_of(&place.ty);
+            self.error(args[0].at, "`fetch_add` needs an int", format!("this is {}", article(&ty)));
+            return None;
+        }
+        let mut values = Vec::new();
+        for arg in &args[1..] {
+            let ty = place.ty.clone();
+            values.push(self.expr_of(arg, &ty, "the value"));
+        }
+        let mut values = values.into_iter().collect::<Option<Vec<Expr>>>()?.into_iter().map(Box::new);
+        let mut next = || values.next().expect("the number was checked");
+        let site = self.site(SiteKind::AtomicUpdate, text, at);
+        set_site(&mut place, site);
+        let held = place.ty.clone();
+        Some(match name.text.as_str() {
+            "cas" => Expr { kind: ExprKind::Cas { place, old: next(), new: next(), site }, ty: Type::Bool },
+            "fetch_add" => Expr { kind: ExprKind::FetchAdd { place, delta: next(), site }, ty: held },
+            _ => Expr { kind: ExprKind::Exchange { place, value: next(), site }, ty: held },
+        })
+    }
+
+    fn atomic_place(&mut self, e: &ast::Expr, what: &str) -> Option<Place> {
+        let target = self.target(e)?;
+        let help = match target {
+            Target::Shared(place) if place.atomic && place.ty.is_word() => return Some(place),
+            Target::Shared(place) if place.atomic => "pick an element".to_owned(),
+            Target::Shared(_) => format!("declare `{}` with `atomic` instead of `var`", place_text(e)),
+            _ => "the first argument is an `atomic` variable, field or element".to_owned(),
+        };
+        self.error_help(e.at, format!("`{what}` needs an atomic place"), "not atomic", help);
+        None
+    }
+
+    /// `list.push(e)` and the like.
+    pub(super) fn method(
+        &mut self,
+        object: &ast::Expr,
+        name: &ast::Name,
+        args: &[ast::Expr],
+        whole: &ast::Expr,
+    ) -> Option<Expr> {
+        const METHODS: [&str; 4] = ["push", "pop", "remove", "clear"];
+        if !METHODS.contains(&name.text.as_str()) {
+            let (reason, help) = if name.text == "len" {
+                ("not a call", "write it without parentheses: `.len`".to_owned())
+            } else {
+                let near = super::did_you_mean(&name.text, METHODS.into_iter().chain(["len"]));
+                (
+                    "lists have `push`, `pop`, `remove`, `clear`, `len`",
+                    near.unwrap_or("tasks are called by their name alone, with the object as an argument".into()),
+                )
+            };
+            self.error_help(name.at, format!("unknown operation `{}`", name.text), reason, help);
+            return None;
+        }
+        let (mut list, of) = self.list(object, &format!("`{}` needs", name.text))?;
+        let wanted = usize::from(matches!(name.text.as_str(), "push" | "remove"));
+        if args.len() != wanted {
+            let message = format!("`{}` takes {}, not {}", name.text, super::count(wanted, "argument"), args.len());
+            self.error(whole.at, message, format!("the list holds values of type `{}`", self.name_of(&of)));
+            return None;
+        }
+        let arg = match (name.text.as_str(), args) {
+            ("push", [e]) => Some(self.expr_of(e, &of, "the element")?),
+            ("remove", [e]) => Some(self.expr_of(e, &Type::Int, "an index")?),
+            _ => None,
+        };
+        let site = self.site(SiteKind::Write, place_text(object), whole.at);
+        set_site(&mut list, site);
+        let (kind, ty) = match (name.text.as_str(), arg.map(Box::new)) {
+            ("push", Some(value)) => (ExprKind::ListPush { list, value, site }, Type::Void),
+            (_, Some(index)) => (ExprKind::ListRemove { list, index, site }, of),
+            ("pop", None) => (ExprKind::ListPop { list, site }, of),
+            (_, None) => (ExprKind::ListClear { list, site }, Type::Void),
+        };
+        Some(Expr { kind, ty })
+    }
+
+    /// Whether an expression does something if its value is dropped.
+    pub(super) fn has_effect(e: &ast::Expr) -> bool {
+        matches!(e.kind, Ast::Call { .. } | Ast::Method { .. } | Ast::Op(_))
+    }
+}

@@ -1,0 +1,171 @@
+//! Constants: `-D`, dependencies on each other in any order, cycles.
+
+use super::names::Named;
+use super::scope::Mode;
+use super::types::constant;
+use super::{Checker, did_you_mean};
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, ExprKind, ItemKind};
+use crate::lang::program::Type;
+use indexmap::IndexMap;
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// A `-D NAME=value` that does not fit the model.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum DefineError {
+    /// The model has no constant of this name.
+    #[error("-D {name}: the model has no constant `{name}`{}", near.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The constant that it is near to.
+        near: Option<String>,
+    },
+    /// Something else has this name.
+    #[error("-D {name}: `{name}` is {what}; only a `const` can be overridden")]
+    NotConst {
+        /// The name.
+        name: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A number for a truth value.
+    #[error("-D {name}={value}: `{name}` is a bool: 0 or 1")]
+    NotBool {
+        /// The name.
+        name: String,
+        /// The value.
+        value: i64,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    Open,
+    Done,
+}
+
+impl Checker {
+    /// Gives every constant its value, those that others need first. Returns what is wrong with `defines`.
+    pub(super) fn constants(&mut self, file: &ast::File, defines: &[(String, i64)]) -> Vec<DefineError> {
+        let mut consts: IndexMap<&str, (&ast::Name, &ast::Expr)> = IndexMap::new();
+        for item in &file.items {
+            if let ItemKind::Const { name, value } = &item.kind
+                && self.is_first(name)
+            {
+                consts.insert(&name.text, (name, value));
+            }
+        }
+        let given: BTreeMap<&str, i64> = defines.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+        let mut wrong: Vec<DefineError> = Vec::new();
+        for &name in given.keys().filter(|n| !consts.contains_key(**n)) {
+            let unknown = || DefineError::Unknown {
+                name: name.into(),
+                near: super::near(name, consts.keys().copied()).map(str::to_owned),
+            };
+            wrong.push(
+                self.names
+                    .get(name)
+                    .map_or_else(unknown, |entry| DefineError::NotConst { name: name.into(), what: entry.what }),
+            );
+        }
+        for name in self.in_order(&consts) {
+            let (name, value) = consts[name];
+            let given = given.get(name.text.as_str()).copied();
+            let Some((ty, value)) = self.value_of_const(value, given.is_some()) else {
+                self.define(name, Named::Broken);
+                continue;
+            };
+            if let Some(value) = given.filter(|v| ty == Type::Bool && !(0..=1).contains(v)) {
+                wrong.push(DefineError::NotBool { name: name.text.clone(), value });
+            }
+            self.define(name, Named::Const(ty, given.unwrap_or(value)));
+        }
+        for name in consts.keys() {
+            if let Named::Const(_, value) = self.names[*name].named {
+                self.out.consts.push(((*name).to_owned(), value));
+            }
+        }
+        wrong
+    }
+
+    /// The constants, each after those that it needs. Those on a cycle are reported and marked as broken.
+    fn in_order<'f>(&mut self, consts: &IndexMap<&'f str, (&'f ast::Name, &'f ast::Expr)>) -> Vec<&'f str> {
+        let mut state: BTreeMap<&str, Visit> = BTreeMap::new();
+        let mut order = Vec::new();
+        for &root in consts.keys() {
+            if state.contains_key(root) {
+                continue;
+            }
+            // An explicit stack: a chain of constants may be as long as the file.
+            let mut path: Vec<(&str, Vec<&str>)> = vec![(root, needs(consts[root].1))];
+            state.insert(root, Visit::Open);
+            while let Some((name, rest)) = path.last_mut() {
+                let name = *name;
+                let Some(next) = rest.pop() else {
+                    state.insert(name, Visit::Done);
+                    order.push(name);
+                    path.pop();
+                    continue;
+                };
+                let Some((&next, (declared, value))) = consts.get_key_value(next) else { continue };
+                match state.get(next) {
+                    Some(Visit::Done) => {}
+                    Some(Visit::Open) => {
+                        let at = consts[name].0.at;
+                        self.problems.add(
+                            Diagnostic::new(
+                                at.0,
+                                format!("`{name}` needs itself"),
+                                "a constant cannot need its own value",
+                            )
+                            .note(declared.at.0, format!("it needs `{next}`, which needs it")),
+                        );
+                        self.define(declared, Named::Broken);
+                        self.define(consts[name].0, Named::Broken);
+                    }
+                    None => {
+                        state.insert(next, Visit::Open);
+                        path.push((next, needs(value)));
+                    }
+                }
+            }
+        }
+        order.retain(|name| self.names[*name].named != Named::Broken);
+        order
+    }
+
+    /// Type and value; the value does not matter if it is `overridden`.
+    fn value_of_const(&mut self, e: &ast::Expr, overridden: bool) -> Option<(Type, i64)> {
+        let value = self.in_dead(overridden, |c| c.in_mode(Mode::Const, |c| c.value(e)))?;
+        match (&value.ty, constant(&value)) {
+            (Type::Int | Type::Bool, Some(word)) => Some((value.ty.clone(), word)),
+            _ => {
+                self.error(e.at, "a constant is an int or a bool", "this is neither");
+                None
+            }
+        }
+    }
+
+    /// The word of a constant, or a word with a fixed value where one may stand.
+    pub(super) fn suggest_const(&self, name: &str) -> Option<String> {
+        let consts = self.names.iter().filter(|(_, e)| matches!(e.named, Named::Const(..)));
+        did_you_mean(name, consts.map(|(n, _)| n.as_str()))
+    }
+}
+
+/// The names in an expression of a constant.
+fn needs(e: &ast::Expr) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut open = vec![e];
+    while let Some(e) = open.pop() {
+        match &e.kind {
+            ExprKind::Name(name) => names.push(name.as_str()),
+            ExprKind::Unary { operand, .. } => open.push(operand),
+            ExprKind::Binary { left, right, .. } => open.extend([&**left, &**right]),
+            _ => {}
+        }
+    }
+    names
+}

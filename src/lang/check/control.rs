@@ -1,0 +1,193 @@
+//! Compound statements. Conditions on constants are folded: the branch that cannot run leaves nothing.
+
+use super::Checker;
+use super::places::set_site;
+use super::scope::Bound;
+use super::sites::place_text;
+use super::types::{article, constant};
+use crate::event::SiteKind;
+use crate::lang::ast::{self, Cond, Else, Over, StmtKind as Ast, SyncMode};
+use crate::lang::program::{ExceptionId, Expr, ExprKind, Prefer, Stmt, Type};
+
+impl Checker {
+    /// Lowers a compound statement.
+    pub(super) fn compound(&mut self, stmt: &Ast, out: &mut Vec<Stmt>) -> Option<()> {
+        match stmt {
+            Ast::If { cond, then, other } => self.if_(cond, then, other.as_ref(), out)?,
+            Ast::While { cond, body } => {
+                let cond = self.cond(cond);
+                let known = cond.as_ref().and_then(constant);
+                let body = self.in_dead(known == Some(0), |c| c.loop_body(body));
+                match (cond?, known) {
+                    (_, Some(0)) => {}
+                    (_, Some(_)) => out.push(Stmt::Loop { body }),
+                    (cond, None) => out.push(Stmt::While { cond, body }),
+                }
+            }
+            Ast::Loop { body } => {
+                let body = self.loop_body(body);
+                out.push(Stmt::Loop { body });
+            }
+            Ast::For { name, over, body } => self.for_(name, over, body, out)?,
+            Ast::Try { body, catch, finally } => {
+                let body = self.block(body);
+                let mut catches = Vec::new();
+                for one in catch {
+                    let exception = one.name.as_ref().map(|name| {
+                        self.catches.push(name.clone());
+                        self.exception(&name.text)
+                    });
+                    let block = self.block(&one.body);
+                    catches.push((exception, block));
+                }
+                let finally = finally.as_ref().map(|f| self.block(f));
+                out.push(Stmt::Try { body, catch: catches, finally });
+            }
+            Ast::Sync { mode: SyncMode::Sync, object, body } => self.sync(object, body, out)?,
+            Ast::Sync { mode, object, body } => self.read_write(*mode == SyncMode::Write, object, body, out)?,
+            Ast::Transaction { name, body } => {
+                let name = name.as_ref().map(|name| {
+                    self.transactions.insert(name.text.clone());
+                    self.text(&name.text)
+                });
+                let body = self.block(body);
+                out.push(Stmt::Transaction { name, body });
+            }
+            _ => unreachable!("not a compound statement"),
+        }
+        Some(())
+    }
+
+    /// The number of an exception.
+    pub(super) fn exception(&mut self, name: &str) -> ExceptionId {
+        let known = self.out.exceptions.ids().find(|id| self.out.exceptions[*id] == name);
+        match known {
+            Some(id) => id,
+            None if self.scope.dead => ExceptionId(0),
+            None => self.out.exceptions.add(name.to_owned()),
+        }
+    }
+
+    fn cond(&mut self, cond: &Cond) -> Option<Expr> {
+        match cond {
+            Cond::Expr(e) => self.truth(e),
+            Cond::Star(at) => {
+                let site = self.site(SiteKind::Branch, String::new(), *at);
+                Some(Expr { kind: ExprKind::Star { site }, ty: Type::Bool })
+            }
+        }
+    }
+
+    fn if_(&mut self, cond: &Cond, then: &ast::Block, other: Option<&Else>, out: &mut Vec<Stmt>) -> Option<()> {
+        let cond = self.cond(cond);
+        let known = cond.as_ref().and_then(constant);
+        let then = self.in_dead(known == Some(0), |c| c.block(then));
+        let other = self.in_dead(known.is_some_and(|value| value != 0), |c| match other {
+            None => Vec::new(),
+            Some(Else::Block(block)) => c.block(block),
+            Some(Else::If(stmt)) => {
+                let mut stmts = Vec::new();
+                c.stmt(stmt, &mut stmts);
+                stmts
+            }
+        });
+        match (cond?, known) {
+            (cond, None) => out.push(Stmt::If { cond, then, other }),
+            (_, Some(value)) => {
+                let taken = if value != 0 { then } else { other };
+                if !taken.is_empty() {
+                    out.push(Stmt::Block(taken));
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn loop_body(&mut self, body: &ast::Block) -> Vec<Stmt> {
+        self.scope.loops += 1;
+        let body = self.block(body);
+        self.scope.loops -= 1;
+        body
+    }
+
+    fn for_(&mut self, name: &ast::Name, over: &Over, body: &ast::Block, out: &mut Vec<Stmt>) -> Option<()> {
+        match over {
+            Over::Range(range) => {
+                let from = self.expr_of(&range.from, &Type::Int, "the start of a range");
+                let to = self.expr_of(&range.to, &Type::Int, "the end of a range");
+                let (local, body) = self.in_block(|c| {
+                    let local = c.declare_local(name, Type::Int, true);
+                    (local, c.loop_body(body))
+                });
+                out.push(Stmt::ForRange { local, from: from?, to: to?, body });
+            }
+            Over::List(e) => {
+                let list = self.list(e, "`for ... in` needs a range or");
+                let Some((mut list, of)) = list else {
+                    // The body has errors of its own.
+                    self.in_block(|c| {
+                        c.bind(name, Bound::Broken);
+                        c.loop_body(body)
+                    });
+                    return None;
+                };
+                let site = self.site(SiteKind::Read, place_text(e), e.at);
+                set_site(&mut list, site);
+                let (local, body) = self.in_block(|c| {
+                    let local = c.declare_local(name, of, true);
+                    (local, c.loop_body(body))
+                });
+                out.push(Stmt::ForList { local, list, body, site });
+            }
+        }
+        Some(())
+    }
+
+    fn sync(&mut self, on: &ast::Expr, body: &ast::Block, out: &mut Vec<Stmt>) -> Option<()> {
+        let object = self.monitor(on, "`sync`");
+        let acquire = self.site(SiteKind::Acquire, place_text(on), on.at);
+        let body = self.block(body);
+        let release = self.site(SiteKind::Release, place_text(on), on.at);
+        out.push(Stmt::Sync { object: object?, body, acquire, release });
+        Some(())
+    }
+
+    fn read_write(&mut self, write: bool, on: &ast::Expr, body: &ast::Block, out: &mut Vec<Stmt>) -> Option<()> {
+        let word = if write { "`write`" } else { "`read`" };
+        let object = self.value(on);
+        let object = object.and_then(|object| {
+            if object.ty == Type::RwLock {
+                return Some(object);
+            }
+            let ty = self.name_of(&object.ty);
+            let help = match object.ty {
+                Type::Lock | Type::Object(_) => "a lock or object is held with `sync`",
+                _ => "declare it as `rwlock name`",
+            };
+            self.error_help(on.at, format!("{word} needs a rwlock"), format!("this is {}", article(&ty)), help);
+            None
+        });
+        let text = place_text(on);
+        let announces = write && object.as_ref().is_some_and(|object| self.prefers_writers(object));
+        let announce = announces.then(|| self.site(SiteKind::Announce, text.clone(), on.at));
+        let (enter, leave) = if write {
+            (SiteKind::WriteLock, SiteKind::WriteUnlock)
+        } else {
+            (SiteKind::ReadLock, SiteKind::ReadUnlock)
+        };
+        let acquire = self.site(enter, text.clone(), on.at);
+        let body = self.block(body);
+        let release = self.site(leave, text, on.at);
+        out.push(Stmt::Rw { object: object?, write, body, announce, acquire, release });
+        Some(())
+    }
+
+    /// Whether the lock prefers writers; of a lock that is known only at run time: whether any does.
+    fn prefers_writers(&self, object: &Expr) -> bool {
+        let locks = &self.out.rwlocks;
+        match constant(object).and_then(|i| usize::try_from(i).ok()) {
+            Some(index) => locks.get(index).is_some_and(|lock| lock.prefer == Prefer::Writers),
+            None => locks.iter().any(|lock| lock.prefer == Prefer::Writers),
+        }
+    }
+}

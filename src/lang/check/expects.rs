@@ -1,0 +1,143 @@
+//! Expectations: those whose condition is false are checked for their names, then dropped.
+
+use super::Checker;
+use super::names::Named;
+use super::refs::Use;
+use super::scope::Scope;
+use crate::event::BodyId;
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, Expect, ItemKind};
+use crate::lang::program::{Expectation, ExpectationKind, OrderWord, SiteRef, Type};
+
+impl Checker {
+    /// Lowers every expectation.
+    pub(super) fn expectations(&mut self, file: &ast::File) {
+        self.scope = Scope::default();
+        for item in &file.items {
+            let ItemKind::Expect { expect, condition } = &item.kind else { continue };
+            if self.components {
+                // Components would define some of their names.
+                return;
+            }
+            let holds = match condition {
+                None => true,
+                Some(e) => match self.constant_of(e, &Type::Bool, "the condition of an expectation") {
+                    Some(value) => value != 0,
+                    None => continue,
+                },
+            };
+            let kind = self.in_dead(!holds, |c| c.expectation(expect, holds));
+            if let Some(kind) = kind.filter(|_| holds) {
+                let (line, _) = self.lines.place(item.at.0.start);
+                self.out.expectations.push(Expectation { line, text: self.lines.slice(item.at.0), kind });
+            }
+        }
+    }
+
+    fn expectation(&mut self, expect: &Expect, live: bool) -> Option<ExpectationKind> {
+        Some(match expect {
+            Expect::Race { no, left, right, words } => {
+                let refs = (self.reference(left, live, Use::Race), self.reference(right, live, Use::Race));
+                let (real, harmful, false_) = self.race_words(*no, words)?;
+                ExpectationKind::Race { no: *no, left: refs.0?, right: refs.1?, real, harmful, false_ }
+            }
+            Expect::Order { refs, word } => {
+                let refs: Vec<Option<SiteRef>> = refs.iter().map(|r| self.reference(r, live, Use::Order)).collect();
+                let words = [("real", OrderWord::Real), ("never", OrderWord::Never), ("harmful", OrderWord::Harmful)];
+                let word = self.one_of(word, "word", &words)?;
+                ExpectationKind::Order { refs: refs.into_iter().collect::<Option<_>>()?, word }
+            }
+            Expect::Failure { no, what, site } => {
+                let what = what.as_ref().map(|what| self.failure_ref(what));
+                let site = site.as_ref().map(|site| self.reference(site, live, Use::Failure));
+                let what = match what {
+                    None => None,
+                    Some(what) => Some(what?),
+                };
+                let site = match site {
+                    None => None,
+                    Some(site) => Some(site?),
+                };
+                ExpectationKind::Failure { no: *no, what, site }
+            }
+            Expect::Deadlock { no } => ExpectationKind::Deadlock { no: *no },
+            Expect::Stuck { no } => ExpectationKind::Stuck { no: *no },
+            Expect::Livelock { no } => ExpectationKind::Livelock { no: *no },
+            Expect::Atomicity { no, name } => {
+                if let Some(name) = name {
+                    self.transaction_exists(name)?;
+                }
+                ExpectationKind::Atomicity { no: *no, name: name.as_ref().map(|n| n.text.clone()) }
+            }
+            Expect::ExecutesBefore { first, second } => {
+                let (first, second) = (self.queued(first), self.queued(second));
+                ExpectationKind::ExecutesBefore(first?, second?)
+            }
+            Expect::Races { potential, real } => {
+                let number = "a number of races";
+                let potential = self.constant_between(potential, number, 0, i64::MAX as u64);
+                let real = match real {
+                    None => None,
+                    Some(e) => Some(self.constant_between(e, number, 0, i64::MAX as u64)?),
+                };
+                ExpectationKind::Races { potential: potential?, real }
+            }
+            Expect::Outcomes { of, outcomes } => self.outcomes(of, outcomes)?,
+        })
+    }
+
+    /// `real`, `harmful`, `false`
+    fn race_words(&mut self, no: bool, words: &[ast::Name]) -> Option<(bool, bool, bool)> {
+        let mut said = [false; 3];
+        for word in words {
+            let index = self.one_of(word, "word", &[("real", 0), ("harmful", 1), ("false", 2)])?;
+            if said[index] {
+                self.error(word.at, format!("`{}` is said twice", word.text), "once is enough");
+                return None;
+            }
+            said[index] = true;
+        }
+        let [real, harmful, false_] = said;
+        if let Some(word) = words.first()
+            && no
+        {
+            self.error_help(word.at, "`no race` with a word", "it is not even reported", "leave the word out");
+            return None;
+        }
+        if let Some(word) = words.last()
+            && false_
+            && (real || harmful)
+        {
+            self.error(word.at, "`false` contradicts the other word", "false: reported, but never confirmed");
+            return None;
+        }
+        Some((real, harmful, false_))
+    }
+
+    /// A task, or the handler of an event.
+    fn queued(&mut self, name: &ast::Name) -> Option<BodyId> {
+        match self.find(name, "task or event", |n| matches!(n, Named::Task(_) | Named::Event(..)))? {
+            Named::Task(body) | Named::Event(_, body) => Some(body),
+            Named::Broken => None,
+            _ => {
+                self.wrong_kind(name, "a task or an event", None);
+                None
+            }
+        }
+    }
+
+    fn transaction_exists(&mut self, name: &ast::Text) -> Option<()> {
+        if self.transactions.contains(&name.text) {
+            return Some(());
+        }
+        let near = super::near(&name.text, self.transactions.iter().map(String::as_str));
+        let mut problem = Diagnostic::new(
+            name.at.0,
+            format!("unknown transaction \"{}\"", name.text),
+            "no `transaction` and no `as` has this name",
+        );
+        problem.help = near.map(|near| format!("did you mean \"{near}\"?"));
+        self.problems.add(problem);
+        None
+    }
+}

@@ -1,0 +1,39 @@
+//! Whether control can reach the end of a block: a task with a result must not.
+
+use crate::lang::program::Stmt;
+
+/// Whether control may come out at the end.
+pub(super) fn falls_through(stmts: &[Stmt]) -> bool {
+    stmts.iter().all(passes)
+}
+
+fn passes(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Return(_) | Stmt::Throw { .. } | Stmt::Fail { .. } | Stmt::Break | Stmt::Continue => false,
+        Stmt::If { then, other, .. } => falls_through(then) || falls_through(other),
+        Stmt::Loop { body } => breaks(body),
+        Stmt::Try { body, catch, finally } => {
+            finally.as_ref().is_none_or(|f| falls_through(f))
+                && (falls_through(body) || catch.iter().any(|(_, block)| falls_through(block)))
+        }
+        Stmt::Sync { body, .. } | Stmt::Rw { body, .. } | Stmt::Transaction { body, .. } | Stmt::Block(body) => {
+            falls_through(body)
+        }
+        _ => true,
+    }
+}
+
+/// Whether a `break` in the body of a loop ends that loop.
+fn breaks(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::Break => true,
+        Stmt::If { then, other, .. } => breaks(then) || breaks(other),
+        Stmt::Try { body, catch, finally } => {
+            breaks(body) || catch.iter().any(|(_, block)| breaks(block)) || finally.as_ref().is_some_and(|f| breaks(f))
+        }
+        Stmt::Sync { body, .. } | Stmt::Rw { body, .. } | Stmt::Transaction { body, .. } | Stmt::Block(body) => {
+            breaks(body)
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,310 @@
+//! The tables of a program: locks, threads, loopers, handlers, events, and the signatures of bodies.
+
+use super::names::Named;
+use super::{Checker, MAX_LOCKS, MAX_THREADS, Signature};
+use crate::base::IndexVec;
+use crate::event::BodyId;
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, At, ItemKind, LockKind, Name, Range, Span};
+use crate::lang::program::{Body, Class, EventDef, Lock, Prefer, RwLock, Thread, Type, Uncaught};
+
+/// The most enables that an event starts with, and the highest count of a semaphore or barrier.
+const MAX_COUNT: u64 = 1_000_000;
+
+impl Checker {
+    /// Fills the tables. Names first that need no others, then those that do.
+    pub(super) fn tables(&mut self, file: &ast::File) {
+        for item in &file.items {
+            match &item.kind {
+                ItemKind::App { title, settings } => self.app(title, settings),
+                ItemKind::Class { name, .. } if name.text != "Object" => {
+                    let class = self.out.classes.add(Class { name: name.text.clone(), fields: Vec::new() });
+                    self.define(name, Named::Class(class));
+                }
+                ItemKind::Lock { kind, name, count } => self.lock(*kind, name, count.as_ref()),
+                ItemKind::RwLock { name, prefer } => self.rwlock(name, prefer.as_ref()),
+                ItemKind::Semaphore { name, value } => {
+                    let first = self.constant_between(value, "a semaphore's count", 0, MAX_COUNT).unwrap_or(0);
+                    self.define(name, Named::Word(Type::Semaphore, index(self.out.semaphores.len())));
+                    self.out.semaphores.push((name.text.clone(), first));
+                }
+                ItemKind::Barrier { name, value } => {
+                    let parties =
+                        self.constant_between(value, "a barrier's number of parties", 1, MAX_COUNT).unwrap_or(1);
+                    self.define(name, Named::Word(Type::Barrier, index(self.out.barriers.len())));
+                    self.out.barriers.push((name.text.clone(), parties));
+                }
+                ItemKind::Looper { name, body } => {
+                    let body = body.as_ref().map(|_| self.new_body(&name.text, item.at.0));
+                    self.define(name, Named::Word(Type::Looper, index(self.out.threads.len())));
+                    self.thread(
+                        Thread { name: name.text.clone(), daemon: false, looper: true, body, arg: None },
+                        name.at,
+                    );
+                }
+                ItemKind::Thread { daemon, name, each, .. } => {
+                    let body = self.new_body(&name.text, item.at.0);
+                    self.threads(*daemon, name, each.as_ref().map(|(_, range)| range), body);
+                }
+                ItemKind::Task { name, .. } => {
+                    let body = self.new_body(&name.text, item.at.0);
+                    self.define(name, Named::Task(body));
+                }
+                ItemKind::Event { name, .. } => {
+                    let body = self.new_body(&name.text, item.at.0);
+                    let event =
+                        self.out.events.add(EventDef { name: name.text.clone(), body, looper: 0, initially: 0 });
+                    self.define(name, Named::Event(event, body));
+                }
+                ItemKind::Init { .. } => {
+                    let body = self.new_body("init", item.at.0);
+                    self.out.init.get_or_insert(body);
+                }
+                ItemKind::Listener { name, .. } => {
+                    let listener = self.out.listeners.add(name.text.clone());
+                    self.listeners.add(Vec::new());
+                    self.define(name, Named::Listener(listener));
+                }
+                _ => {}
+            }
+        }
+        let mut body = 0..;
+        for item in &file.items {
+            match &item.kind {
+                ItemKind::Task { params, result, .. } => {
+                    let result = match result {
+                        Some(ty) => self.result_type(ty),
+                        None => Some(Type::Void),
+                    };
+                    self.sign(BodyId(body.next().expect("endless")), params, result);
+                }
+                ItemKind::Event { name, params, looper, initially, .. } => {
+                    let body = BodyId(body.next().expect("endless"));
+                    self.sign(body, params, Some(Type::Void));
+                    self.event(name, params, looper, initially.as_ref(), body);
+                }
+                ItemKind::Thread { each, .. } => {
+                    let body = BodyId(body.next().expect("endless"));
+                    let params = each.iter().map(|(name, _)| (name.text.clone(), Type::Int)).collect();
+                    self.signatures[body] = Signature { params, result: Some(Type::Void) };
+                }
+                ItemKind::Looper { body: Some(_), .. } | ItemKind::Init { .. } => {
+                    let body = BodyId(body.next().expect("endless"));
+                    self.signatures[body].result = Some(Type::Void);
+                }
+                ItemKind::Handler { name, looper } => {
+                    if let Some(looper) = self.looper(looper) {
+                        self.define(name, Named::Word(Type::Handler, index(self.out.handlers.len())));
+                        self.out.handlers.push((name.text.clone(), looper));
+                    } else {
+                        self.define(name, Named::Broken);
+                    }
+                }
+                ItemKind::Listener { name, params } => {
+                    let types = self.param_types(params);
+                    if let Named::Listener(id) = self.names[&name.text].named {
+                        self.listeners[id] = types.into_iter().map(|(_, ty)| ty).collect();
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.memory(file);
+    }
+
+    fn app(&mut self, title: &ast::Text, settings: &[(Name, ast::Expr)]) {
+        self.out.title.clone_from(&title.text);
+        for (name, value) in settings {
+            if self.one_of(name, "setting", &[("uncaught", ())]).is_none() {
+                continue;
+            }
+            let word = match &value.kind {
+                ast::ExprKind::Name(text) => Name { text: text.clone(), at: value.at },
+                _ => Name { text: String::new(), at: value.at },
+            };
+            let words = [("app", Uncaught::App), ("thread", Uncaught::Thread)];
+            if let Some(uncaught) = self.one_of(&word, "value", &words) {
+                self.out.uncaught = uncaught;
+            }
+        }
+    }
+
+    fn lock(&mut self, kind: LockKind, name: &Name, count: Option<&ast::Expr>) {
+        let condition = kind == LockKind::Condition;
+        let ty = if condition { Type::Condition } else { Type::Lock };
+        let first = if condition { self.out.conditions.len() } else { self.out.locks.len() };
+        let len = match count {
+            None => 1,
+            Some(count) => match self.constant_between(count, "the number of locks", 0, MAX_LOCKS) {
+                Some(len) => usize::try_from(len).expect("it was bounded"),
+                None => return self.define(name, Named::Broken),
+            },
+        };
+        if (first + len) as u64 > MAX_LOCKS {
+            self.error(name.at, format!("more than {MAX_LOCKS} locks"), "too many");
+            return self.define(name, Named::Broken);
+        }
+        for i in 0..len {
+            let name = if count.is_some() { format!("{}[{i}]", name.text) } else { name.text.clone() };
+            if condition {
+                self.out.conditions.push(name);
+            } else {
+                self.out.locks.push(Lock { name, reentrant: kind == LockKind::Lock });
+            }
+        }
+        let (first, len) = (index(first), u32::try_from(len).expect("it was bounded"));
+        let family = Named::Family { ty: ty.clone(), first, len, from: 0 };
+        self.define(name, if count.is_some() { family } else { Named::Word(ty, first) });
+    }
+
+    fn rwlock(&mut self, name: &Name, prefer: Option<&Name>) {
+        let words = [("readers", Prefer::Readers), ("writers", Prefer::Writers)];
+        let prefer = prefer.and_then(|p| self.one_of(p, "preference", &words)).unwrap_or(Prefer::None);
+        self.define(name, Named::Word(Type::RwLock, index(self.out.rwlocks.len())));
+        self.out.rwlocks.push(RwLock { name: name.text.clone(), prefer });
+    }
+
+    fn threads(&mut self, daemon: bool, name: &Name, each: Option<&Range>, body: BodyId) {
+        let first = index(self.out.threads.len());
+        let Some(range) = each else {
+            self.define(name, Named::Word(Type::Thread, first));
+            let thread = Thread { name: name.text.clone(), daemon, looper: false, body: Some(body), arg: None };
+            return self.thread(thread, name.at);
+        };
+        let from = self.constant_of(&range.from, &Type::Int, "the first value");
+        let to = self.constant_of(&range.to, &Type::Int, "the last value");
+        let (Some(from), Some(to)) = (from, to) else { return self.define(name, Named::Broken) };
+        // In 128 bits, where no difference overflows.
+        let len = (i128::from(to) - i128::from(from)).max(0);
+        if len > i128::from(MAX_THREADS) {
+            let message = format!("{len} threads `{}`", name.text);
+            self.error(range.to.at, message, format!("at most {MAX_THREADS} threads start with an app"));
+            return self.define(name, Named::Broken);
+        }
+        let len = u32::try_from(len).expect("it was bounded");
+        self.define(name, Named::Family { ty: Type::Thread, first, len, from });
+        for arg in from..to.max(from) {
+            let text = format!("{}[{arg}]", name.text);
+            self.thread(Thread { name: text, daemon, looper: false, body: Some(body), arg: Some(arg) }, name.at);
+        }
+    }
+
+    fn thread(&mut self, thread: Thread, at: At) {
+        if self.out.threads.len() as u64 >= MAX_THREADS {
+            let message = format!("more than {MAX_THREADS} threads");
+            return self.error(at, message, "too many start with the app");
+        }
+        self.out.threads.push(thread);
+    }
+
+    fn event(
+        &mut self,
+        name: &Name,
+        params: &[ast::Param],
+        looper: &Name,
+        initially: Option<&ast::Expr>,
+        body: BodyId,
+    ) {
+        let looper = self.looper(looper);
+        let count =
+            initially.and_then(|e| self.constant_between(e, "the number of enables", 0, MAX_COUNT)).unwrap_or(0);
+        if let Some(e) = initially
+            && count > 0
+            && !params.is_empty()
+        {
+            let message = format!("`{}` has parameters, so it cannot start enabled", name.text);
+            self.error_help(
+                e.at,
+                message,
+                "with which arguments?",
+                format!("`enable {}(...)` where they are known", name.text),
+            );
+        }
+        if let Some(event) = self.out.events.iter_mut().find(|e| e.body == body) {
+            event.looper = looper.unwrap_or(0);
+            event.initially = u32::try_from(count).expect("it was bounded");
+        }
+    }
+
+    fn new_body(&mut self, name: &str, span: Span) -> BodyId {
+        self.signatures.add(Signature::default());
+        self.out.bodies.add(Body {
+            name: name.to_owned(),
+            params: 0,
+            locals: IndexVec::new(),
+            result: Type::Void,
+            block: Vec::new(),
+            span,
+        })
+    }
+
+    fn result_type(&mut self, ty: &ast::Type) -> Option<Type> {
+        let result = self.ty(ty)?;
+        if result.is_word() {
+            return Some(result);
+        }
+        self.not_passed(ty.at, &result);
+        None
+    }
+
+    fn not_passed(&mut self, at: At, ty: &Type) {
+        let message = match ty {
+            Type::List(_) => "lists cannot be passed",
+            _ => "arrays cannot be passed",
+        };
+        let help = "keep it in a variable or in a field of an object, and pass the object";
+        self.error_help(at, message, "only single words are copied", help);
+    }
+
+    fn param_types(&mut self, params: &[ast::Param]) -> Vec<(String, Type)> {
+        let mut types: Vec<(String, Type)> = Vec::new();
+        for param in params {
+            let mut ty = match &param.ty {
+                None => Some(Type::Int),
+                Some(ty) => self.ty(ty),
+            };
+            if let (Some(written), Some(of)) = (&param.ty, &ty)
+                && !of.is_word()
+            {
+                let of = of.clone();
+                self.not_passed(written.at, &of);
+                ty = None;
+            }
+            // A type of its own for what has an error: nothing is void, so nothing more is said about it.
+            types.push((param.name.text.clone(), ty.unwrap_or(Type::Void)));
+        }
+        types
+    }
+
+    fn sign(&mut self, body: BodyId, params: &[ast::Param], result: Option<Type>) {
+        let params = self.param_types(params);
+        self.signatures[body] = Signature { params, result };
+    }
+
+    /// Reports parameters that are declared twice or hide a name, and declares them.
+    pub(super) fn declare_params(&mut self, body: BodyId, names: &[&Name]) {
+        let types = self.signatures[body].params.clone();
+        for (name, (_, ty)) in names.iter().zip(types) {
+            let broken = ty == Type::Void;
+            let id = self.declare_local(name, if broken { Type::Int } else { ty }, false);
+            if broken {
+                self.break_local(name);
+                debug_assert_eq!(self.local_type(id), Type::Int);
+            }
+        }
+    }
+}
+
+/// An index as a word.
+pub(super) fn index(i: usize) -> i64 {
+    i64::try_from(i).expect("tables are bounded")
+}
+
+/// An error about arguments that do not fit: how many there are, and where they are declared.
+pub(super) fn wrong_number(at: At, message: String, reason: String, declared: Option<Span>) -> Diagnostic {
+    let problem = Diagnostic::new(at.0, message, reason);
+    match declared {
+        Some(span) => problem.note(span, "declared here"),
+        None => problem,
+    }
+}

@@ -1,0 +1,202 @@
+//! Syntax tree to checked program: names resolved, types inferred, constants folded, accesses numbered.
+//!
+//! The order of work: top-level names ([`names`]), constants with `-D` ([`consts`]), tables ([`items`], [`memory`]), bodies ([`stmts`], [`exprs`], [`places`], [`ops`]),
+//! properties, expectations. A branch that a constant rules out is lowered like any other, for its errors, and then thrown away: its sites
+//! and labels are never made ([`sites`]). `None` out of a lowering function means that an error was reported: say nothing more about it.
+
+mod calls;
+mod consts;
+mod control;
+mod expects;
+mod exprs;
+mod flow;
+mod fold;
+mod items;
+mod memory;
+mod names;
+mod objects;
+mod ops;
+mod outcomes;
+mod places;
+mod problems;
+mod properties;
+mod refs;
+mod scope;
+mod sites;
+mod stmts;
+mod types;
+mod verbs;
+
+use super::program::{Class, Program, TextId, Type, Uncaught};
+use super::{Diagnostic, Source, ast, near};
+use crate::base::IndexVec;
+use crate::event::{BodyId, ListenerId};
+use indexmap::{IndexMap, IndexSet};
+use std::collections::{BTreeMap, BTreeSet};
+use thiserror::Error;
+
+pub use consts::DefineError;
+
+/// The largest memory of a program, in cells.
+pub const MAX_CELLS: u64 = 1_000_000;
+/// The most threads that start with the app.
+pub const MAX_THREADS: u64 = 1_000;
+/// The most locks and conditions, arrays included.
+pub const MAX_LOCKS: u64 = 10_000;
+/// The most cells of a local array.
+pub const MAX_LOCAL_CELLS: u64 = 10_000;
+/// The most terms of a property once its quantifiers are expanded.
+pub const MAX_TERMS: u64 = 10_000;
+
+/// Why a model is refused.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("the model has errors")]
+pub struct CheckErrors {
+    /// What is wrong with `-D` values: they have no place in the source.
+    pub defines: Vec<DefineError>,
+    /// What is wrong in the source, in source order; the first twenty.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Checks `file`, the tree of `source`, with the constants in `defines` overridden (of two of the same name the last counts).
+pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Result<Program, CheckErrors> {
+    let mut checker = Checker::new(source);
+    checker.declare(file);
+    let defines = checker.constants(file, defines);
+    checker.tables(file);
+    checker.bodies(file);
+    checker.properties(file);
+    checker.expectations(file);
+    checker.check_catches();
+    checker.check_init();
+    if defines.is_empty() && checker.problems.count() == 0 {
+        return Ok(checker.out);
+    }
+    Err(CheckErrors { defines, diagnostics: checker.problems.finish() })
+}
+
+/// The parameters and the result of a body.
+#[derive(Clone, Default)]
+struct Signature {
+    params: Vec<(String, Type)>,
+    // `None`: its types have errors.
+    result: Option<Type>,
+}
+
+/// The state of the check.
+struct Checker {
+    problems: problems::Problems,
+    // Every top-level name, in source order.
+    names: IndexMap<String, names::Entry>,
+    out: Program,
+    signatures: IndexVec<BodyId, Signature>,
+    listeners: IndexVec<ListenerId, Vec<Type>>,
+    text_ids: BTreeMap<String, TextId>,
+    // What may be expected, in live code or not.
+    thrown: IndexSet<String>,
+    messages: IndexSet<String>,
+    transactions: IndexSet<String>,
+    catches: Vec<ast::Name>,
+    labels: IndexMap<String, sites::LabelState>,
+    lines: sites::Lines,
+    // One for each site.
+    site_spans: Vec<ast::Span>,
+    // Who calls whom, in live code.
+    calls: BTreeSet<(BodyId, BodyId)>,
+    scope: scope::Scope,
+    // Whether components stand in the file: then what only they could define is not reported as unknown.
+    components: bool,
+    // Cells given out so far, and terms of properties.
+    cells: u64,
+    terms: u64,
+}
+
+impl Checker {
+    fn new(source: &Source) -> Self {
+        let mut classes = IndexVec::new();
+        classes.add(Class { name: "Object".into(), fields: Vec::new() });
+        Self {
+            problems: problems::Problems::default(),
+            names: IndexMap::new(),
+            out: Program {
+                title: String::new(),
+                uncaught: Uncaught::App,
+                consts: Vec::new(),
+                classes,
+                globals: IndexVec::new(),
+                threads: Vec::new(),
+                locks: Vec::new(),
+                conditions: Vec::new(),
+                rwlocks: Vec::new(),
+                semaphores: Vec::new(),
+                barriers: Vec::new(),
+                handlers: Vec::new(),
+                listeners: IndexVec::new(),
+                events: IndexVec::new(),
+                bodies: IndexVec::new(),
+                init: None,
+                objects: Vec::new(),
+                properties: Vec::new(),
+                sites: IndexVec::new(),
+                labels: Vec::new(),
+                expectations: Vec::new(),
+                texts: IndexVec::new(),
+                exceptions: super::program::BUILT_IN_EXCEPTIONS.iter().map(|&e| e.to_owned()).collect(),
+            },
+            signatures: IndexVec::new(),
+            listeners: IndexVec::new(),
+            text_ids: BTreeMap::new(),
+            thrown: IndexSet::new(),
+            messages: IndexSet::new(),
+            transactions: IndexSet::new(),
+            catches: Vec::new(),
+            labels: IndexMap::new(),
+            lines: sites::Lines::new(source.text()),
+            site_spans: Vec::new(),
+            calls: BTreeSet::new(),
+            scope: scope::Scope::default(),
+            components: false,
+            cells: 0,
+            terms: 0,
+        }
+    }
+
+    /// Reports an error.
+    fn error(&mut self, at: ast::At, message: impl Into<String>, reason: impl Into<String>) {
+        self.problems.add(Diagnostic::new(at.0, message, reason));
+    }
+
+    /// Reports an error with advice.
+    fn error_help(
+        &mut self,
+        at: ast::At,
+        message: impl Into<String>,
+        reason: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.problems.add(Diagnostic::new(at.0, message, reason).help(help));
+    }
+
+    /// The text's number.
+    fn text(&mut self, text: &str) -> TextId {
+        if self.scope.dead {
+            return TextId(0);
+        }
+        if let Some(&id) = self.text_ids.get(text) {
+            return id;
+        }
+        let id = self.out.texts.add(text.to_owned());
+        self.text_ids.insert(text.to_owned(), id);
+        id
+    }
+}
+
+/// "did you mean `x`?", if a candidate is near.
+fn did_you_mean<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
+    near(word, candidates).map(|c| format!("did you mean `{c}`?"))
+}
+
+/// `1 argument`, `2 arguments`
+fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}

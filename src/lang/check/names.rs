@@ -1,0 +1,251 @@
+//! The flat namespace of a file: every top-level name once.
+
+use super::{Checker, did_you_mean};
+use crate::event::{BodyId, EventId, ListenerId};
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, ComponentKind, ItemKind, LockKind, Span, Storage};
+use crate::lang::program::{ClassId, GlobalId, Type};
+
+/// The operations that are called like tasks.
+pub(super) const BUILT_IN_CALLS: [&str; 3] = ["cas", "fetch_add", "exchange"];
+
+/// A top-level name.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) named: Named,
+    /// With its article: "a lock".
+    pub(super) what: &'static str,
+    pub(super) span: Span,
+}
+
+/// What a top-level name stands for.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Named {
+    /// Declared, not yet worked out.
+    Pending,
+    /// Its declaration has an error, which was reported.
+    Broken,
+    /// A constant.
+    Const(Type, i64),
+    /// A name with a fixed value: `let`, locks, threads, handlers ...
+    Word(Type, i64),
+    /// An array of locks or conditions, or a parametrized thread: index `from` is the word `first`.
+    Family { ty: Type, first: i64, len: u32, from: i64 },
+    /// `var`, `atomic`
+    Global(GlobalId),
+    /// A class.
+    Class(ClassId),
+    /// A listener.
+    Listener(ListenerId),
+    /// A task.
+    Task(BodyId),
+    /// An event.
+    Event(EventId, BodyId),
+    /// A property.
+    Property,
+}
+
+impl Named {
+    /// Whether it can stand for a value.
+    pub(super) fn is_value(&self) -> bool {
+        matches!(self, Named::Const(..) | Named::Word(..) | Named::Family { .. } | Named::Global(_))
+    }
+}
+
+impl Checker {
+    /// Enters every top-level name.
+    pub(super) fn declare(&mut self, file: &ast::File) {
+        let (mut app, mut init) = (None, None);
+        for item in &file.items {
+            match &item.kind {
+                ItemKind::App { .. } => self.only_one("app", &mut app, item.at),
+                ItemKind::Init { .. } => self.only_one("init", &mut init, item.at),
+                kind => {
+                    if let Some((name, what)) = name_of(kind) {
+                        self.enter(name, what);
+                    }
+                }
+            }
+            if let ItemKind::Component { .. } = &item.kind {
+                self.components = true;
+                self.error_help(
+                    item.at,
+                    "components (activity, service, receiver, async_task) are not yet supported",
+                    "a component",
+                    "write its callbacks as tasks and events on the looper, and what the user may do as `enable`",
+                );
+            }
+        }
+    }
+
+    fn only_one(&mut self, what: &str, first: &mut Option<Span>, at: ast::At) {
+        if let Some(first) = *first {
+            let problem = Diagnostic::new(at.0, format!("a second `{what}`"), "a model has one");
+            self.problems.add(problem.note(first, "the first is here"));
+        } else {
+            *first = Some(at.0);
+        }
+    }
+
+    fn enter(&mut self, name: &ast::Name, what: &'static str) {
+        let text = &name.text;
+        if what == "a task" && BUILT_IN_CALLS.contains(&text.as_str()) {
+            let message = format!("a task cannot be called `{text}`");
+            self.error(name.at, message, "this is a built-in operation on atomics");
+        }
+        if what == "a class" && Type::built_in(text).is_some() {
+            self.error(name.at, format!("a class cannot be called `{text}`"), "this is a built-in type");
+        }
+        if let Some(first) = self.names.get(text) {
+            let (what_first, span) = (first.what, first.span);
+            self.problems.add(
+                Diagnostic::new(
+                    name.at.0,
+                    format!("`{text}` is declared twice"),
+                    format!("already the name of {what_first}"),
+                )
+                .note(span, "first declared here")
+                .help("top-level names share one namespace: choose another name"),
+            );
+            return;
+        }
+        let named = match what {
+            "a property" => Named::Property,
+            "a component" => Named::Broken,
+            _ => Named::Pending,
+        };
+        self.names.insert(text.clone(), Entry { named, what, span: name.at.0 });
+    }
+
+    /// Says what a name stands for, unless it is the second of its name.
+    pub(super) fn define(&mut self, name: &ast::Name, named: Named) {
+        if let Some(entry) = self.names.get_mut(&name.text)
+            && entry.span == name.at.0
+        {
+            entry.named = named;
+        }
+    }
+
+    /// Whether this is where the name was declared first.
+    pub(super) fn is_first(&self, name: &ast::Name) -> bool {
+        self.names.get(&name.text).is_some_and(|e| e.span == name.at.0)
+    }
+
+    /// Reports that a name is of the wrong kind.
+    pub(super) fn wrong_kind(&mut self, name: &ast::Name, wanted: &str, help: Option<String>) {
+        let Some(entry) = self.names.get(&name.text) else { return };
+        let mut problem =
+            Diagnostic::new(name.at.0, format!("`{}` is {}", name.text, entry.what), format!("expected {wanted}"))
+                .note(entry.span, "declared here");
+        problem.help = help;
+        self.problems.add(problem);
+    }
+
+    /// The class of this name.
+    pub(super) fn class(&mut self, name: &ast::Name) -> Option<ClassId> {
+        if name.text == "Object" {
+            return Some(ClassId(0));
+        }
+        match self.find(name, "class", |n| matches!(n, Named::Class(_)))? {
+            Named::Class(class) => Some(class),
+            Named::Broken => None,
+            _ => {
+                self.wrong_kind(name, "a class", None);
+                None
+            }
+        }
+    }
+
+    /// The task of this name.
+    pub(super) fn task(&mut self, name: &ast::Name) -> Option<BodyId> {
+        if self.local(&name.text).is_some() {
+            self.error(name.at, format!("`{}` is a local", name.text), "expected a task");
+            return None;
+        }
+        match self.find(name, "task", |n| matches!(n, Named::Task(_)))? {
+            Named::Task(body) => Some(body),
+            Named::Broken => None,
+            Named::Event(..) => {
+                let help = format!("an event is fired by the environment: `enable {}`", name.text);
+                self.wrong_kind(name, "a task", Some(help));
+                None
+            }
+            Named::Listener(_) => {
+                self.wrong_kind(name, "a task", Some(format!("`perform {}(...)` runs its callbacks", name.text)));
+                None
+            }
+            _ => {
+                self.wrong_kind(name, "a task", None);
+                None
+            }
+        }
+    }
+
+    /// The listener of this name.
+    pub(super) fn listener(&mut self, name: &ast::Name) -> Option<ListenerId> {
+        match self.find(name, "listener", |n| matches!(n, Named::Listener(_)))? {
+            Named::Listener(listener) => Some(listener),
+            Named::Broken => None,
+            _ => {
+                self.wrong_kind(name, "a listener", None);
+                None
+            }
+        }
+    }
+
+    /// The looper (not any thread) of this name, as an index of `threads`.
+    pub(super) fn looper(&mut self, name: &ast::Name) -> Option<usize> {
+        match self.find(name, "looper", |n| matches!(n, Named::Word(Type::Looper, _)))? {
+            Named::Word(Type::Looper, index) if self.names[&name.text].what == "a looper" => {
+                Some(usize::try_from(index).expect("an index"))
+            }
+            Named::Broken => None,
+            _ => {
+                self.wrong_kind(name, "a looper", Some("declare it as `looper name`".into()));
+                None
+            }
+        }
+    }
+
+    /// The word among `words` that `name` is; else an error.
+    pub(super) fn one_of<T: Copy>(&mut self, name: &ast::Name, what: &str, words: &[(&str, T)]) -> Option<T> {
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == name.text) {
+            return Some(*value);
+        }
+        let list = words.iter().map(|(w, _)| format!("`{w}`")).collect::<Vec<_>>().join(", ");
+        let mut problem =
+            Diagnostic::new(name.at.0, format!("unknown {what} `{}`", name.text), format!("expected {list}"));
+        problem.help = did_you_mean(&name.text, words.iter().map(|(w, _)| *w));
+        self.problems.add(problem);
+        None
+    }
+}
+
+/// The name of an item, and what it is.
+fn name_of(kind: &ItemKind) -> Option<(&ast::Name, &'static str)> {
+    Some(match kind {
+        ItemKind::App { .. } | ItemKind::Init { .. } | ItemKind::Expect { .. } => return None,
+        ItemKind::Const { name, .. } => (name, "a constant"),
+        ItemKind::Field { storage: Storage::Var, field } => (&field.name, "a variable"),
+        ItemKind::Field { storage: Storage::Atomic, field } => (&field.name, "an atomic variable"),
+        ItemKind::Field { storage: Storage::Let, field } => (&field.name, "a `let`"),
+        ItemKind::Class { name, .. } => (name, "a class"),
+        ItemKind::Lock { kind: LockKind::Lock, name, .. } => (name, "a lock"),
+        ItemKind::Lock { kind: LockKind::Mutex, name, .. } => (name, "a mutex"),
+        ItemKind::Lock { kind: LockKind::Condition, name, .. } => (name, "a condition"),
+        ItemKind::RwLock { name, .. } => (name, "a rwlock"),
+        ItemKind::Semaphore { name, .. } => (name, "a semaphore"),
+        ItemKind::Barrier { name, .. } => (name, "a barrier"),
+        ItemKind::Looper { name, .. } => (name, "a looper"),
+        ItemKind::Handler { name, .. } => (name, "a handler"),
+        ItemKind::Listener { name, .. } => (name, "a listener"),
+        ItemKind::Thread { name, .. } => (name, "a thread"),
+        ItemKind::Task { name, .. } => (name, "a task"),
+        ItemKind::Event { name, .. } => (name, "an event"),
+        ItemKind::Property { name, .. } => (name, "a property"),
+        ItemKind::Component { name, kind, .. } => {
+            let _: &ComponentKind = kind;
+            (name, "a component")
+        }
+    })
+}

@@ -1,0 +1,72 @@
+//! The objects that come with an object: fields that start as `new`. They must end somewhere, and fit the memory.
+
+use super::{Checker, MAX_CELLS};
+use crate::base::Id;
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, At, ItemKind};
+use crate::lang::program::{ClassId, Global, Init};
+
+/// How deep new objects may stand in new objects.
+const MAX_DEPTH: u32 = 64;
+
+/// What a new object of a class needs.
+#[derive(Clone, Copy)]
+struct Weight {
+    // Cells, its own and those of the objects that come with it; an object counts as one more.
+    cells: u64,
+    height: u32,
+}
+
+impl Checker {
+    /// Checks every class, and what the app starts with.
+    pub(super) fn weigh_objects(&mut self, file: &ast::File) {
+        let mut known: Vec<Option<Weight>> = vec![None; self.out.classes.len()];
+        for item in &file.items {
+            let ItemKind::Class { name, .. } = &item.kind else { continue };
+            let Some(class) = self.out.classes.ids().find(|c| self.out.classes[*c].name == name.text) else { continue };
+            match self.weigh(class, 0, &mut known) {
+                Some(weight) if weight.cells > MAX_CELLS => return self.too_large(name.at),
+                Some(_) => {}
+                None => {
+                    let message = format!("a new `{}` needs ever more new objects", name.text);
+                    let problem = Diagnostic::new(name.at.0, message, format!("more than {MAX_DEPTH} in each other"));
+                    self.problems.add(problem.help("start a field with null, and assign `new` where it is needed"));
+                    return;
+                }
+            }
+        }
+        let globals = self.out.globals.iter().flat_map(|g| &g.init).filter_map(made);
+        let start = globals.chain(self.out.objects.iter().copied());
+        let cells = start.map(|c| known[c.index()].map_or(1, |w| w.cells)).fold(self.cells, u64::saturating_add);
+        if cells > MAX_CELLS {
+            self.too_large(file.items.first().map_or(At::default(), |i| i.at));
+        }
+    }
+
+    fn weigh(&self, class: ClassId, depth: u32, known: &mut Vec<Option<Weight>>) -> Option<Weight> {
+        if let Some(weight) = known[class.index()] {
+            return Some(weight);
+        }
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let mut weight = Weight { cells: 1, height: 0 };
+        for Global { init, cells, .. } in &self.out.classes[class].fields {
+            weight.cells = weight.cells.saturating_add(u64::from(*cells));
+            for inner in init.iter().filter_map(made) {
+                let inner = self.weigh(inner, depth + 1, known)?;
+                weight.cells = weight.cells.saturating_add(inner.cells);
+                weight.height = weight.height.max(inner.height + 1);
+            }
+        }
+        known[class.index()] = Some(weight);
+        (weight.height <= MAX_DEPTH).then_some(weight)
+    }
+}
+
+fn made(init: &Init) -> Option<ClassId> {
+    match init {
+        Init::New(class) => Some(*class),
+        _ => None,
+    }
+}

@@ -1,0 +1,204 @@
+//! Operations with a value: post, fork, fence, wait, await ...
+
+use super::Checker;
+use super::scope::Mode;
+use super::sites::place_text;
+use super::types::article;
+use crate::event::SiteKind;
+use crate::lang::ast::{self, At, Instance, Op};
+use crate::lang::program::{Expr, ExprKind, PostTime, TextId, Type};
+
+impl Checker {
+    /// Lowers an operation.
+    pub(super) fn op(&mut self, op: &Op, at: At) -> Option<Expr> {
+        match op {
+            Op::Post { task, args, target, time, is_async, instance } => {
+                self.post(task, args, target, (time, *is_async, instance.as_ref()), at)
+            }
+            Op::Fork { task, args } => {
+                let body = self.task(task)?;
+                let args = self.args(body, task, args, at)?;
+                let site = self.site(SiteKind::Fork, task.text.clone(), at);
+                Some(Expr { kind: ExprKind::Fork { body, args, site }, ty: Type::Thread })
+            }
+            Op::SpawnLooper => {
+                let site = self.site(SiteKind::SpawnLooper, String::new(), at);
+                Some(Expr { kind: ExprKind::SpawnLooper { site }, ty: Type::Looper })
+            }
+            Op::Fence { target } => {
+                let looper = Box::new(self.on_looper(target, "`fence`")?);
+                let site = self.site(SiteKind::Fence, place_text(target), at);
+                Some(Expr { kind: ExprKind::Fence { looper, site }, ty: Type::Fence })
+            }
+            Op::HandlerOn { target } => {
+                let looper = Box::new(self.on_looper(target, "`handler on`")?);
+                let site = self.site(SiteKind::NewHandler, place_text(target), at);
+                Some(Expr { kind: ExprKind::NewHandler { looper, site }, ty: Type::Handler })
+            }
+            Op::Wait { object, with, timeout } => self.wait(object, with.as_ref(), timeout.as_ref(), at),
+            Op::Await { cond, timeout } => {
+                let cond = self.in_mode(Mode::Await, |c| c.truth(cond));
+                let timeout = self.milliseconds(timeout.as_ref())?;
+                let site = self.site(SiteKind::Await, String::new(), at);
+                Some(Expr { kind: ExprKind::Await { cond: Box::new(cond?), timeout, site }, ty: Type::Bool })
+            }
+        }
+    }
+
+    fn post(
+        &mut self,
+        task: &ast::Name,
+        args: &[ast::Expr],
+        on: &ast::Expr,
+        (time, is_async, instance): (&ast::PostTime, bool, Option<&Instance>),
+        at: At,
+    ) -> Option<Expr> {
+        let body = self.task(task);
+        let args = body.map(|body| self.args(body, task, args, at));
+        let to = self.queue(on, "a post");
+        let time = match time {
+            ast::PostTime::Now => Some(PostTime::Now),
+            ast::PostTime::Front => Some(PostTime::Front),
+            ast::PostTime::After(e) => self.expr_of(e, &Type::Int, "a delay").map(|e| PostTime::After(Box::new(e))),
+            ast::PostTime::At(e) => self.expr_of(e, &Type::Int, "a time").map(|e| PostTime::At(Box::new(e))),
+        };
+        let instance = self.instance(instance);
+        let (body, args, target, time) = (body?, args??, Box::new(to?), time?);
+        let site = self.site(SiteKind::Post, arrow(&task.text, on), at);
+        let kind = ExprKind::Post { body, args, target, time, is_async, instance, site };
+        Some(Expr { kind, ty: Type::Message })
+    }
+
+    /// `as "name"`
+    pub(super) fn instance(&mut self, instance: Option<&Instance>) -> Option<TextId> {
+        match instance? {
+            Instance::Name(text) => {
+                self.transactions.insert(text.text.clone());
+                Some(self.text(&text.text))
+            }
+            Instance::Expr(e) => {
+                self.error_help(
+                    e.at,
+                    "`as` with an expression is not yet supported",
+                    "only a name in quotes",
+                    "for example `as \"MainActivity\"`",
+                );
+                None
+            }
+        }
+    }
+
+    /// A looper or thread, as what has a queue of its own.
+    pub(super) fn on_looper(&mut self, e: &ast::Expr, what: &str) -> Option<Expr> {
+        self.one_type(e, &[Type::Looper, Type::Thread], what, "a looper, or a thread with a queue")
+    }
+
+    /// Where messages go: a looper, thread or handler.
+    pub(super) fn queue(&mut self, e: &ast::Expr, what: &str) -> Option<Expr> {
+        self.one_type(
+            e,
+            &[Type::Looper, Type::Thread, Type::Handler],
+            what,
+            "a looper, a handler, or a thread with a queue",
+        )
+    }
+
+    /// An expression of one of some types.
+    pub(super) fn one_type(&mut self, e: &ast::Expr, types: &[Type], what: &str, wanted: &str) -> Option<Expr> {
+        let value = self.value(e)?;
+        if types.contains(&value.ty) {
+            return Some(value);
+        }
+        let ty = self.name_of(&value.ty);
+        let help = if matches!(value.ty, Type::Handler) {
+            Some("a handler is only a way to a looper: name the looper itself")
+        } else {
+            None
+        };
+        let mut problem =
+            crate::lang::Diagnostic::new(e.at.0, format!("{what} needs {wanted}"), format!("this is {}", article(&ty)));
+        problem.help = help.map(str::to_owned);
+        self.problems.add(problem);
+        None
+    }
+
+    /// A lock or an object: what can be held. `what` is the statement.
+    pub(super) fn monitor(&mut self, e: &ast::Expr, what: &str) -> Option<Expr> {
+        let value = self.value(e)?;
+        let help = match &value.ty {
+            Type::Lock | Type::Object(_) => return Some(value),
+            Type::RwLock => "a rwlock has two sides: `read rw { }`, `write rw { }`",
+            Type::Condition if what == "`wait`" => "say with which lock: `wait c with m`",
+            Type::Condition if what == "`notify_all`" => "a condition is signalled: `signal_all c`",
+            Type::Condition if what == "`notify`" => "a condition is signalled: `signal c`",
+            Type::Semaphore => "a semaphore has `down s` and `up s`",
+            Type::Barrier => "threads meet at a barrier with `arrive b`",
+            _ => "any object of a class can be held, too",
+        };
+        let ty = self.name_of(&value.ty);
+        self.error_help(e.at, format!("{what} needs a lock or an object"), format!("this is {}", article(&ty)), help);
+        None
+    }
+
+    /// A condition. `what` is the statement, `other` what does the same to a lock.
+    pub(super) fn condition(&mut self, e: &ast::Expr, what: &str, other: &str) -> Option<Expr> {
+        let value = self.value(e)?;
+        if value.ty == Type::Condition {
+            return Some(value);
+        }
+        let ty = self.name_of(&value.ty);
+        let help = match value.ty {
+            Type::Lock | Type::Object(_) => other.to_owned(),
+            _ => "conditions are declared as `condition c`".to_owned(),
+        };
+        self.error_help(e.at, format!("{what} needs a condition"), format!("this is {}", article(&ty)), help);
+        None
+    }
+
+    fn milliseconds(&mut self, e: Option<&ast::Expr>) -> Option<Option<Box<Expr>>> {
+        match e {
+            None => Some(None),
+            Some(e) => Some(Some(Box::new(self.expr_of(e, &Type::Int, "a timeout")?))),
+        }
+    }
+
+    fn wait(&mut self, on: &ast::Expr, with: Option<&ast::Expr>, timeout: Option<&ast::Expr>, at: At) -> Option<Expr> {
+        let (object, with) = if let Some(lock) = with {
+            let text = place_text(on);
+            let help =
+                format!("a lock is waited on with itself: `wait {text}`; with a condition it is `wait c with {text}`");
+            let object = self.condition(on, "`wait ... with`", &help);
+            let lock = self.one_type(lock, &[Type::Lock], "`with`", "a lock or mutex");
+            (object?, Some(Box::new(lock?)))
+        } else {
+            let object = self.monitor(on, "`wait`")?;
+            if self.is_mutex(&object) {
+                self.error_help(
+                    on.at,
+                    "a mutex has no wait set",
+                    "declared as `mutex`",
+                    "declare it as `lock`, or wait on a condition: `wait c with m`",
+                );
+                return None;
+            }
+            (object, None)
+        };
+        let timeout = self.milliseconds(timeout)?;
+        let site = self.site(SiteKind::Wait, place_text(on), at);
+        Some(Expr { kind: ExprKind::Wait { object: Box::new(object), with, timeout, site }, ty: Type::Bool })
+    }
+
+    /// Whether an expression names a `mutex`, as far as can be seen.
+    fn is_mutex(&self, e: &Expr) -> bool {
+        let first = match &e.kind {
+            ExprKind::Word(index) | ExprKind::Indexed { first: index, .. } if e.ty == Type::Lock => *index,
+            _ => return false,
+        };
+        usize::try_from(first).ok().and_then(|i| self.out.locks.get(i)).is_some_and(|lock| !lock.reentrant)
+    }
+}
+
+/// `task -> main`
+pub(super) fn arrow(what: &str, to: &ast::Expr) -> String {
+    format!("{what} -> {}", place_text(to))
+}

@@ -1,0 +1,275 @@
+//! Places: what a name, `e.f` or `e[i]` stands for, before it is known whether it is read or written.
+
+use super::Checker;
+use super::names::Named;
+use super::scope::{Bound, Mode};
+use super::sites::place_text;
+use super::types::{article, constant, word};
+use crate::event::{SiteId, SiteKind};
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, At, BinaryOp, ExprKind as Ast};
+use crate::lang::program::{Dimension, ElementIndex, Expr, ExprKind, LocalId, NO_SITE, Place, Root, Type};
+
+/// What an expression in the position of a place stands for. The sites in its own path are set when it is accessed.
+pub(super) enum Target {
+    /// A local, of one word.
+    Local { id: LocalId, fixed: bool },
+    /// A local array, or an element of one.
+    LocalElement { local: LocalId, index: ElementIndex, ty: Type },
+    /// Shared memory: a word, a list or an array.
+    Shared(Place),
+    /// An element of a list.
+    ListElement { list: Place, index: Expr, ty: Type },
+    /// An array of locks or conditions, or a parametrized thread.
+    Family { ty: Type, first: i64, len: u32, from: i64 },
+    /// A value that is no place.
+    Value(Expr),
+}
+
+impl Checker {
+    /// Lowers the path of a place: its object and indices, not the access itself.
+    pub(super) fn target(&mut self, e: &ast::Expr) -> Option<Target> {
+        match &e.kind {
+            Ast::Name(name) => self.named(&ast::Name { text: name.clone(), at: e.at }),
+            Ast::Field { object, name } => self.field_of(object, name, e),
+            Ast::Index { object, index } => self.element_of(object, index),
+            _ => self.expr(e).map(Target::Value),
+        }
+    }
+
+    fn named(&mut self, name: &ast::Name) -> Option<Target> {
+        match self.local(&name.text) {
+            Some(Bound::Value(value)) => return Some(Target::Value(word(*value, Type::Int))),
+            Some(Bound::Broken) => return None,
+            Some(&Bound::Local { id, fixed }) => {
+                if self.scope.mode == Mode::Const {
+                    self.error(name.at, format!("`{}` is not constant", name.text), "only constants may stand here");
+                    return None;
+                }
+                let ty = self.local_type(id);
+                return Some(match ty {
+                    Type::Array(..) => Target::LocalElement { local: id, index: Vec::new(), ty },
+                    _ => Target::Local { id, fixed },
+                });
+            }
+            None => {}
+        }
+        let constants = self.scope.mode == Mode::Const;
+        let wanted = |n: &Named| if constants { matches!(n, Named::Const(..)) } else { n.is_value() };
+        let named = self.find(name, "name", wanted)?;
+        let what = self.names[&name.text].what;
+        match named {
+            Named::Const(ty, value) => Some(Target::Value(word(value, ty))),
+            Named::Broken => None,
+            _ if constants => {
+                let help = self.suggest_const(&name.text).unwrap_or_else(|| "only constants may stand here".into());
+                self.error_help(name.at, format!("`{}` is {what}, not a constant", name.text), "not constant", help);
+                None
+            }
+            Named::Word(ty, value) => Some(Target::Value(word(value, ty))),
+            Named::Family { ty, first, len, from } => Some(Target::Family { ty, first, len, from }),
+            Named::Global(_) if self.scope.mode == Mode::First => {
+                self.error_help(
+                    name.at,
+                    format!("`{}` is {what}, not a constant", name.text),
+                    "nothing has run yet",
+                    "assign it in `init { }`",
+                );
+                None
+            }
+            Named::Global(id) => {
+                let global = &self.out.globals[id];
+                let (ty, atomic) = (global.ty.clone(), global.atomic);
+                Some(Target::Shared(Place { root: Root::Global(id), index: Vec::new(), ty, atomic }))
+            }
+            Named::Pending => {
+                self.error_help(
+                    name.at,
+                    format!("`{}` is not known yet", name.text),
+                    "its own declaration comes later",
+                    "move that declaration up",
+                );
+                None
+            }
+            Named::Class(_) => self.no_value(name, Some(format!("`new {}` makes an object of it", name.text))),
+            Named::Task(_) => self.no_value(name, Some(format!("`{}(...)` calls it", name.text))),
+            Named::Listener(_) | Named::Event(..) | Named::Property => self.no_value(name, None),
+        }
+    }
+
+    fn no_value(&mut self, name: &ast::Name, help: Option<String>) -> Option<Target> {
+        self.wrong_kind(name, "a value", help);
+        None
+    }
+
+    fn field_of(&mut self, object: &ast::Expr, name: &ast::Name, whole: &ast::Expr) -> Option<Target> {
+        let target = self.target(object)?;
+        if name.text == "len" {
+            match target {
+                Target::Shared(mut list) if matches!(list.ty, Type::List(_)) => {
+                    let site = self.site(SiteKind::Read, place_text(object), whole.at);
+                    set_site(&mut list, site);
+                    return Some(Target::Value(Expr { kind: ExprKind::ListLen { list, site }, ty: Type::Int }));
+                }
+                Target::Shared(Place { ty: Type::Array(_, len), .. })
+                | Target::LocalElement { ty: Type::Array(_, len), .. }
+                | Target::Family { len, .. } => return Some(Target::Value(word(i64::from(len), Type::Int))),
+                _ => {}
+            }
+        }
+        if let Target::Shared(Place { ty: Type::List(_), .. }) = target {
+            let help = super::did_you_mean(&name.text, ["len"])
+                .unwrap_or_else(|| "a list has `len`, `push(e)`, `pop()`, `remove(i)`, `clear()` and `[i]`".into());
+            self.error_help(name.at, format!("a list has no field `{}`", name.text), "unknown", help);
+            return None;
+        }
+        let at = object.at;
+        let object = self.load(target, object)?;
+        let Type::Object(class) = object.ty else {
+            let ty = self.name_of(&object.ty);
+            self.error(at, format!("{} has no fields", article(&ty)), format!("so it has no `{}`", name.text));
+            return None;
+        };
+        let fields = &self.out.classes[class].fields;
+        let Some(field) = fields.iter().position(|f| f.name == name.text) else {
+            let class_name = self.out.classes[class].name.clone();
+            let help = super::did_you_mean(&name.text, fields.iter().map(|f| f.name.as_str()));
+            let mut problem =
+                Diagnostic::new(name.at.0, format!("`{class_name}` has no field `{}`", name.text), "unknown field");
+            problem.help = help;
+            self.problems.add(problem);
+            return None;
+        };
+        let (ty, atomic) = (fields[field].ty.clone(), fields[field].atomic);
+        if ty == Type::Void {
+            return None;
+        }
+        let field = u32::try_from(field).expect("tables are bounded");
+        let root = Root::Field { object: Box::new(object), class, field, site: NO_SITE };
+        Some(Target::Shared(Place { root, index: Vec::new(), ty, atomic }))
+    }
+
+    fn element_of(&mut self, object: &ast::Expr, index: &ast::Expr) -> Option<Target> {
+        let target = self.target(object)?;
+        let ty = match &target {
+            Target::Shared(place) => Some(place.ty.clone()),
+            Target::LocalElement { ty, .. } => Some(ty.clone()),
+            _ => None,
+        };
+        if !matches!(ty, Some(Type::Array(..) | Type::List(_))) && !matches!(target, Target::Family { .. }) {
+            let value = self.load(target, object)?;
+            let name = self.name_of(&value.ty);
+            self.error(object.at, format!("{} cannot be indexed", article(&name)), "neither a list nor an array");
+            return None;
+        }
+        let at = index.at;
+        let index = self.expr_of(index, &Type::Int, "an index")?;
+        Some(match (target, ty) {
+            (Target::Shared(list), Some(Type::List(of))) => Target::ListElement { list, index, ty: (*of).clone() },
+            (Target::Shared(mut place), Some(Type::Array(of, len))) => {
+                place.index.push(dimension(index, len, &of));
+                place.ty = (*of).clone();
+                Target::Shared(place)
+            }
+            (Target::LocalElement { local, index: mut outer, .. }, Some(Type::Array(of, len))) => {
+                outer.push(dimension(index, len, &of));
+                Target::LocalElement { local, index: outer, ty: (*of).clone() }
+            }
+            (Target::Family { ty, first, len, from }, _) => {
+                Target::Value(self.member(ty, (first, len, from), index, at)?)
+            }
+            _ => unreachable!("the type says that it can be indexed"),
+        })
+    }
+
+    /// One of a family.
+    fn member(&mut self, ty: Type, (first, len, from): (i64, u32, i64), index: Expr, at: At) -> Option<Expr> {
+        let index = if from == 0 { index } else { self.arithmetic(BinaryOp::Sub, index, word(from, Type::Int), at)? };
+        Some(match constant(&index) {
+            Some(i) if (0..i64::from(len)).contains(&i) => word(first + i, ty),
+            _ => Expr { kind: ExprKind::Indexed { first, len, index: Box::new(index) }, ty },
+        })
+    }
+
+    /// Reads what a place holds.
+    pub(super) fn load(&mut self, target: Target, e: &ast::Expr) -> Option<Expr> {
+        match target {
+            Target::Value(value) => Some(value),
+            Target::Local { id, .. } => Some(Expr { kind: ExprKind::Local(id), ty: self.local_type(id) }),
+            Target::LocalElement { ty: Type::Array(..), .. } | Target::Shared(Place { ty: Type::Array(..), .. }) => {
+                let help = format!("copy its elements in a loop: `for i in 0..{}.len`", place_text(e));
+                self.error_help(e.at, "an array cannot be copied, passed or compared", "a whole array", help);
+                None
+            }
+            Target::LocalElement { local, mut index, ty } => {
+                let site = self.check_site();
+                set_sites(&mut index, site);
+                Some(Expr { kind: ExprKind::LocalElement { local, index }, ty })
+            }
+            Target::Shared(Place { ty: Type::List(_), .. }) => {
+                let help = "use its elements: `l[i]`, `l.len`, `for x in l`; to share it, pass an object that has it as a field";
+                self.error_help(e.at, "a list cannot be copied, passed or compared", "a whole list", help);
+                None
+            }
+            Target::Shared(mut place) => {
+                let kind = if place.atomic { SiteKind::AtomicRead } else { SiteKind::Read };
+                let site = self.site(kind, place_text(e), e.at);
+                set_site(&mut place, site);
+                let ty = place.ty.clone();
+                Some(Expr { kind: ExprKind::Read { place, site }, ty })
+            }
+            Target::ListElement { mut list, index, ty } => {
+                let site = self.site(SiteKind::Read, place_text(e), e.at);
+                set_site(&mut list, site);
+                Some(Expr { kind: ExprKind::ListGet { list, index: Box::new(index), site }, ty })
+            }
+            Target::Family { ty, .. } => {
+                let ty = self.name_of(&ty);
+                let help = format!("pick one: `{}[0]`", place_text(e));
+                self.error_help(e.at, format!("`{}` is several of type `{ty}`", place_text(e)), "which one?", help);
+                None
+            }
+        }
+    }
+
+    /// The list that an expression names, or an error. `what` says what needs one.
+    pub(super) fn list(&mut self, e: &ast::Expr, what: &str) -> Option<(Place, Type)> {
+        match self.target(e)? {
+            Target::Shared(place) if matches!(place.ty, Type::List(_)) => {
+                let Type::List(of) = &place.ty else { unreachable!() };
+                let of = (**of).clone();
+                Some((place, of))
+            }
+            Target::Shared(Place { ty: Type::Array(..), .. }) | Target::LocalElement { ty: Type::Array(..), .. } => {
+                let help = format!("`for i in 0..{}.len`", place_text(e));
+                self.error_help(e.at, format!("{what} a list"), "this is an array", help);
+                None
+            }
+            target => {
+                let value = self.load(target, e)?;
+                let ty = self.name_of(&value.ty);
+                self.error(e.at, format!("{what} a list"), format!("this is {}", article(&ty)));
+                None
+            }
+        }
+    }
+}
+
+fn dimension(index: Expr, len: u32, of: &Type) -> Dimension {
+    let stride = u32::try_from(of.cells()).expect("memory is bounded");
+    Dimension { index, len, stride, site: NO_SITE }
+}
+
+/// Says where the path of a place fails: at its access.
+pub(super) fn set_site(place: &mut Place, site: SiteId) {
+    set_sites(&mut place.index, site);
+    if let Root::Field { site: at, .. } = &mut place.root {
+        *at = site;
+    }
+}
+
+pub(super) fn set_sites(index: &mut ElementIndex, site: SiteId) {
+    for dimension in index {
+        dimension.site = site;
+    }
+}

@@ -1,0 +1,162 @@
+//! Properties: quantifiers expanded over their constant ranges, the rest lowered without sites. Also what `init` may do.
+
+use super::scope::{Bound, Mode, Scope};
+use super::types::{constant, word};
+use super::{Checker, MAX_TERMS};
+use crate::base::Id;
+use crate::event::{BodyId, SiteKind};
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, At, ItemKind, Prop};
+use crate::lang::program::{Expr, ExprKind, Property, Type};
+use std::collections::BTreeSet;
+
+/// Nodes of one property once its quantifiers are expanded.
+const MAX_NODES: u64 = 20 * MAX_TERMS;
+
+impl Checker {
+    /// Lowers every property.
+    pub(super) fn properties(&mut self, file: &ast::File) {
+        for item in &file.items {
+            if let ItemKind::Property { name, when, prop } = &item.kind {
+                self.scope = Scope { mode: Mode::Property, stmt_at: item.at, ..Scope::default() };
+                self.terms = 0;
+                if let Some(expr) = self.prop(prop) {
+                    self.out.properties.push(Property { name: name.text.clone(), when: *when, expr });
+                }
+            }
+        }
+        self.scope = Scope::default();
+    }
+
+    fn prop(&mut self, prop: &Prop) -> Option<Expr> {
+        match prop {
+            Prop::Expr(e) => self.expr_of(e, &Type::Bool, "a property"),
+            Prop::Quantified { all, name, range, prop } => {
+                let from = self.constant_of(&range.from, &Type::Int, "the start of a range");
+                let to = self.constant_of(&range.to, &Type::Int, "the end of a range");
+                let (Some(from), Some(to)) = (from, to) else {
+                    self.in_block(|c| {
+                        c.bind(name, Bound::Broken);
+                        c.prop(prop)
+                    });
+                    return None;
+                };
+                let len = (i128::from(to) - i128::from(from)).max(0);
+                if len > i128::from(MAX_TERMS) {
+                    self.too_many_terms(range.to.at);
+                    return None;
+                }
+                if len == 0 {
+                    // The body is checked all the same.
+                    self.in_dead(true, |c| c.with_value(name, from, prop))?;
+                }
+                let mut terms = Vec::new();
+                for value in from..to.max(from) {
+                    self.terms += 1;
+                    if self.terms > MAX_NODES {
+                        self.too_many_terms(range.to.at);
+                        return None;
+                    }
+                    terms.push(self.with_value(name, value, prop)?);
+                }
+                Some(balanced(*all, terms))
+            }
+        }
+    }
+
+    fn with_value(&mut self, name: &ast::Name, value: i64, prop: &Prop) -> Option<Expr> {
+        self.in_block(|c| {
+            c.bind(name, Bound::Value(value));
+            c.prop(prop)
+        })
+    }
+
+    fn too_many_terms(&mut self, at: At) {
+        let message = "a quantifier over too many values";
+        self.error(at, message, format!("a property has at most {MAX_TERMS} terms once it is written out"));
+    }
+
+    /// `init` runs before anything else does: nothing in it, or in what it calls, may wait for others or start them.
+    pub(super) fn check_init(&mut self) {
+        let Some(init) = self.out.init else { return };
+        let mut reached = BTreeSet::from([init]);
+        let mut open = vec![init];
+        while let Some(body) = open.pop() {
+            for &(_, callee) in self.calls.range((body, BodyId(0))..=(body, BodyId(u32::MAX))) {
+                if reached.insert(callee) {
+                    open.push(callee);
+                }
+            }
+        }
+        let bad = self.out.sites.ids().find(|id| {
+            let site = &self.out.sites[*id];
+            reached.contains(&site.body) && !harmless(site.kind)
+        });
+        let Some(id) = bad else { return };
+        let site = &self.out.sites[id];
+        let (word, body) = (site.kind.word(), &self.out.bodies[site.body]);
+        let message = if site.body == init {
+            format!("`{word}` in `init`")
+        } else {
+            format!("`{word}` in `{}`, which `init` calls", body.name)
+        };
+        let span = self.site_spans[id.index()];
+        let problem = Diagnostic::new(span, message, "`init` runs before anything else does, in one go");
+        self.problems.add(problem.help("do it in a thread"));
+    }
+}
+
+/// What `init` may do: memory, and holding what nobody else holds.
+fn harmless(kind: SiteKind) -> bool {
+    use SiteKind as K;
+    matches!(
+        kind,
+        K::Read
+            | K::Write
+            | K::AtomicRead
+            | K::AtomicWrite
+            | K::AtomicUpdate
+            | K::Use
+            | K::Free
+            | K::Check
+            | K::Skip
+            | K::Yield
+            | K::Acquire
+            | K::Release
+            | K::Notify
+            | K::ReadLock
+            | K::Announce
+            | K::WriteLock
+            | K::ReadUnlock
+            | K::WriteUnlock
+            | K::Up
+            | K::Enable
+            | K::Disable
+            | K::Register
+    )
+}
+
+/// All terms joined by `&&` (or `||`), left to right, as a tree of little depth.
+fn balanced(all: bool, terms: Vec<Expr>) -> Expr {
+    let mut terms = terms;
+    terms.retain(|t| constant(t) != Some(i64::from(all)));
+    if let Some(decided) = terms.iter().position(|t| constant(t).is_some()) {
+        terms.truncate(decided + 1);
+    }
+    while terms.len() > 1 {
+        let mut joined = Vec::with_capacity(terms.len().div_ceil(2));
+        let mut rest = terms.into_iter();
+        while let Some(left) = rest.next() {
+            joined.push(match rest.next() {
+                None => left,
+                Some(right) => {
+                    let (left, right) = (Box::new(left), Box::new(right));
+                    let kind = if all { ExprKind::And(left, right) } else { ExprKind::Or(left, right) };
+                    Expr { kind, ty: Type::Bool }
+                }
+            });
+        }
+        terms = joined;
+    }
+    terms.pop().unwrap_or_else(|| word(i64::from(all), Type::Bool))
+}

@@ -1,0 +1,181 @@
+//! References of expectations: `@label.read of x`, failures by message or name.
+
+use super::sites::last_name;
+use super::{Checker, did_you_mean};
+use crate::event::SiteKind;
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, Access, FailureName};
+use crate::lang::program::{BUILT_IN_EXCEPTIONS, FailureRef, SiteRef};
+
+/// What a reference is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Accesses of memory.
+    Race,
+    /// Any operations.
+    Order,
+    /// Where something fails: checks as well.
+    Failure,
+}
+
+impl Checker {
+    /// Resolves a reference. That of a dropped expectation (`live` is false) only has to exist.
+    pub(super) fn reference(&mut self, reference: &ast::Ref, live: bool, uses: Use) -> Option<SiteRef> {
+        let name = &reference.label.text;
+        let text = self.ref_text(reference);
+        if let Some(of) = &reference.of {
+            self.place_exists(of)?;
+        }
+        let Some(state) = self.labels.get(name).cloned() else {
+            let mut problem = Diagnostic::new(
+                reference.label.at.0,
+                format!("unknown label `@{name}`"),
+                "no statement has this label",
+            );
+            problem.help =
+                super::near(name, self.labels.keys().map(String::as_str)).map(|n| format!("did you mean `@{n}`?"));
+            self.problems.add(problem);
+            return None;
+        };
+        if !live {
+            return None;
+        }
+        let Some((span, index)) = state.live else {
+            self.error_help(
+                reference.label.at,
+                "unreachable expectation",
+                format!("`@{name}` stands only in code that the constants rule out"),
+                "say when it holds: `expect ... if CONST == ..`",
+            );
+            return None;
+        };
+        let label = &self.out.labels[index];
+        let all = label.sites.clone();
+        let mut sites = if uses == Use::Failure {
+            self.out.sites.ids().filter(|id| self.out.sites[*id].label.as_ref() == Some(name)).collect()
+        } else {
+            all
+        };
+        sites.retain(|id| {
+            let site = &self.out.sites[*id];
+            let kind = match reference.access {
+                None => true,
+                Some(access) => selects(access, site.kind),
+            };
+            kind && reference.of.as_ref().is_none_or(|of| last_name(&site.place) == of.text)
+        });
+        let accesses = sites.iter().any(|id| is_access(self.out.sites[*id].kind));
+        if sites.is_empty() || (uses == Use::Race && !accesses) {
+            let reason =
+                if uses == Use::Race { "no access of the statement itself" } else { "nothing of the statement itself" };
+            let problem = Diagnostic::new(reference.at.0, format!("`{text}` selects nothing"), reason)
+                .note(span, "the statement is here")
+                .help("a label covers its own statement: of `if` and `while` the condition, not the body");
+            self.problems.add(problem);
+            return None;
+        }
+        Some(SiteRef { text, sites, access: reference.access })
+    }
+
+    fn ref_text(&self, reference: &ast::Ref) -> String {
+        let mut text = format!("@{}", reference.label.text);
+        text += match reference.access {
+            Some(Access::Read) => ".read",
+            Some(Access::Write) => ".write",
+            None => "",
+        };
+        if let Some(of) = &reference.of {
+            text += &format!(" of {}", of.text);
+        }
+        text
+    }
+
+    /// The name after `of` is that of something that can be accessed.
+    fn place_exists(&mut self, of: &ast::Name) -> Option<()> {
+        let fields = self.out.classes.iter().flat_map(|c| &c.fields).map(|f| f.name.as_str());
+        let known: Vec<&str> = self.names.keys().map(String::as_str).chain(fields).collect();
+        if known.contains(&of.text.as_str()) {
+            return Some(());
+        }
+        let help = did_you_mean(&of.text, known);
+        let mut problem =
+            Diagnostic::new(of.at.0, format!("unknown name `{}`", of.text), "neither a variable nor a field");
+        problem.help = help;
+        self.problems.add(problem);
+        None
+    }
+
+    /// A failure by message, or by the name of an exception or property.
+    pub(super) fn failure_ref(&mut self, name: &FailureName) -> Option<FailureRef> {
+        match name {
+            FailureName::Message(text) => {
+                if self.messages.contains(&text.text) {
+                    return Some(FailureRef::Message(text.text.clone()));
+                }
+                let near = super::near(&text.text, self.messages.iter().map(String::as_str));
+                let help = match near {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => "messages are those of `assert`, `fail` and `throw`".into(),
+                };
+                self.error_help(
+                    text.at,
+                    format!("unknown message \"{}\"", text.text),
+                    "no statement fails with it",
+                    help,
+                );
+                None
+            }
+            FailureName::Name(name) => {
+                let property = self.names.get(&name.text).is_some_and(|e| e.what == "a property");
+                if property || self.is_exception(&name.text) {
+                    return Some(FailureRef::Name(name.text.clone()));
+                }
+                let properties = self.names.iter().filter(|(_, e)| e.what == "a property").map(|(n, _)| n.as_str());
+                let help = did_you_mean(&name.text, properties.chain(self.exception_names()));
+                let mut problem = Diagnostic::new(
+                    name.at.0,
+                    format!("unknown failure `{}`", name.text),
+                    "neither an exception that is thrown nor a property",
+                );
+                problem.help = help;
+                self.problems.add(problem);
+                None
+            }
+        }
+    }
+
+    fn is_exception(&self, name: &str) -> bool {
+        BUILT_IN_EXCEPTIONS.contains(&name) || self.thrown.contains(name)
+    }
+
+    fn exception_names(&self) -> impl Iterator<Item = &str> {
+        BUILT_IN_EXCEPTIONS.into_iter().chain(self.thrown.iter().map(String::as_str))
+    }
+
+    /// Every `catch` names an exception that there is.
+    pub(super) fn check_catches(&mut self) {
+        for name in std::mem::take(&mut self.catches) {
+            if self.is_exception(&name.text) {
+                continue;
+            }
+            let help = did_you_mean(&name.text, self.exception_names());
+            let mut problem =
+                Diagnostic::new(name.at.0, format!("unknown exception `{}`", name.text), "nothing throws it");
+            problem.help = help;
+            self.problems.add(problem);
+        }
+    }
+}
+
+fn selects(access: Access, kind: SiteKind) -> bool {
+    match kind {
+        SiteKind::AtomicUpdate => true,
+        SiteKind::Read | SiteKind::Use | SiteKind::AtomicRead => access == Access::Read,
+        SiteKind::Write | SiteKind::Free | SiteKind::AtomicWrite => access == Access::Write,
+        _ => false,
+    }
+}
+
+fn is_access(kind: SiteKind) -> bool {
+    selects(Access::Read, kind) || selects(Access::Write, kind)
+}

@@ -1,0 +1,161 @@
+//! The body that is being lowered: its locals, what is visible, and whether the code is live.
+
+use super::names::Named;
+use super::{Checker, did_you_mean};
+use crate::base::{Id, IndexVec};
+use crate::event::{BodyId, SiteId};
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, Span};
+use crate::lang::program::{LocalId, Type};
+use std::collections::BTreeMap;
+
+/// Where an expression stands, which says what may stand in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Mode {
+    /// A body: anything.
+    #[default]
+    Body,
+    /// The condition of an `await`: no steps of its own.
+    Await,
+    /// A property: the same, and no locals.
+    Property,
+    /// A first value: constants and the names of threads, locks and objects.
+    First,
+    /// Constants only.
+    Const,
+}
+
+/// What a visible local name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Bound {
+    /// A local; `fixed` if it cannot be assigned (the variable of a `for`).
+    Local { id: LocalId, fixed: bool },
+    /// The variable of a quantifier.
+    Value(i64),
+    /// Its declaration has an error, which was reported.
+    Broken,
+}
+
+/// The state of a body.
+#[derive(Default)]
+pub(super) struct Scope {
+    pub(super) body: Option<BodyId>,
+    pub(super) mode: Mode,
+    /// In a branch that a constant rules out.
+    pub(super) dead: bool,
+    pub(super) init: bool,
+    pub(super) result: Option<Type>,
+    pub(super) locals: IndexVec<LocalId, (String, Type)>,
+    pub(super) visible: BTreeMap<String, (Bound, Span)>,
+    pub(super) order: Vec<String>,
+    pub(super) loops: u32,
+    pub(super) label: Option<usize>,
+    pub(super) stmt_at: ast::At,
+    /// The check site of the statement, once it is needed.
+    pub(super) check: Option<SiteId>,
+    pub(super) ordinal: u32,
+}
+
+impl Checker {
+    /// The local of this name.
+    pub(super) fn local(&self, name: &str) -> Option<&Bound> {
+        self.scope.visible.get(name).map(|(bound, _)| bound)
+    }
+
+    /// Makes a name visible up to the end of the block. Hiding is an error.
+    pub(super) fn bind(&mut self, name: &ast::Name, bound: Bound) {
+        let hidden = match (self.scope.visible.get(&name.text), self.names.get(&name.text)) {
+            (Some((_, first)), _) => Some((*first, "a name of this body")),
+            (None, Some(entry)) => Some((entry.span, entry.what)),
+            (None, None) => None,
+        };
+        if let Some((first, what)) = hidden {
+            self.problems.add(
+                Diagnostic::new(name.at.0, format!("`{}` hides {what}", name.text), "already declared")
+                    .note(first, "first declared here")
+                    .help("choose another name"),
+            );
+            if self.scope.visible.contains_key(&name.text) {
+                return;
+            }
+        }
+        self.scope.visible.insert(name.text.clone(), (bound, name.at.0));
+        self.scope.order.push(name.text.clone());
+    }
+
+    /// Declares a local.
+    pub(super) fn declare_local(&mut self, name: &ast::Name, ty: Type, fixed: bool) -> LocalId {
+        let id = self.scope.locals.add((name.text.clone(), ty));
+        self.bind(name, Bound::Local { id, fixed });
+        id
+    }
+
+    /// Keeps a name known, and says nothing about its uses.
+    pub(super) fn break_local(&mut self, name: &ast::Name) {
+        if let Some((bound, span)) = self.scope.visible.get_mut(&name.text)
+            && *span == name.at.0
+        {
+            *bound = Bound::Broken;
+        }
+    }
+
+    /// A local without name, for a value that is needed twice.
+    pub(super) fn temporary(&mut self, ty: Type) -> LocalId {
+        self.scope.locals.add((String::new(), ty))
+    }
+
+    /// Runs `f` in a block of its own.
+    pub(super) fn in_block<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = self.scope.order.len();
+        let result = f(self);
+        while self.scope.order.len() > outer {
+            let name = self.scope.order.pop().expect("it is longer");
+            self.scope.visible.remove(&name);
+        }
+        result
+    }
+
+    /// Runs `f`; what it lowers is thrown away if `dead`.
+    pub(super) fn in_dead<R>(&mut self, dead: bool, f: impl FnOnce(&mut Self) -> R) -> R {
+        if !dead || self.scope.dead {
+            return f(self);
+        }
+        let (locals, check) = (self.scope.locals.len(), self.scope.check);
+        self.scope.dead = true;
+        let result = f(self);
+        self.scope.dead = false;
+        self.scope.locals.truncate(locals);
+        self.scope.check = check;
+        result
+    }
+
+    /// Runs `f` in a mode.
+    pub(super) fn in_mode<R>(&mut self, mode: Mode, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.scope.mode, mode);
+        let result = f(self);
+        self.scope.mode = outer;
+        result
+    }
+
+    /// The top-level name, or `None` with an error that it is unknown. `wanted` says which names to suggest.
+    pub(super) fn find(&mut self, name: &ast::Name, what: &str, wanted: impl Fn(&Named) -> bool) -> Option<Named> {
+        if let Some(entry) = self.names.get(&name.text) {
+            return Some(entry.named.clone());
+        }
+        let help = {
+            let locals = self.scope.visible.keys().map(String::as_str);
+            let globals = self.names.iter().filter(|(_, e)| wanted(&e.named)).map(|(n, _)| n.as_str());
+            did_you_mean(&name.text, globals.chain(locals.filter(|_| what == "name")))
+        };
+        let mut problem = Diagnostic::new(name.at.0, format!("unknown {what} `{}`", name.text), "not declared");
+        problem.help = help;
+        self.problems.add(problem);
+        None
+    }
+
+    /// The name and type of a local.
+    pub(super) fn local_type(&self, id: LocalId) -> Type {
+        debug_assert!(id.index() < self.scope.locals.len());
+        self.scope.locals[id].1.clone()
+    }
+}

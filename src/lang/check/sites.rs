@@ -1,0 +1,138 @@
+//! Sites and labels: numbered within a body in the order in which the live code is lowered, which is the order of evaluation.
+
+use super::Checker;
+use super::scope::Mode;
+use crate::event::{Site, SiteId, SiteKind};
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, At, ExprKind, Span};
+use crate::lang::program::{LabelDef, NO_SITE};
+
+/// Where the lines of a source begin.
+pub(super) struct Lines {
+    text: String,
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    pub(super) fn new(text: &str) -> Self {
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
+        Self { text: text.to_owned(), starts }
+    }
+
+    /// Line and column, both from 1, the column in characters.
+    pub(super) fn place(&self, offset: u32) -> (u32, u32) {
+        let offset = (offset as usize).min(self.text.len());
+        let line = self.starts.partition_point(|&start| start <= offset);
+        let column = self.text.get(self.starts[line - 1]..offset).map_or(0, |before| before.chars().count());
+        let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        (narrow(line), narrow(column + 1))
+    }
+
+    /// The text of a span, on one line.
+    pub(super) fn slice(&self, span: Span) -> String {
+        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What is known of a label.
+#[derive(Clone, Default)]
+pub(super) struct LabelState {
+    /// Its place in live code, and its index among the live labels.
+    pub(super) live: Option<(Span, usize)>,
+}
+
+impl Checker {
+    /// A new site in the live code of a body.
+    pub(super) fn site(&mut self, kind: SiteKind, place: String, at: At) -> SiteId {
+        let Some(body) = self.scope.body else { return NO_SITE };
+        if self.scope.dead || !matches!(self.scope.mode, Mode::Body | Mode::Await) {
+            return NO_SITE;
+        }
+        let (line, column) = self.lines.place(at.0.start);
+        let label = self.scope.label.map(|i| &self.out.labels[i]);
+        let site = Site {
+            body,
+            ordinal: self.scope.ordinal,
+            kind,
+            place,
+            line,
+            column,
+            label: label.map(|l| l.name.clone()),
+            from: label.and_then(|l| l.from.clone()),
+        };
+        self.scope.ordinal += 1;
+        let id = self.out.sites.add(site);
+        self.site_spans.push(at.0);
+        if let Some(label) = self.scope.label {
+            self.out.labels[label].sites.push(id);
+        }
+        id
+    }
+
+    /// The site where the statement fails, if nothing better names the place. One for each statement, made when it is needed.
+    pub(super) fn check_site(&mut self) -> SiteId {
+        if let Some(site) = self.scope.check {
+            return site;
+        }
+        let site = self.site(SiteKind::Check, String::new(), self.scope.stmt_at);
+        if site != NO_SITE {
+            self.scope.check = Some(site);
+        }
+        site
+    }
+
+    /// Enters a label; its index if it is live.
+    pub(super) fn open_label(&mut self, label: &ast::Label) -> Option<usize> {
+        let name = &label.name;
+        if self.scope.dead {
+            self.labels.entry(name.text.clone()).or_default();
+            return None;
+        }
+        if let Some((first, _)) = self.labels.get(&name.text).and_then(|l| l.live) {
+            let problem = Diagnostic::new(
+                name.at.0,
+                format!("label `@{}` stands twice", name.text),
+                "a label names one statement of the live code",
+            );
+            self.problems.add(problem.note(first, "first used here").help("choose another label"));
+            return None;
+        }
+        let index = self.out.labels.len();
+        self.labels.insert(name.text.clone(), LabelState { live: Some((name.at.0, index)) });
+        let from = label.from.as_ref().map(|f| f.text.clone());
+        self.out.labels.push(LabelDef { name: name.text.clone(), from, sites: Vec::new() });
+        Some(index)
+    }
+
+    /// Leaves a label: its checks count only if it has nothing else.
+    pub(super) fn close_label(&mut self, index: usize) {
+        let sites = &mut self.out.labels[index].sites;
+        let other = |id: &SiteId| self.out.sites[*id].kind != SiteKind::Check;
+        if sites.iter().any(other) {
+            sites.retain(other);
+        }
+    }
+}
+
+/// A place as sites name it: `x`, `s.table[]`, `elems.e[]`.
+pub(super) fn place_text(e: &ast::Expr) -> String {
+    match &e.kind {
+        ExprKind::Name(name) => name.clone(),
+        ExprKind::SelfThread => "self".into(),
+        ExprKind::This => "this".into(),
+        ExprKind::Null => "null".into(),
+        ExprKind::New(class) => format!("new {}", class.text),
+        ExprKind::Call { name, .. } => format!("{}()", name.text),
+        ExprKind::Field { object, name } => format!("{}.{}", place_text(object), name.text),
+        ExprKind::Method { object, name, .. } => format!("{}.{}()", place_text(object), name.text),
+        ExprKind::Index { object, .. } => format!("{}[]", place_text(object)),
+        _ => String::new(),
+    }
+}
+
+/// The variable or field that a place ends in: `table` of `s.table[]`.
+pub(super) fn last_name(place: &str) -> &str {
+    let place = place.trim_end_matches("[]");
+    place.rsplit('.').next().unwrap_or(place)
+}

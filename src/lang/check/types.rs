@@ -1,0 +1,311 @@
+//! Types: as written, what fits where, and how they are called in messages.
+
+use super::Checker;
+use super::scope::Mode;
+use crate::event::NULL;
+use crate::lang::ast::{self, At, BaseType, UnaryOp};
+use crate::lang::program::{ClassId, Expr, ExprKind, Type};
+use std::rc::Rc;
+
+/// The names of the built-in types.
+const BUILT_IN: [&str; 15] = [
+    "int",
+    "bool",
+    "Object",
+    "thread",
+    "looper",
+    "handler",
+    "lock",
+    "mutex",
+    "condition",
+    "rwlock",
+    "semaphore",
+    "barrier",
+    "fence",
+    "message",
+    "list",
+];
+
+impl Type {
+    /// The built-in type of this name. `list` stands for lists of any type here.
+    pub(super) fn built_in(name: &str) -> Option<Type> {
+        Some(match name {
+            "int" => Type::Int,
+            "bool" => Type::Bool,
+            "Object" => Type::Object(ClassId(0)),
+            "thread" => Type::Thread,
+            "looper" => Type::Looper,
+            "handler" => Type::Handler,
+            "lock" | "mutex" => Type::Lock,
+            "condition" => Type::Condition,
+            "rwlock" => Type::RwLock,
+            "semaphore" => Type::Semaphore,
+            "barrier" => Type::Barrier,
+            "fence" => Type::Fence,
+            "message" => Type::Message,
+            "list" => Type::List(Rc::new(Type::Int)),
+            _ => return None,
+        })
+    }
+
+    /// Whether a value of it is one word that can be copied.
+    pub(super) fn is_word(&self) -> bool {
+        !matches!(self, Type::List(_) | Type::Array(..) | Type::Void)
+    }
+
+    /// Whether null is one of its values (a message's null is false: refused).
+    fn has_null(&self) -> bool {
+        matches!(
+            self,
+            Type::Object(_) | Type::Thread | Type::Looper | Type::Handler | Type::Lock | Type::Fence | Type::Null
+        )
+    }
+
+    /// The word of a variable without initial value, if the type has one.
+    pub(super) fn default_word(&self) -> Option<i64> {
+        match self {
+            Type::Int | Type::Bool | Type::Message => Some(0),
+            ty if ty.has_null() => Some(NULL),
+            _ => None,
+        }
+    }
+
+    /// Whether a value of it may stand where `wanted` may.
+    fn fits(&self, wanted: &Type) -> bool {
+        match (self, wanted) {
+            (a, b) if a == b => true,
+            (Type::Null, b) => b.has_null() || *b == Type::Message,
+            (Type::Message, Type::Bool)
+            | (Type::Looper, Type::Thread)
+            | (Type::Object(_), Type::Object(ClassId(0))) => true,
+            _ => false,
+        }
+    }
+
+    /// Cells of memory.
+    pub(super) fn cells(&self) -> u64 {
+        match self {
+            Type::Array(of, len) => of.cells().saturating_mul(u64::from(*len)),
+            _ => 1,
+        }
+    }
+}
+
+/// An expression that is a word.
+pub(super) fn word(value: i64, ty: Type) -> Expr {
+    Expr { kind: ExprKind::Word(value), ty }
+}
+
+/// The value of an expression that is a constant.
+pub(super) fn constant(e: &Expr) -> Option<i64> {
+    match e.kind {
+        ExprKind::Word(value) => Some(value),
+        _ => None,
+    }
+}
+
+impl Checker {
+    /// The type as written; an array's lengths are constants.
+    pub(super) fn ty(&mut self, ty: &ast::Type) -> Option<Type> {
+        let mut result = match &ty.base {
+            BaseType::Name(name) => self.named_type(name)?,
+            BaseType::List(of) => {
+                let element = self.ty(of)?;
+                if !element.is_word() {
+                    let message = format!("a list of {}", self.plural(&element));
+                    self.error_help(
+                        of.at,
+                        message,
+                        "the elements of a list are single words",
+                        "make it a list of objects of a class that has such a field",
+                    );
+                    return None;
+                }
+                Type::List(Rc::new(element))
+            }
+        };
+        for length in ty.lengths.iter().rev() {
+            let len = self.constant_between(length, "an array's length", 0, super::MAX_CELLS)?;
+            result = Type::Array(Rc::new(result), u32::try_from(len).expect("it was bounded"));
+        }
+        if result.cells() > super::MAX_CELLS {
+            self.too_large(ty.at);
+            return None;
+        }
+        Some(result)
+    }
+
+    /// Reports an array that is too large.
+    pub(super) fn too_large(&mut self, at: At) {
+        let message = format!("more than {} cells of memory", super::MAX_CELLS);
+        self.error_help(at, message, "too large", "a model needs few: take a smaller length");
+    }
+
+    fn named_type(&mut self, name: &ast::Name) -> Option<Type> {
+        if name.text == "list" {
+            self.error_help(
+                name.at,
+                "a list needs the type of its elements",
+                "`list` of what?",
+                "for example `list[int]`",
+            );
+            return None;
+        }
+        if let Some(ty) = Type::built_in(&name.text) {
+            return Some(ty);
+        }
+        if !self.names.contains_key(&name.text) {
+            let classes = self.names.iter().filter(|(_, e)| e.what == "a class").map(|(n, _)| n.as_str());
+            let help = super::did_you_mean(&name.text, BUILT_IN.into_iter().chain(classes));
+            let help = help.unwrap_or_else(|| format!("the built-in types are {}", BUILT_IN.join(", ")));
+            self.error_help(name.at, format!("unknown type `{}`", name.text), "not declared", help);
+            return None;
+        }
+        self.class(name).map(Type::Object)
+    }
+
+    /// The type as messages write it.
+    pub(super) fn name_of(&self, ty: &Type) -> String {
+        match ty {
+            Type::Int => "int".into(),
+            Type::Bool => "bool".into(),
+            Type::Object(class) => self.out.classes[*class].name.clone(),
+            Type::Thread => "thread".into(),
+            Type::Looper => "looper".into(),
+            Type::Handler => "handler".into(),
+            Type::Lock => "lock".into(),
+            Type::Condition => "condition".into(),
+            Type::RwLock => "rwlock".into(),
+            Type::Semaphore => "semaphore".into(),
+            Type::Barrier => "barrier".into(),
+            Type::Fence => "fence".into(),
+            Type::Message => "message".into(),
+            Type::Null => "null".into(),
+            Type::Void => "nothing".into(),
+            Type::List(of) => format!("list[{}]", self.name_of(of)),
+            Type::Array(..) => {
+                let (mut base, mut lengths) = (ty, String::new());
+                while let Type::Array(of, len) = base {
+                    lengths += &format!("[{len}]");
+                    base = of;
+                }
+                self.name_of(base) + &lengths
+            }
+        }
+    }
+
+    fn plural(&self, ty: &Type) -> String {
+        match ty {
+            Type::List(_) => "lists".into(),
+            Type::Array(..) => "arrays".into(),
+            _ => self.name_of(ty),
+        }
+    }
+
+    /// `value` as a `wanted`; an error if it does not fit. `what` names the place: "the argument `i`".
+    pub(super) fn fit(&mut self, value: Expr, wanted: &Type, at: At, what: &str) -> Option<Expr> {
+        if value.ty.fits(wanted) {
+            return Some(match (&value.ty, wanted) {
+                (Type::Null, Type::Message) => word(0, Type::Message),
+                (Type::Null, _) => word(NULL, wanted.clone()),
+                (Type::Message, Type::Bool) => Expr { ty: Type::Bool, ..value },
+                _ => value,
+            });
+        }
+        let (wanted_name, got) = (self.name_of(wanted), self.name_of(&value.ty));
+        let message = format!("{what} is {}, not {}", article(&wanted_name), article_or(&got));
+        let help = match (&value.ty, wanted) {
+            (Type::Int, Type::Bool) => Some("compare it: `... != 0`".to_owned()),
+            (Type::Bool | Type::Message, Type::Int) => Some("write `if` around a 1 and a 0, or keep it a bool".into()),
+            (ty, Type::Bool) if ty.has_null() => Some("compare it: `... != null`".into()),
+            (Type::Thread, Type::Looper) => {
+                Some("not every thread is a looper; a variable of type `thread` takes both".into())
+            }
+            (Type::Null, Type::Int) => Some("an int is never null; take a constant such as -1 for \"none\"".into()),
+            _ => None,
+        };
+        let mut problem = crate::lang::Diagnostic::new(at.0, message, format!("this is {}", article_or(&got)));
+        problem.help = help;
+        self.problems.add(problem);
+        None
+    }
+
+    /// Lowers an expression of one type.
+    pub(super) fn expr_of(&mut self, e: &ast::Expr, wanted: &Type, what: &str) -> Option<Expr> {
+        let value = self.value(e)?;
+        self.fit(value, wanted, e.at, what)
+    }
+
+    /// Lowers a condition.
+    pub(super) fn truth(&mut self, e: &ast::Expr) -> Option<Expr> {
+        self.expr_of(e, &Type::Bool, "a condition")
+    }
+
+    /// Compares two words for equality.
+    pub(super) fn equal(&mut self, ne: bool, left: Expr, right: Expr, at: At) -> Option<Expr> {
+        let op = if ne { ast::BinaryOp::Ne } else { ast::BinaryOp::Eq };
+        // `m == null` says that the post was refused, which is the word 0.
+        let (message, null) = match (&left.ty, &right.ty) {
+            (Type::Message, Type::Null) => (Some(&left), true),
+            (Type::Null, Type::Message) => (Some(&right), true),
+            _ => (None, false),
+        };
+        if null && let Some(message) = message {
+            let bool_ = Expr { kind: message.kind.clone(), ty: Type::Bool };
+            return Some(if ne {
+                bool_
+            } else {
+                Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(bool_)), ty: Type::Bool }
+            });
+        }
+        if !(left.ty.fits(&right.ty) || right.ty.fits(&left.ty)) {
+            let (a, b) = (self.name_of(&left.ty), self.name_of(&right.ty));
+            let message = format!("{} and {} cannot be compared", article_or(&a), article_or(&b));
+            if a == "null" || b == "null" {
+                let other = if a == "null" { b } else { a };
+                self.error(at, message, format!("{} is never null", article(&other)));
+            } else {
+                self.error(at, message, "they are never equal");
+            }
+            return None;
+        }
+        if let (Some(a), Some(b)) = (constant(&left), constant(&right)) {
+            return Some(word(i64::from((a == b) != ne), Type::Bool));
+        }
+        let kind =
+            ExprKind::Binary { op, left: Box::new(left), right: Box::new(right), site: crate::lang::program::NO_SITE };
+        Some(Expr { kind, ty: Type::Bool })
+    }
+
+    /// A constant of a type.
+    pub(super) fn constant_of(&mut self, e: &ast::Expr, wanted: &Type, what: &str) -> Option<i64> {
+        let value = self.in_mode(Mode::Const, |c| c.expr_of(e, wanted, what))?;
+        let value = constant(&value);
+        debug_assert!(value.is_some() || self.problems.count() > 0, "only constants are lowered in this mode");
+        value
+    }
+
+    /// A constant int in `least..=most`.
+    pub(super) fn constant_between(&mut self, e: &ast::Expr, what: &str, least: i64, most: u64) -> Option<i64> {
+        let value = self.constant_of(e, &Type::Int, what)?;
+        if value < least || u64::try_from(value).is_ok_and(|v| v > most) {
+            let message = format!("{what} cannot be {value}");
+            self.error(e.at, message, format!("it must lie between {least} and {most}"));
+            return None;
+        }
+        Some(value)
+    }
+}
+
+/// "an int"
+pub(super) fn article(name: &str) -> String {
+    let an = name.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O']);
+    format!("{} `{name}`", if an { "an" } else { "a" })
+}
+
+fn article_or(name: &str) -> String {
+    match name {
+        "null" | "nothing" => format!("`{name}`"),
+        _ => article(name),
+    }
+}

@@ -1,0 +1,291 @@
+//! Source text to tokens, by hand. Comments are kept aside for a formatter.
+
+use super::ast::{BinaryOp, Span};
+use super::diagnostic::Diagnostic;
+use super::token::{Kind, Token};
+
+/// After this many errors the rest of the errors are not recorded (the tokens still are).
+pub(super) const MAX_ERRORS: usize = 20;
+
+/// The tokens of a text.
+#[derive(Debug, Default)]
+pub(super) struct Lexed {
+    /// Ends with exactly one [`Kind::End`].
+    pub(super) tokens: Vec<Token>,
+    /// The values of string literals.
+    pub(super) strings: Vec<String>,
+    /// `//` comments, without their newline, in source order.
+    pub(super) comments: Vec<Span>,
+    pub(super) errors: Vec<Diagnostic>,
+}
+
+/// Splits a text (at most 4 GiB, as a source is).
+pub(super) fn lex(text: &str) -> Lexed {
+    let mut lexer = Lexer { text, at: 0, newline: false, out: Lexed::default() };
+    while lexer.token() {}
+    lexer.out
+}
+
+struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+    newline: bool,
+    out: Lexed,
+}
+
+impl Lexer<'_> {
+    /// Reads one token; false at the end.
+    fn token(&mut self) -> bool {
+        self.blank();
+        let start = self.at;
+        let Some(c) = self.rest().chars().next() else {
+            self.push(Kind::End, start);
+            return false;
+        };
+        match c {
+            '0'..='9' => self.number(),
+            '"' => self.string(),
+            _ if c == '_' || c.is_alphabetic() => self.word(),
+            _ => match symbol(self.rest()) {
+                Some((kind, length)) => {
+                    self.at += length;
+                    self.push(kind, start);
+                }
+                None => self.unknown(c),
+            },
+        }
+        true
+    }
+
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn span(&self, start: usize) -> Span {
+        Span { start: start as u32, end: self.at as u32 }
+    }
+
+    fn error(&mut self, diagnostic: Diagnostic) {
+        if self.out.errors.len() < MAX_ERRORS {
+            self.out.errors.push(diagnostic);
+        }
+    }
+
+    fn push(&mut self, kind: Kind, start: usize) {
+        let span = self.span(start);
+        let goes_on = self.out.tokens.last().is_some_and(|last| last.kind.continues());
+        let joins = kind == Kind::Word && matches!(&self.text[start..self.at], "else" | "catch" | "finally");
+        let newline = self.newline && !goes_on && !joins && kind != Kind::End;
+        self.newline = false;
+        self.out.tokens.push(Token { kind, span, newline });
+    }
+
+    /// Passes over white space and comments.
+    fn blank(&mut self) {
+        loop {
+            let rest = self.rest();
+            let length = rest.find(|c: char| !matches!(c, ' ' | '\t' | '\n' | '\r')).unwrap_or(rest.len());
+            self.newline |= rest[..length].contains(['\n', '\r']);
+            self.at += length;
+            let start = self.at;
+            if self.rest().starts_with("//") {
+                self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                let span = self.span(start);
+                self.out.comments.push(span);
+            } else if self.rest().starts_with("/*") {
+                self.at += self.rest().find("*/").map_or(self.rest().len(), |length| length + 2);
+                let span = Span { start: start as u32, end: start as u32 + 2 };
+                self.error(
+                    Diagnostic::new(span, "there are no `/* */` comments", "begins here")
+                        .help("use `//`, which goes to the end of the line"),
+                );
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn word(&mut self) {
+        let start = self.at;
+        let rest = self.rest();
+        self.at += rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(rest.len());
+        if !self.text[start..self.at].is_ascii() {
+            let diagnostic = Diagnostic::new(self.span(start), "a name of letters that are not ASCII", "not a name")
+                .help("names are made of a-z, A-Z, 0-9 and `_`");
+            self.error(diagnostic);
+        }
+        self.push(Kind::Word, start);
+    }
+
+    fn number(&mut self) {
+        let start = self.at;
+        let rest = self.rest();
+        self.at += rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(rest.len());
+        let written = &self.text[start..self.at];
+        let (digits, radix) = match written.strip_prefix("0x").or_else(|| written.strip_prefix("0X")) {
+            Some(hexadecimal) => (hexadecimal, 16),
+            None => (written, 10),
+        };
+        let span = self.span(start);
+        let value = match value(digits, radix) {
+            Ok(value) => value,
+            Err(Bad::TooLarge) => {
+                self.error(
+                    Diagnostic::new(span, "the number is too large", "does not fit into 64 bits")
+                        .help(format!("the largest integer is {}", i64::MAX)),
+                );
+                0
+            }
+            Err(Bad::Digit) => {
+                self.error(
+                    Diagnostic::new(span, "not a number", "letters in or after the digits")
+                        .help("integers are written `42`, `1_000` or `0x2a`; names begin with a letter"),
+                );
+                0
+            }
+        };
+        self.push(Kind::Int(value), start);
+    }
+
+    fn string(&mut self) {
+        let start = self.at;
+        let mut value = String::new();
+        let mut chars = self.text[start + 1..].char_indices();
+        let length = loop {
+            match chars.next() {
+                Some((at, '"')) => break Some(at + 1),
+                Some((at, '\\')) => match chars.next() {
+                    Some((_, 'n')) => value.push('\n'),
+                    Some((_, 't')) => value.push('\t'),
+                    Some((_, 'r')) => value.push('\r'),
+                    Some((_, c @ ('"' | '\\'))) => value.push(c),
+                    None | Some((_, '\n')) => break None,
+                    Some((end, c)) => {
+                        let first = start + 1 + at;
+                        let end = start + 1 + end + c.len_utf8();
+                        let span = Span { start: first as u32, end: end as u32 };
+                        self.error(
+                            Diagnostic::new(span, "unknown escape in a string", "means nothing")
+                                .help(r#"the escapes are `\"`, `\\`, `\n`, `\r` and `\t`"#),
+                        );
+                    }
+                },
+                None | Some((_, '\n')) => break None,
+                Some((_, c)) => value.push(c),
+            }
+        };
+        self.at = match length {
+            Some(length) => start + 1 + length,
+            None => start + self.rest().find('\n').unwrap_or(self.rest().len()),
+        };
+        if length.is_none() {
+            let span = Span { start: start as u32, end: start as u32 + 1 };
+            self.error(
+                Diagnostic::new(span, "the string does not end", "begins here")
+                    .help("a string ends with `\"` on the line that it begins on; `\\n` stands for a newline in it"),
+            );
+        }
+        self.out.strings.push(value);
+        self.push(Kind::Str(self.out.strings.len() - 1), start);
+    }
+
+    /// A run of characters that begin no token is one error.
+    fn unknown(&mut self, first: char) {
+        let start = self.at;
+        while let Some(c) = self.rest().chars().next() {
+            let blank = matches!(c, ' ' | '\t' | '\n' | '\r' | '"' | '_');
+            if self.at > start && (blank || c.is_alphanumeric() || symbol(self.rest()).is_some()) {
+                break;
+            }
+            self.at += c.len_utf8();
+        }
+        let help = match first {
+            '\'' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}' => Some("strings stand in straight double quotes"),
+            '#' => Some("comments begin with `//`"),
+            _ => None,
+        };
+        let name = if first.is_control() || first.is_whitespace() {
+            format!("U+{:04X}", u32::from(first))
+        } else {
+            format!("`{first}`")
+        };
+        let mut diagnostic =
+            Diagnostic::new(self.span(start), format!("unknown character {name}"), "not of the language");
+        diagnostic.help = help.map(str::to_owned);
+        self.error(diagnostic);
+        self.push(Kind::Unknown, start);
+    }
+}
+
+enum Bad {
+    TooLarge,
+    Digit,
+}
+
+fn value(digits: &str, radix: u32) -> Result<u64, Bad> {
+    if !digits.chars().any(|c| c != '_') || digits.chars().any(|c| c != '_' && !c.is_digit(radix)) {
+        return Err(Bad::Digit);
+    }
+    let mut value = 0u64;
+    for digit in digits.chars().filter_map(|c| c.to_digit(radix)) {
+        value = value
+            .checked_mul(u64::from(radix))
+            .and_then(|value| value.checked_add(u64::from(digit)))
+            .filter(|&value| value <= 1 << 63)
+            .ok_or(Bad::TooLarge)?;
+    }
+    Ok(value)
+}
+
+/// The operator or bracket that a text begins with, and its length.
+fn symbol(text: &str) -> Option<(Kind, usize)> {
+    let bytes = text.as_bytes();
+    let two = bytes.get(..2).unwrap_or_default();
+    let kind = match two {
+        b"||" => Kind::Op(BinaryOp::Or),
+        b"&&" => Kind::Op(BinaryOp::And),
+        b"==" => Kind::Op(BinaryOp::Eq),
+        b"!=" => Kind::Op(BinaryOp::Ne),
+        b"<=" => Kind::Op(BinaryOp::Le),
+        b">=" => Kind::Op(BinaryOp::Ge),
+        b"<<" => Kind::Op(BinaryOp::Shl),
+        b">>" => Kind::Op(BinaryOp::Shr),
+        b"+=" => Kind::AssignOp(BinaryOp::Add),
+        b"-=" => Kind::AssignOp(BinaryOp::Sub),
+        b"*=" => Kind::AssignOp(BinaryOp::Mul),
+        b"/=" => Kind::AssignOp(BinaryOp::Div),
+        b"%=" => Kind::AssignOp(BinaryOp::Rem),
+        b".." => Kind::DotDot,
+        _ => {
+            let kind = match bytes.first()? {
+                b'(' => Kind::LeftParen,
+                b')' => Kind::RightParen,
+                b'[' => Kind::LeftBracket,
+                b']' => Kind::RightBracket,
+                b'{' => Kind::LeftBrace,
+                b'}' => Kind::RightBrace,
+                b',' => Kind::Comma,
+                b';' => Kind::Semi,
+                b':' => Kind::Colon,
+                b'.' => Kind::Dot,
+                b'@' => Kind::At,
+                b'~' => Kind::Tilde,
+                b'!' => Kind::Bang,
+                b'=' => Kind::Assign,
+                b'|' => Kind::Op(BinaryOp::BitOr),
+                b'^' => Kind::Op(BinaryOp::BitXor),
+                b'&' => Kind::Op(BinaryOp::BitAnd),
+                b'<' => Kind::Op(BinaryOp::Lt),
+                b'>' => Kind::Op(BinaryOp::Gt),
+                b'+' => Kind::Op(BinaryOp::Add),
+                b'-' => Kind::Op(BinaryOp::Sub),
+                b'*' => Kind::Op(BinaryOp::Mul),
+                b'/' => Kind::Op(BinaryOp::Div),
+                b'%' => Kind::Op(BinaryOp::Rem),
+                _ => return None,
+            };
+            return Some((kind, 1));
+        }
+    };
+    Some((kind, 2))
+}

@@ -1,0 +1,49 @@
+//! "Did you mean ...?": the known word that a misspelled one is nearest to.
+
+use strsim::osa_distance;
+
+/// Words longer than this are nobody's typing mistake, and comparing them costs.
+const LONGEST: usize = 64;
+
+/// The candidate that `word` is most likely a misspelling of, if there is one: at most a third of its letters wrong
+/// (a swap of neighbours counts once), but one in words of three and two. Of equals the first wins.
+pub fn near<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let length = word.chars().count();
+    if !(2..=LONGEST).contains(&length) {
+        return None;
+    }
+    let allowed = (length / 3).max(1);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        if candidate.len() > 2 * LONGEST || candidate == word {
+            continue;
+        }
+        let distance = if candidate.eq_ignore_ascii_case(word) { 0 } else { osa_distance(word, candidate) };
+        // A distance as long as the candidate means that nothing is left of it.
+        if distance <= allowed && distance < candidate.chars().count() && best.is_none_or(|(least, _)| distance < least)
+        {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::near;
+
+    #[test]
+    fn nearest() {
+        let words = ["looper", "lock", "post", "handler", "x", "NullPointer"];
+        let check = |word: &str, expected: Option<&str>| assert_eq!(near(word, words), expected, "{word}");
+        check("loper", Some("looper"));
+        check("pots", Some("post"));
+        check("Handler", Some("handler"));
+        check("nullpointer", Some("NullPointer"));
+        check("loc", Some("lock"));
+        check("main", None);
+        check("y", None);
+        check("", None);
+        check(&"a".repeat(100_000), None);
+    }
+}

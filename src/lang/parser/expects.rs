@@ -1,0 +1,176 @@
+//! `expect` lines.
+
+use super::super::ast::{Access, At, Expect, FailureName, Name, OutcomeSpec, OutcomeSpecKind, OutcomeValue, Ref};
+use super::super::diagnostic::Diagnostic;
+use super::super::near::near;
+use super::super::token::Kind;
+use super::super::words::EXPECTATIONS;
+use super::{Parse, Parser, Reported};
+
+impl Parser<'_> {
+    /// What follows `expect`, without the condition.
+    pub(super) fn expectation(&mut self) -> Parse<Expect> {
+        let first = self.token().span;
+        let no = self.eat_word("no");
+        let word = self.word();
+        let negatable = matches!(word, "race" | "failure" | "deadlock" | "stuck" | "livelock" | "atomicity");
+        if !negatable && !matches!(word, "order" | "executes_before" | "races" | "outcomes") {
+            return Err(self.no_expectation());
+        }
+        if no && !negatable {
+            let diagnostic = Diagnostic::new(first, format!("`no` cannot stand before `{word}`"), "remove it");
+            let help = (word == "order").then(|| "write `expect order @a, @b: never`".to_owned());
+            return Err(self.report(Diagnostic { help, ..diagnostic }));
+        }
+        self.bump();
+        Ok(match word {
+            "race" => {
+                let left = self.reference()?;
+                if self.peek() != Kind::Tilde {
+                    let diagnostic = self.expected_diagnostic("`~`").help("a race is between two: `race @a ~ @b`");
+                    return Err(self.report(diagnostic));
+                }
+                self.bump();
+                let right = self.reference()?;
+                let words = if self.eat(Kind::Colon) { self.commas(Self::race_word)? } else { Vec::new() };
+                Expect::Race { no, left, right, words }
+            }
+            "order" => {
+                let refs = self.commas(Self::reference)?;
+                if self.peek() != Kind::Colon {
+                    let diagnostic = self.expected_diagnostic("`:`");
+                    return Err(
+                        self.report(diagnostic.help("say what of the order: `: real`, `: never` or `: harmful`"))
+                    );
+                }
+                self.bump();
+                Expect::Order { refs, word: self.name("`real`, `never` or `harmful`")? }
+            }
+            "failure" => self.failure(no)?,
+            "deadlock" => Expect::Deadlock { no },
+            "stuck" => Expect::Stuck { no },
+            "livelock" => Expect::Livelock { no },
+            "atomicity" => {
+                self.expect_word("violation")?;
+                Expect::Atomicity { no, name: self.string() }
+            }
+            "executes_before" => {
+                let first = self.name("the name of a task")?;
+                self.expect(Kind::Comma)?;
+                Expect::ExecutesBefore { first, second: self.name("the name of a task")? }
+            }
+            "races" => {
+                let potential = self.expr()?;
+                let real = if self.eat_word("real") { Some(self.expr()?) } else { None };
+                Expect::Races { potential, real }
+            }
+            _ => {
+                let of = if self.eat_word("of") {
+                    self.commas(|parser| parser.name("the name of a variable"))?
+                } else {
+                    Vec::new()
+                };
+                self.expect(Kind::Colon)?;
+                Expect::Outcomes { of, outcomes: self.commas(Self::outcome)? }
+            }
+        })
+    }
+
+    fn no_expectation(&mut self) -> Reported {
+        let mut diagnostic = self.expected_diagnostic("what to expect");
+        diagnostic.help = Some(match near(self.word(), EXPECTATIONS.into_iter().chain(["executes_before"])) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => "one of race, order, failure, deadlock, stuck, livelock, atomicity violation, executes_before, races, outcomes".to_owned(),
+        });
+        self.report(diagnostic)
+    }
+
+    fn failure(&mut self, no: bool) -> Parse<Expect> {
+        // `at` is a name unless a label comes after it.
+        let site_next = self.word() == "at" && self.kind_at(1) == Kind::At;
+        let what = match self.peek() {
+            Kind::Str(_) => self.string().map(FailureName::Message),
+            Kind::Word if self.name_at(0) && !site_next => Some(FailureName::Name(self.name("a failure")?)),
+            _ => None,
+        };
+        let site = if self.eat_word("at") { Some(self.reference()?) } else { None };
+        Ok(Expect::Failure { no, what, site })
+    }
+
+    /// One or more, with commas between them.
+    fn commas<T>(&mut self, mut one: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
+        let mut all = vec![one(self)?];
+        while self.eat(Kind::Comma) {
+            all.push(one(self)?);
+        }
+        Ok(all)
+    }
+
+    /// What a race may be: a name or, alone of the reserved words, `false`.
+    fn race_word(&mut self) -> Parse<Name> {
+        if self.word() == "false" {
+            let span = self.bump().span;
+            return Ok(Name { text: "false".to_owned(), at: At(span) });
+        }
+        self.name("`real`, `harmful` or `false`")
+    }
+
+    /// `@label.read of x`
+    fn reference(&mut self) -> Parse<Ref> {
+        let start = self.start();
+        if self.name_at(0) {
+            let help = format!("statements are referred to by label: `@{}`", self.word());
+            let diagnostic = self.expected_diagnostic("a label").help(help);
+            return Err(self.report(diagnostic));
+        }
+        let label = self.label_name()?;
+        let access = if self.eat(Kind::Dot) {
+            match Access::from_word(self.word()) {
+                Some(access) => {
+                    self.bump();
+                    Some(access)
+                }
+                None => return Err(self.expected("`read` or `write`")),
+            }
+        } else {
+            None
+        };
+        let of = if self.eat_word("of") { Some(self.name("the name of a variable")?) } else { None };
+        Ok(Ref { label, access, of, at: self.at_from(start) })
+    }
+
+    fn outcome(&mut self) -> Parse<OutcomeSpec> {
+        let start = self.start();
+        let kind = match self.word() {
+            "ok" => OutcomeSpecKind::Ok,
+            "deadlock" => OutcomeSpecKind::Deadlock,
+            "stuck" => OutcomeSpecKind::Stuck,
+            "failure" => {
+                self.bump();
+                let name = match self.string() {
+                    Some(text) => FailureName::Message(text),
+                    None => FailureName::Name(self.name("a message in quotes or the name of a failure")?),
+                };
+                let value = self.outcome_values()?;
+                return Ok(OutcomeSpec { kind: OutcomeSpecKind::Failure(name), value, at: self.at_from(start) });
+            }
+            _ => return Err(self.expected("`ok`, `deadlock`, `stuck` or `failure`")),
+        };
+        self.bump();
+        let value = self.outcome_values()?;
+        Ok(OutcomeSpec { kind, value, at: self.at_from(start) })
+    }
+
+    fn outcome_values(&mut self) -> Parse<Option<OutcomeValue>> {
+        let none = matches!(self.peek(), Kind::Comma | Kind::Newline | Kind::Semi | Kind::End | Kind::RightBrace);
+        if none || self.word() == "if" { Ok(None) } else { self.outcome_value().map(Some) }
+    }
+
+    fn outcome_value(&mut self) -> Parse<OutcomeValue> {
+        if !self.eat(Kind::LeftBracket) {
+            return self.expr().map(OutcomeValue::Expr);
+        }
+        let all = self.deeper(|parser| parser.list(Kind::RightBracket, Self::outcome_value))?;
+        Ok(OutcomeValue::List(all))
+    }
+}

@@ -1,0 +1,216 @@
+//! Expressions, by precedence climbing, and places.
+
+use super::super::ast::{At, BinaryOp, Expr, ExprKind, Span, UnaryOp, Value};
+use super::super::diagnostic::Diagnostic;
+use super::super::token::Kind;
+use super::super::words::precedence;
+use super::{Parse, Parser};
+
+impl Parser<'_> {
+    /// An expression that is no `post` and the like.
+    pub(super) fn expr(&mut self) -> Parse<Expr> {
+        self.binary(precedence::OR)
+    }
+
+    /// A whole right side, or what stands in parentheses: here operations may stand.
+    pub(super) fn right_side(&mut self) -> Parse<Expr> {
+        if self.at_op() { self.op() } else { self.expr() }
+    }
+
+    /// The right side of a field or an assignment.
+    pub(super) fn value(&mut self) -> Parse<Value> {
+        let start = self.start();
+        if self.eat(Kind::LeftBracket) {
+            let all = self.list(Kind::RightBracket, Self::expr)?;
+            return Ok(Value::List(all, self.at_from(start)));
+        }
+        self.right_side().map(Value::Expr)
+    }
+
+    fn binary(&mut self, least: u8) -> Parse<Expr> {
+        let mut left = self.unary()?;
+        let mut height = self.height;
+        let mut compared: Option<Span> = None;
+        while let Kind::Op(op) = self.peek() {
+            let tightness = op.precedence();
+            if tightness < least {
+                break;
+            }
+            let span = self.token().span;
+            if tightness == precedence::COMPARISON {
+                if let Some(first) = compared {
+                    return Err(self.chained_comparison(first, span));
+                }
+                compared = Some(span);
+            } else {
+                compared = None;
+            }
+            self.bump();
+            let right = self.deeper(|parser| parser.binary(tightness + 1))?;
+            let at = At(Span { start: left.at.0.start, end: self.end() });
+            height = 1 + height.max(self.height);
+            self.grow(height, at)?;
+            left = Expr { kind: ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, at };
+        }
+        self.height = height;
+        Ok(left)
+    }
+
+    fn chained_comparison(&mut self, first: Span, second: Span) -> super::Reported {
+        let diagnostic = Diagnostic::new(second, "comparisons do not chain", "a second comparison")
+            .note(first, "the first one")
+            .help("write `a < b && b < c`, or put one of them in parentheses");
+        self.report(diagnostic)
+    }
+
+    fn unary(&mut self) -> Parse<Expr> {
+        let op = match self.peek() {
+            Kind::Bang => UnaryOp::Not,
+            Kind::Op(BinaryOp::Sub) => UnaryOp::Neg,
+            _ => return self.place(),
+        };
+        let start = self.start();
+        self.bump();
+        if op == UnaryOp::Neg && self.peek() == Kind::Int(1 << 63) {
+            // The one number that has no positive counterpart.
+            self.bump();
+            self.height = 1;
+            return Ok(Expr { kind: ExprKind::Int(i64::MIN), at: self.at_from(start) });
+        }
+        let operand = self.deeper(Self::unary)?;
+        let at = self.at_from(start);
+        self.grow(self.height + 1, at)?;
+        Ok(Expr { kind: ExprKind::Unary { op, operand: Box::new(operand) }, at })
+    }
+
+    /// A primary expression with its fields, calls and indices. Anything that binds looser must be in parentheses.
+    pub(super) fn place(&mut self) -> Parse<Expr> {
+        let start = self.start();
+        let mut object = self.primary()?;
+        let mut height = self.height;
+        loop {
+            let kind = match self.peek() {
+                Kind::Dot => {
+                    self.bump();
+                    if let Kind::Int(_) = self.peek() {
+                        let diagnostic = self.expected_diagnostic("the name of a field");
+                        return Err(self.report(diagnostic.help("there are no fractions: all numbers are integers")));
+                    }
+                    let name = self.name("the name of a field")?;
+                    if self.peek() == Kind::LeftParen {
+                        let args = self.args(&mut height)?;
+                        ExprKind::Method { object: Box::new(object), name, args }
+                    } else {
+                        ExprKind::Field { object: Box::new(object), name }
+                    }
+                }
+                Kind::LeftBracket => {
+                    self.bump();
+                    let index = self.deeper(|parser| {
+                        parser.bracketed(Kind::RightBracket, |parser| parser.measured(&mut height, Self::expr))
+                    })?;
+                    ExprKind::Index { object: Box::new(object), index: Box::new(index) }
+                }
+                _ => break,
+            };
+            let at = self.at_from(start);
+            height += 1;
+            self.grow(height, at)?;
+            object = Expr { kind, at };
+        }
+        self.height = height;
+        Ok(object)
+    }
+
+    /// `(a, b)`; raises `height` to the highest argument's.
+    pub(super) fn args(&mut self, height: &mut u32) -> Parse<Vec<Expr>> {
+        self.expect(Kind::LeftParen)?;
+        self.deeper(|parser| parser.list(Kind::RightParen, |parser| parser.measured(height, Self::right_side)))
+    }
+
+    fn primary(&mut self) -> Parse<Expr> {
+        let start = self.start();
+        self.height = 1;
+        let kind = match self.peek() {
+            Kind::Word => return self.word_primary(),
+            Kind::Int(value) => match i64::try_from(value) {
+                Ok(value) => {
+                    self.bump();
+                    ExprKind::Int(value)
+                }
+                Err(_) => {
+                    let diagnostic =
+                        Diagnostic::new(self.token().span, "the number is too large", "does not fit into 64 bits")
+                            .help(format!("the largest integer is {}", i64::MAX));
+                    return Err(self.report(diagnostic));
+                }
+            },
+            Kind::Str(_) => match self.string() {
+                Some(text) => ExprKind::Str(text.text),
+                None => return Err(self.expected("an expression")),
+            },
+            Kind::LeftParen => {
+                self.bump();
+                let mut inner = self.deeper(|parser| parser.bracketed(Kind::RightParen, Self::right_side))?;
+                inner.at = self.at_from(start);
+                return Ok(inner);
+            }
+            Kind::LeftBracket => {
+                let diagnostic = self.expected_diagnostic("an expression");
+                return Err(self.report(diagnostic.help("a list `[a, b]` stands only alone on the right of a `=`")));
+            }
+            Kind::Op(BinaryOp::Mul) => {
+                let diagnostic = self.expected_diagnostic("an expression");
+                return Err(
+                    self.report(diagnostic.help("`*`, either way, is the whole condition of an `if` or `while`"))
+                );
+            }
+            Kind::Assign => {
+                let diagnostic = self.expected_diagnostic("an expression");
+                return Err(self.report(diagnostic.help("equality is `==`")));
+            }
+            _ => return Err(self.expected("an expression")),
+        };
+        Ok(Expr { kind, at: self.at_from(start) })
+    }
+
+    fn word_primary(&mut self) -> Parse<Expr> {
+        let start = self.start();
+        let mut height = 0;
+        let kind = match self.word() {
+            "true" | "false" | "null" | "self" | "this" => {
+                let span = self.bump().span;
+                match self.text_of(span) {
+                    "null" => ExprKind::Null,
+                    "self" => ExprKind::SelfThread,
+                    "this" => ExprKind::This,
+                    word => ExprKind::Bool(word == "true"),
+                }
+            }
+            "new" => {
+                self.bump();
+                let name = self.name("the name of a class")?;
+                if self.peek() == Kind::LeftParen && self.touches(0) {
+                    let diagnostic = Diagnostic::new(self.token().span, "`new` takes no arguments", "not here")
+                        .help(format!("write `new {}` and set its fields after that", name.text));
+                    return Err(self.report(diagnostic));
+                }
+                ExprKind::New(name)
+            }
+            _ if self.misplaced_op() => return Err(self.op_out_of_place()),
+            _ if self.name_at(0) => {
+                let name = self.name("a name")?;
+                if self.peek() == Kind::LeftParen {
+                    let args = self.args(&mut height)?;
+                    ExprKind::Call { name, args }
+                } else {
+                    ExprKind::Name(name.text)
+                }
+            }
+            _ => return Err(self.expected("an expression")),
+        };
+        let at = self.at_from(start);
+        self.grow(height + 1, at)?;
+        Ok(Expr { kind, at })
+    }
+}

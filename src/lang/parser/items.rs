@@ -1,0 +1,263 @@
+//! The items of a file.
+
+use super::super::ast::{
+    ComponentKind, ComponentPart, Expr, Field, Item, ItemKind, LockKind, Name, Prop, Storage, When,
+};
+use super::super::diagnostic::Diagnostic;
+use super::super::near::near;
+use super::super::token::Kind;
+use super::super::words::ITEMS;
+use super::{Parse, Parser, Reported};
+
+impl Parser<'_> {
+    /// All items; errors are reported and passed over.
+    pub(super) fn items(&mut self) -> Vec<Item> {
+        let mut items = Vec::new();
+        loop {
+            self.separators();
+            if self.peek() == Kind::End || self.stop {
+                return items;
+            }
+            match self.item().and_then(|item| self.ended("item").map(|()| item)) {
+                Ok(item) => {
+                    items.push(item);
+                    if self.peek() == Kind::RightBrace {
+                        self.unopened();
+                    }
+                }
+                Err(Reported) if self.to_item => {
+                    self.to_item = false;
+                    self.nesting = 0;
+                }
+                Err(Reported) => self.skip_item(),
+            }
+        }
+    }
+
+    fn unopened(&mut self) -> Reported {
+        let diagnostic = Diagnostic::new(self.token().span, "this `}` closes nothing", "no `{` is open here");
+        let reported = self.report(diagnostic);
+        self.bump();
+        reported
+    }
+
+    fn item(&mut self) -> Parse<Item> {
+        let start = self.start();
+        if self.peek() == Kind::RightBrace {
+            return Err(self.unopened());
+        }
+        let kind = self.item_kind()?;
+        Ok(Item { kind, at: self.at_from(start) })
+    }
+
+    fn item_kind(&mut self) -> Parse<ItemKind> {
+        let word = self.word();
+        if let Some(kind) = ComponentKind::from_word(word) {
+            return self.component(kind);
+        }
+        if let Some(storage) = Storage::from_word(word) {
+            self.bump();
+            return Ok(ItemKind::Field { storage, field: self.field("the name of a variable")? });
+        }
+        if let Some(kind) = LockKind::from_word(word) {
+            self.bump();
+            let name = self.name(&format!("the name of the {word}"))?;
+            let count = if self.eat(Kind::LeftBracket) {
+                Some(self.deeper(|parser| parser.bracketed(Kind::RightBracket, Self::expr))?)
+            } else {
+                None
+            };
+            return Ok(ItemKind::Lock { kind, name, count });
+        }
+        match word {
+            "app" | "const" | "class" | "rwlock" | "semaphore" | "barrier" | "looper" | "handler" | "listener"
+            | "daemon" | "thread" | "task" | "event" | "init" | "property" | "expect" => {
+                self.bump();
+            }
+            _ => return Err(self.no_item()),
+        }
+        match word {
+            "app" => self.app(),
+            "const" => {
+                let name = self.name("the name of a constant")?;
+                self.expect(Kind::Assign)?;
+                Ok(ItemKind::Const { name, value: self.expr()? })
+            }
+            "class" => self.class(),
+            "rwlock" => {
+                let name = self.name("the name of the rwlock")?;
+                let prefer = if self.eat_word("prefer") { Some(self.name("`readers` or `writers`")?) } else { None };
+                Ok(ItemKind::RwLock { name, prefer })
+            }
+            "semaphore" | "barrier" => {
+                let name = self.name(&format!("the name of the {word}"))?;
+                if self.peek() != Kind::Assign {
+                    let help = format!("say how many: `{word} {} = 1`", name.text);
+                    let diagnostic = self.expected_diagnostic("`=`").help(help);
+                    return Err(self.report(diagnostic));
+                }
+                self.bump();
+                let value = self.expr()?;
+                Ok(if word == "semaphore" {
+                    ItemKind::Semaphore { name, value }
+                } else {
+                    ItemKind::Barrier { name, value }
+                })
+            }
+            "looper" => {
+                let name = self.name("the name of the looper")?;
+                let body = if self.peek() == Kind::LeftBrace { Some(self.block("the looper")?) } else { None };
+                Ok(ItemKind::Looper { name, body })
+            }
+            "handler" => {
+                let name = self.name("the name of the handler")?;
+                Ok(ItemKind::Handler { name, looper: self.on()? })
+            }
+            "listener" => {
+                let name = self.name("the name of the listener")?;
+                Ok(ItemKind::Listener { name, params: self.optional_params()? })
+            }
+            "daemon" => {
+                self.expect_word("thread")?;
+                self.thread(true)
+            }
+            "thread" => self.thread(false),
+            "task" => {
+                let name = self.name("the name of the task")?;
+                let params = self.params()?;
+                let result = self.annotation()?;
+                Ok(ItemKind::Task { name, params, result, body: self.block("the task")? })
+            }
+            "event" => {
+                let name = self.name("the name of the event")?;
+                let params = self.optional_params()?;
+                let looper = self.on()?;
+                let initially = if self.eat_word("initially") { Some(self.expr()?) } else { None };
+                Ok(ItemKind::Event { name, params, looper, initially, body: self.block("the event")? })
+            }
+            "init" => Ok(ItemKind::Init { body: self.block("`init`")? }),
+            "property" => self.property(),
+            _ => {
+                let expect = self.expectation()?;
+                let condition = if self.eat_word("if") { Some(self.expr()?) } else { None };
+                Ok(ItemKind::Expect { expect, condition })
+            }
+        }
+    }
+
+    fn no_item(&mut self) -> Reported {
+        let mut diagnostic = self.expected_diagnostic("an item");
+        let word = self.word();
+        if !word.is_empty() {
+            diagnostic.message = format!("`{word}` begins no item");
+            diagnostic.help = match (near(word, ITEMS.into_iter().chain(["async_task"])), word) {
+                (_, "fun" | "fn" | "void" | "func" | "def") => Some("a body of code is a `task`".to_owned()),
+                (_, "int" | "val" | "static") => Some("shared memory is `var`, a constant `const`".to_owned()),
+                (Some(known), _) => Some(format!("did you mean `{known}`?")),
+                (None, _) => Some("statements stand in the block of a task, thread or event".to_owned()),
+            };
+        }
+        self.report(diagnostic)
+    }
+
+    fn on(&mut self) -> Parse<Name> {
+        self.expect_word("on")?;
+        self.name("the name of a looper")
+    }
+
+    fn app(&mut self) -> Parse<ItemKind> {
+        let title = self.expect_string("the title of the app in quotes")?;
+        let start = self.start();
+        let settings = if self.eat(Kind::LeftBrace) {
+            self.in_braces(start, "setting", |parser| -> Parse<(Name, Expr)> {
+                let name = parser.name("the name of a setting")?;
+                parser.expect(Kind::Assign)?;
+                Ok((name, parser.expr()?))
+            })?
+        } else {
+            Vec::new()
+        };
+        Ok(ItemKind::App { title, settings })
+    }
+
+    fn class(&mut self) -> Parse<ItemKind> {
+        let name = self.name("the name of the class")?;
+        let start = self.start();
+        self.open_brace("the class")?;
+        let fields = self.in_braces(start, "field", |parser| -> Parse<(Storage, Field)> {
+            let storage = match Storage::from_word(parser.word()) {
+                Some(storage @ (Storage::Var | Storage::Atomic)) => storage,
+                _ => return Err(parser.expected("`var` or `atomic`")),
+            };
+            parser.bump();
+            Ok((storage, parser.field("the name of a field")?))
+        })?;
+        Ok(ItemKind::Class { name, fields })
+    }
+
+    fn thread(&mut self, daemon: bool) -> Parse<ItemKind> {
+        let name = self.name("the name of the thread")?;
+        let each = if self.eat(Kind::LeftParen) { Some(self.bracketed(Kind::RightParen, Self::each)?) } else { None };
+        Ok(ItemKind::Thread { daemon, name, each, body: self.block("the thread")? })
+    }
+
+    fn property(&mut self) -> Parse<ItemKind> {
+        let name = self.name("the name of the property")?;
+        let when = if self.eat_word("always") {
+            When::Always
+        } else if self.word() == "at" && self.word_at(1) == "end" {
+            self.bump();
+            self.bump();
+            When::AtEnd
+        } else {
+            return Err(self.expected("`always` or `at end`"));
+        };
+        let start = self.start();
+        self.open_brace("the property")?;
+        let mut props = self.in_braces(start, "property", Self::prop)?;
+        match (props.pop(), props.is_empty()) {
+            (Some(prop), true) => Ok(ItemKind::Property { name, when, prop }),
+            _ => {
+                let diagnostic = Diagnostic::new(name.at.0, "a property is one expression", "has none, or several")
+                    .help("join conditions with `&&`, or write several properties");
+                // The blame is on its name, not on what comes next.
+                self.blamed = None;
+                Err(self.report(diagnostic))
+            }
+        }
+    }
+
+    fn prop(&mut self) -> Parse<Prop> {
+        let all = match self.word() {
+            "all" if self.name_at(1) => true,
+            "any" if self.name_at(1) => false,
+            _ => return self.expr().map(Prop::Expr),
+        };
+        self.bump();
+        let (name, range) = self.each()?;
+        self.expect(Kind::Colon)?;
+        let prop = Box::new(self.deeper(Self::prop)?);
+        Ok(Prop::Quantified { all, name, range, prop })
+    }
+
+    fn component(&mut self, kind: ComponentKind) -> Parse<ItemKind> {
+        self.bump();
+        let name = self.name(&format!("the name of the {}", kind.word()))?;
+        let params = self.optional_params()?;
+        let looper = self.on()?;
+        let start = self.start();
+        self.open_brace("the component")?;
+        let parts = self.in_braces(start, "part", |parser| {
+            if parser.eat_word("var") {
+                return parser.field("the name of a field").map(ComponentPart::Var);
+            }
+            if !parser.eat_word("on") {
+                return Err(parser.expected("`var` or `on`"));
+            }
+            let name = parser.name("the name of a callback")?;
+            let params = parser.optional_params()?;
+            Ok(ComponentPart::On { name, params, body: parser.block("the callback")? })
+        })?;
+        Ok(ItemKind::Component { kind, name, params, looper, parts })
+    }
+}

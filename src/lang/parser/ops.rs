@@ -1,0 +1,174 @@
+//! Operations that have a value: `post`, `fork`, `wait` and the like.
+//!
+//! Their words are names too; they are operations only where a whole right side, a statement or something in
+//! parentheses begins, and only before an operand.
+
+use super::super::ast::{Expr, ExprKind, Instance, Op, PostTime, Text};
+use super::super::diagnostic::Diagnostic;
+use super::super::token::Kind;
+use super::super::words::is_reserved;
+use super::{Parse, Parser, Reported};
+
+/// Words that may follow a whole expression on its line, so that a name before them need not be an operation.
+const FOLLOWERS: [&str; 11] = ["after", "at", "async", "as", "with", "for", "if", "real", "initially", "safely", "on"];
+
+impl Parser<'_> {
+    /// Can the token `ahead`, on the same line, begin an operand? A `(` that touches the word before it is a call's.
+    pub(super) fn operand_at(&self, ahead: usize) -> bool {
+        match self.kind_at(ahead) {
+            Kind::Word => {
+                let word = self.word_at(ahead);
+                !is_reserved(word) || matches!(word, "true" | "false" | "null" | "self" | "this" | "new")
+            }
+            Kind::Int(_) | Kind::Str(_) | Kind::Bang | Kind::Op(super::super::ast::BinaryOp::Sub) => true,
+            Kind::LeftParen => !self.touches(ahead),
+            _ => false,
+        }
+    }
+
+    /// The operand of a place: no operator before it.
+    fn place_at(&self, ahead: usize) -> bool {
+        self.operand_at(ahead) && !matches!(self.kind_at(ahead), Kind::Bang | Kind::Op(_))
+    }
+
+    /// Does an operation begin here, if one may stand here?
+    pub(super) fn at_op(&self) -> bool {
+        match self.word() {
+            "await" => true,
+            "post" | "fork" => self.name_at(1),
+            "spawn" => self.word_at(1) == "looper",
+            "handler" => self.word_at(1) == "on",
+            "fence" | "wait" => self.place_at(1),
+            _ => false,
+        }
+    }
+
+    /// The same where none may stand, surer: the word may be a name with something else after it.
+    pub(super) fn misplaced_op(&self) -> bool {
+        let followed = FOLLOWERS.contains(&self.word_at(1));
+        match self.word() {
+            "await" => true,
+            "post" | "fork" => self.name_at(1) && !followed,
+            "spawn" => self.word_at(1) == "looper",
+            "handler" => self.word_at(1) == "on" && self.name_at(2),
+            "fence" | "wait" => self.kind_at(1) == Kind::Word && self.place_at(1) && !followed,
+            _ => false,
+        }
+    }
+
+    pub(super) fn op_out_of_place(&mut self) -> Reported {
+        let word = self.word().to_owned();
+        let diagnostic = Diagnostic::new(
+            self.token().span,
+            format!("`{word}` cannot stand inside an expression"),
+            "only as a whole right side",
+        )
+        .help(format!("put it in parentheses, `({word} ...)`, or bind its value with `let`"));
+        self.report(diagnostic)
+    }
+
+    pub(super) fn op(&mut self) -> Parse<Expr> {
+        let start = self.start();
+        let mut height = 0;
+        let word = self.bump().span;
+        let op = match self.text_of(word) {
+            "post" => self.post(&mut height)?,
+            "fork" => {
+                let task = self.name("the name of a task")?;
+                Op::Fork { task, args: self.args(&mut height)? }
+            }
+            "spawn" => {
+                self.expect_word("looper")?;
+                Op::SpawnLooper
+            }
+            "fence" => Op::Fence { target: self.measured(&mut height, Self::place)? },
+            "handler" => {
+                self.expect_word("on")?;
+                Op::HandlerOn { target: self.measured(&mut height, Self::place)? }
+            }
+            "wait" => {
+                let object = self.measured(&mut height, Self::place)?;
+                let with = if self.eat_word("with") { Some(self.measured(&mut height, Self::place)?) } else { None };
+                Op::Wait { object, with, timeout: self.timeout(&mut height)? }
+            }
+            _ => {
+                let cond = self.measured(&mut height, Self::expr)?;
+                Op::Await { cond, timeout: self.timeout(&mut height)? }
+            }
+        };
+        let at = self.at_from(start);
+        self.grow(height + 1, at)?;
+        Ok(Expr { kind: ExprKind::Op(Box::new(op)), at })
+    }
+
+    fn timeout(&mut self, height: &mut u32) -> Parse<Option<Expr>> {
+        if self.eat_word("for") { self.measured(height, Self::expr).map(Some) } else { Ok(None) }
+    }
+
+    fn post(&mut self, height: &mut u32) -> Parse<Op> {
+        let task = self.name("the name of a task")?;
+        if self.peek() != Kind::LeftParen {
+            let help = format!("a post names the task and its arguments: `post {}() to main`", task.text);
+            let diagnostic = self.expected_diagnostic("`(`").help(help);
+            return Err(self.report(diagnostic));
+        }
+        let args = self.args(height)?;
+        if !self.eat_word("to") {
+            let diagnostic = self.expected_diagnostic("`to`");
+            let help = match self.word() {
+                word @ ("async" | "after" | "at" | "as") => {
+                    format!("`{word}` goes after the place: `post {}() to main {word}`", task.text)
+                }
+                "on" => format!("write `post {}() to` and the looper, handler or thread", task.text),
+                _ => format!("say where to: `post {}() to main`", task.text),
+            };
+            return Err(self.report(diagnostic.help(help)));
+        }
+        let target = self.measured(height, Self::place)?;
+        let mut time = None;
+        let mut is_async = false;
+        let mut instance = None;
+        loop {
+            let word = self.word();
+            let twice = match word {
+                "after" | "at" => time.is_some(),
+                "async" => is_async,
+                "as" => instance.is_some(),
+                _ => break,
+            };
+            if twice {
+                let diagnostic =
+                    Diagnostic::new(self.token().span, format!("a second `{word}` in one post"), "one is enough")
+                        .help("a post has one time (`after` or `at`), one `async` and one `as`");
+                return Err(self.report(diagnostic));
+            }
+            self.bump();
+            match word {
+                "after" => time = Some(PostTime::After(self.measured(height, Self::expr)?)),
+                "at" if self.at_front() => {
+                    self.bump();
+                    time = Some(PostTime::Front);
+                }
+                "at" => time = Some(PostTime::At(self.measured(height, Self::expr)?)),
+                "async" => is_async = true,
+                _ => instance = Some(self.instance(height)?),
+            }
+        }
+        Ok(Op::Post { task, args, target, time: time.unwrap_or(PostTime::Now), is_async, instance })
+    }
+
+    /// `front` alone; `front + 1` is an expression.
+    fn at_front(&self) -> bool {
+        self.word() == "front"
+            && !matches!(self.kind_at(1), Kind::Op(_) | Kind::Dot | Kind::LeftBracket | Kind::LeftParen)
+    }
+
+    /// What follows `as`: a string is a name.
+    pub(super) fn instance(&mut self, height: &mut u32) -> Parse<Instance> {
+        let expr = self.measured(height, Self::expr)?;
+        Ok(match expr.kind {
+            ExprKind::Str(text) => Instance::Name(Text { text, at: expr.at }),
+            _ => Instance::Expr(Box::new(expr)),
+        })
+    }
+}

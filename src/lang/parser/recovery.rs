@@ -1,0 +1,149 @@
+//! What the parser does about errors: say what was expected, once for each place, and find where to go on.
+
+use super::super::diagnostic::Diagnostic;
+use super::super::lexer::MAX_ERRORS;
+use super::super::token::Kind;
+use super::super::words::ITEMS;
+use super::{Parse, Parser, Reported};
+
+impl Parser<'_> {
+    /// Records a diagnostic, unless the lexer or an earlier one has blamed the same token.
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        if self.stop || self.blamed == Some(self.pos) {
+            return Reported;
+        }
+        self.blamed = Some(self.pos);
+        if self.token().kind != Kind::Unknown {
+            self.errors.push(diagnostic);
+        }
+        // The lexer's errors count as well, but do not keep the parser's from being found.
+        if self.errors.len() >= 2 * MAX_ERRORS {
+            self.stop = true;
+        }
+        Reported
+    }
+
+    pub(super) fn expected(&mut self, what: &str) -> Reported {
+        let diagnostic = self.expected_diagnostic(what);
+        self.report(diagnostic)
+    }
+
+    /// "expected `to`, found `async`", to be refined.
+    pub(super) fn expected_diagnostic(&self, what: &str) -> Diagnostic {
+        let found = match self.peek() {
+            Kind::Newline => "the end of the line".to_owned(),
+            Kind::End => "the end of the file".to_owned(),
+            Kind::Str(_) => "a string".to_owned(),
+            Kind::Int(_) | Kind::Word | Kind::AssignOp(_) => {
+                let text = self.text_of(self.token().span);
+                let cut: String = text.chars().take(40).collect();
+                if cut.len() < text.len() { format!("`{cut}...`") } else { format!("`{cut}`") }
+            }
+            kind => format!("`{}`", kind.symbol().unwrap_or("?")),
+        };
+        let mut span = self.token().span;
+        if matches!(self.peek(), Kind::Newline | Kind::End) && self.pos > 0 {
+            // What is missing is missing after the last token, not at the start of some later line.
+            span.start = self.end();
+            span.end = span.start;
+        }
+        Diagnostic::new(span, format!("expected {what}, found {found}"), format!("expected {what}"))
+    }
+
+    /// Takes newlines and semicolons.
+    pub(super) fn separators(&mut self) {
+        loop {
+            match self.peek() {
+                Kind::Newline => self.taken = self.pos,
+                Kind::Semi => {
+                    self.bump();
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// After an item, a statement, a field: a separator or a closing brace must follow.
+    pub(super) fn ended(&mut self, what: &str) -> Parse<()> {
+        let mut diagnostic = match self.peek() {
+            Kind::Newline | Kind::Semi | Kind::RightBrace | Kind::End => return Ok(()),
+            _ => self.expected_diagnostic(&format!("the end of the {what}")),
+        };
+        match self.peek() {
+            Kind::Op(_) | Kind::Bang => {}
+            Kind::DotDot => diagnostic = diagnostic.help("a range stands in a `for` only"),
+            Kind::Word if matches!(self.word(), "else" | "catch" | "finally") => {
+                diagnostic =
+                    diagnostic.help(format!("`{}` comes right after the `}}` that it belongs to", self.word()));
+            }
+            Kind::RightParen | Kind::RightBracket => diagnostic.message += " that closes nothing",
+            Kind::LeftBrace => {}
+            _ => diagnostic = diagnostic.help("put each on a line of its own, or `;` between them"),
+        }
+        Err(self.report(diagnostic))
+    }
+
+    /// Does the current token begin an item at the start of a line? Blocks are indented: if so, one was not closed.
+    pub(super) fn item_at_margin(&self) -> bool {
+        let start = self.start() as usize;
+        let token = self.token();
+        token.kind == Kind::Word
+            && (start == 0 || self.text.as_bytes()[start - 1] == b'\n')
+            && ITEMS.contains(&self.text_of(token.span))
+            && self.tokens.get(self.pos + 1).is_some_and(|next| {
+                matches!(next.kind, Kind::Word | Kind::Str(_)) || next.kind == Kind::LeftBrace && self.text_of(token.span) == "init"
+            })
+            // These begin statements too.
+            && !matches!(self.text_of(token.span), "let" | "handler")
+    }
+
+    /// Skips to the end of the statement, or to the `}` of the block that it stands in.
+    pub(super) fn skip_statement(&mut self) {
+        self.nesting = 0;
+        let mut open = 0u32;
+        loop {
+            match self.peek() {
+                Kind::End => return,
+                Kind::Newline => {
+                    if self.item_at_margin() {
+                        self.to_item = true;
+                        return;
+                    }
+                    if open == 0 {
+                        return;
+                    }
+                    self.taken = self.pos;
+                    continue;
+                }
+                Kind::Semi if open == 0 => return,
+                Kind::RightBrace if open == 0 => return,
+                Kind::RightBrace => open -= 1,
+                Kind::LeftBrace => open += 1,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    /// Skips to the next line outside braces that could begin an item.
+    pub(super) fn skip_item(&mut self) {
+        self.nesting = 0;
+        let mut open = 0u32;
+        loop {
+            match self.peek() {
+                Kind::End => return,
+                Kind::Newline => {
+                    if open == 0 || self.item_at_margin() {
+                        return;
+                    }
+                    self.taken = self.pos;
+                    continue;
+                }
+                Kind::RightBrace => open = open.saturating_sub(1),
+                Kind::LeftBrace => open += 1,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+}

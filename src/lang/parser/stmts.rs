@@ -1,0 +1,260 @@
+//! Statements: labels, control flow, assignments and calls. What begins with a verb is in `verbs`.
+
+use super::super::ast::{At, BinaryOp, Expr, Span, Verb};
+use super::super::ast::{Catch, Cond, Else, ExprKind, Label, Name, Over, Range, Stmt, StmtKind, SyncMode};
+use super::super::diagnostic::Diagnostic;
+use super::super::near::near;
+use super::super::token::Kind;
+use super::super::words::{ITEMS, STATEMENTS};
+use super::{Parse, Parser};
+
+/// A statement and where its head ends.
+pub(super) type Headed = (StmtKind, u32);
+
+impl Parser<'_> {
+    pub(super) fn stmt(&mut self) -> Parse<Stmt> {
+        let label = if self.peek() == Kind::At { Some(self.label()?) } else { None };
+        let start = self.start();
+        let (kind, end) = self.simple()?;
+        Ok(Stmt { label, kind, at: At(Span { start, end: end.max(start) }) })
+    }
+
+    fn label(&mut self) -> Parse<Label> {
+        let name = self.label_name()?;
+        let from =
+            if self.eat_word("from") { Some(self.expect_string("a string such as \"Player.java:41\"")?) } else { None };
+        self.expect(Kind::Colon)?;
+        if self.peek() == Kind::Newline {
+            let diagnostic =
+                self.expected_diagnostic("a statement").help("a label stands on the line of its statement");
+            return Err(self.report(diagnostic));
+        }
+        Ok(Label { name, from })
+    }
+
+    /// `@name`, the name's place including the `@`.
+    pub(super) fn label_name(&mut self) -> Parse<Name> {
+        let start = self.start();
+        self.expect(Kind::At)?;
+        let mut name = self.name("the name of a label")?;
+        name.at = self.at_from(start);
+        Ok(name)
+    }
+
+    fn simple(&mut self) -> Parse<Headed> {
+        let kind = match self.word() {
+            "let" => {
+                self.bump();
+                StmtKind::Let(self.field("the name of a local variable")?)
+            }
+            "if" => return self.if_(),
+            "while" => {
+                self.bump();
+                let cond = self.cond()?;
+                let end = self.end();
+                return Ok((StmtKind::While { cond, body: self.block("the loop")? }, end));
+            }
+            "loop" => return self.loop_(),
+            "for" => return self.for_(),
+            "break" => self.single(StmtKind::Break),
+            "continue" => self.single(StmtKind::Continue),
+            "return" => {
+                self.bump();
+                let nothing = matches!(self.peek(), Kind::Newline | Kind::Semi | Kind::RightBrace | Kind::End);
+                StmtKind::Return(if nothing { None } else { Some(self.right_side()?) })
+            }
+            "assert" => {
+                self.bump();
+                let cond = self.expr()?;
+                let message =
+                    if self.eat(Kind::Comma) { Some(self.expect_string("a message in quotes")?) } else { None };
+                StmtKind::Assert { cond, message }
+            }
+            "fail" => {
+                self.bump();
+                StmtKind::Fail { message: self.expect_string("a message in quotes")? }
+            }
+            "throw" => {
+                self.bump();
+                let name = self.name("the name of an exception")?;
+                let message =
+                    if self.eat(Kind::Comma) { Some(self.expect_string("a message in quotes")?) } else { None };
+                StmtKind::Throw { name, message }
+            }
+            "try" => return self.try_(),
+            "sync" => return self.sync(SyncMode::Sync),
+            "read" if self.operand_at(1) => return self.sync(SyncMode::Read),
+            "write" if self.operand_at(1) => return self.sync(SyncMode::Write),
+            "transaction" if matches!(self.kind_at(1), Kind::Str(_) | Kind::LeftBrace) => {
+                self.bump();
+                let name = self.string();
+                let end = self.end();
+                return Ok((StmtKind::Transaction { name, body: self.block("the transaction")? }, end));
+            }
+            _ => match self.verb_stmt()? {
+                Some(kind) => kind,
+                None => self.assignment_or_call()?,
+            },
+        };
+        Ok((kind, self.end()))
+    }
+
+    pub(super) fn single(&mut self, kind: StmtKind) -> StmtKind {
+        self.bump();
+        kind
+    }
+
+    fn cond(&mut self) -> Parse<Cond> {
+        if self.peek() == Kind::Op(BinaryOp::Mul) {
+            return Ok(Cond::Star(At(self.bump().span)));
+        }
+        let cond = self.expr()?;
+        if self.peek() == Kind::Assign {
+            let diagnostic = self.expected_diagnostic("`{`").help("equality is `==`");
+            return Err(self.report(diagnostic));
+        }
+        Ok(Cond::Expr(cond))
+    }
+
+    fn if_(&mut self) -> Parse<Headed> {
+        self.bump();
+        let cond = self.cond()?;
+        let end = self.end();
+        let then = self.block("the `if`")?;
+        let other = if !self.eat_word("else") {
+            None
+        } else if self.word() == "if" {
+            let start = self.start();
+            let (kind, end) = self.deeper(Self::if_)?;
+            Some(Else::If(Box::new(Stmt { label: None, kind, at: At(Span { start, end }) })))
+        } else {
+            Some(Else::Block(self.block("the `else`")?))
+        };
+        Ok((StmtKind::If { cond, then, other }, end))
+    }
+
+    fn loop_(&mut self) -> Parse<Headed> {
+        self.bump();
+        let end = self.end();
+        if self.eat_word("queue") {
+            return Ok((StmtKind::LoopQueue, self.end()));
+        }
+        Ok((StmtKind::Loop { body: self.block("the loop")? }, end))
+    }
+
+    fn for_(&mut self) -> Parse<Headed> {
+        self.bump();
+        let name = self.name("the name of a variable")?;
+        self.expect_word("in")?;
+        let from = self.expr()?;
+        let over = if self.eat(Kind::DotDot) {
+            if self.peek() == Kind::Assign {
+                let diagnostic = self.expected_diagnostic("the end of the range");
+                return Err(self.report(diagnostic.help("ranges are without their end: write `0..N + 1`")));
+            }
+            Over::Range(Range { from, to: self.expr()? })
+        } else {
+            Over::List(from)
+        };
+        let end = self.end();
+        Ok((StmtKind::For { name, over, body: self.block("the loop")? }, end))
+    }
+
+    fn try_(&mut self) -> Parse<Headed> {
+        self.bump();
+        let end = self.end();
+        let body = self.block("the `try`")?;
+        let mut catch = Vec::new();
+        while self.eat_word("catch") {
+            let name = if self.name_at(0) { Some(self.name("an exception")?) } else { None };
+            catch.push(Catch { name, body: self.block("the `catch`")? });
+        }
+        let finally = if self.eat_word("finally") { Some(self.block("the `finally`")?) } else { None };
+        if catch.is_empty() && finally.is_none() {
+            let diagnostic = self.expected_diagnostic("`catch` or `finally`");
+            return Err(self.report(diagnostic.help("`try { } catch Name { }`, `try { } finally { }`")));
+        }
+        Ok((StmtKind::Try { body, catch, finally }, end))
+    }
+
+    fn sync(&mut self, mode: SyncMode) -> Parse<Headed> {
+        self.bump();
+        let object = self.expr()?;
+        let end = self.end();
+        Ok((StmtKind::Sync { mode, object, body: self.block(&format!("the `{}`", mode.word()))? }, end))
+    }
+
+    fn assignment_or_call(&mut self) -> Parse<StmtKind> {
+        let first = self.token().span;
+        let begins_with_word = self.name_at(0);
+        if self.at_op() {
+            return self.op().map(StmtKind::Expr);
+        }
+        if !begins_with_word && !matches!(self.peek(), Kind::LeftParen) && !self.operand_at(0) {
+            return Err(self.expected("a statement"));
+        }
+        let place = self.place()?;
+        let op = match self.peek() {
+            Kind::Assign => None,
+            Kind::AssignOp(op) => Some(op),
+            _ => {
+                return match place.kind {
+                    ExprKind::Call { .. } | ExprKind::Method { .. } | ExprKind::Op(_) => Ok(StmtKind::Expr(place)),
+                    _ => Err(self.no_statement(&place, first)),
+                };
+            }
+        };
+        if !matches!(place.kind, ExprKind::Name(_) | ExprKind::Field { .. } | ExprKind::Index { .. }) {
+            let diagnostic = Diagnostic::new(place.at.0, "this cannot be assigned", "not a variable, field or element");
+            return Err(self.report(diagnostic));
+        }
+        self.bump();
+        Ok(StmtKind::Assign { place, op, value: self.value()? })
+    }
+
+    /// `pots f() to main`, `x`, `task f() {`: what was meant?
+    fn no_statement(&mut self, place: &Expr, first: Span) -> super::Reported {
+        let word = match &place.kind {
+            ExprKind::Name(word) => word.as_str(),
+            _ => "",
+        };
+        let same_line = !matches!(self.peek(), Kind::Newline | Kind::Semi | Kind::RightBrace | Kind::End);
+        if same_line && ITEMS.contains(&word) {
+            let diagnostic =
+                Diagnostic::new(first, format!("`{word}` cannot stand in a block"), "only at the top of a file");
+            let help = if matches!(word, "var" | "const" | "atomic") {
+                "a local variable is `let`"
+            } else {
+                "is a `}` missing before it?"
+            };
+            return self.report(diagnostic.help(help));
+        }
+        let candidates = STATEMENTS.iter().copied().chain(Verb::WORDS.iter().map(|&(word, _)| word));
+        let help = match near(word, candidates) {
+            Some(known) => Some(format!("did you mean `{known}`?")),
+            None => match (self.peek(), self.kind_at(1)) {
+                (Kind::Op(op @ (BinaryOp::Add | BinaryOp::Sub)), Kind::Op(again)) if op == again => {
+                    let text = self.text_of(place.at.0);
+                    let text: String = text.chars().take(40).collect();
+                    Some(format!("write `{text} {}= 1`", op.word()))
+                }
+                (Kind::Op(_), Kind::Assign) => Some("of the operators only + - * / % have an assignment".to_owned()),
+                _ if !word.is_empty() && STATEMENTS.contains(&word) => {
+                    Some(format!("`{word}` needs something after it"))
+                }
+                _ if !word.is_empty() && !same_line => {
+                    Some(format!("to call a task write `{}()`", self.text_of(first)))
+                }
+                _ => None,
+            },
+        };
+        let mut diagnostic = if same_line && !word.is_empty() {
+            let text = self.text_of(first);
+            Diagnostic::new(first, format!("`{text}` does not begin a statement"), "expected a statement")
+        } else {
+            Diagnostic::new(place.at.0, "this is not a statement", "has no effect")
+        };
+        diagnostic.help = help;
+        self.report(diagnostic)
+    }
+}

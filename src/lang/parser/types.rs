@@ -1,0 +1,136 @@
+//! The small parts that items and statements share: types, fields, parameters, ranges, blocks.
+
+use super::super::ast::{BaseType, Block, Field, Name, Param, Range, Type};
+use super::super::diagnostic::Diagnostic;
+use super::super::token::Kind;
+use super::{Parse, Parser, Reported};
+
+impl Parser<'_> {
+    /// `name: type = value`
+    pub(super) fn field(&mut self, what: &str) -> Parse<Field> {
+        let name = self.name(what)?;
+        let ty = self.annotation()?;
+        if let Kind::AssignOp(_) = self.peek() {
+            return Err(self.expected("`=`"));
+        }
+        let value = if self.eat(Kind::Assign) { Some(self.value()?) } else { None };
+        Ok(Field { name, ty, value })
+    }
+
+    /// `: type`, if there is one.
+    pub(super) fn annotation(&mut self) -> Parse<Option<Type>> {
+        if self.eat(Kind::Colon) { self.ty().map(Some) } else { Ok(None) }
+    }
+
+    fn ty(&mut self) -> Parse<Type> {
+        let start = self.start();
+        let base = if self.word() == "list" && self.kind_at(1) == Kind::LeftBracket {
+            self.bump();
+            self.bump();
+            let inner = self.deeper(|parser| parser.bracketed(Kind::RightBracket, Self::ty))?;
+            BaseType::List(Box::new(inner))
+        } else {
+            BaseType::Name(self.name("a type")?)
+        };
+        let mut lengths = Vec::new();
+        while self.eat(Kind::LeftBracket) {
+            lengths.push(self.deeper(|parser| parser.bracketed(Kind::RightBracket, Self::expr))?);
+        }
+        Ok(Type { base, lengths, at: self.at_from(start) })
+    }
+
+    /// `(a, b: type)`
+    pub(super) fn params(&mut self) -> Parse<Vec<Param>> {
+        self.expect(Kind::LeftParen)?;
+        self.list(Kind::RightParen, |parser| {
+            let name = parser.name("the name of a parameter")?;
+            Ok(Param { name, ty: parser.annotation()? })
+        })
+    }
+
+    /// The same where they can be left out.
+    pub(super) fn optional_params(&mut self) -> Parse<Vec<Param>> {
+        if self.peek() == Kind::LeftParen { self.params() } else { Ok(Vec::new()) }
+    }
+
+    /// `name in a..b`
+    pub(super) fn each(&mut self) -> Parse<(Name, Range)> {
+        let name = self.name("the name of a variable")?;
+        self.expect_word("in")?;
+        let from = self.expr()?;
+        if self.peek() != Kind::DotDot {
+            let diagnostic = self.expected_diagnostic("`..`").help("a range is written `0..N`, without its end");
+            return Err(self.report(diagnostic));
+        }
+        self.bump();
+        Ok((name, Range { from, to: self.expr()? }))
+    }
+
+    /// Takes the `{` of `what`, and one on a later line as well, with an error.
+    pub(super) fn open_brace(&mut self, what: &str) -> Parse<()> {
+        if self.eat(Kind::LeftBrace) {
+            return Ok(());
+        }
+        let mut diagnostic = self.expected_diagnostic(&format!("the `{{` of {what}"));
+        if self.peek() == Kind::Newline && self.token().kind == Kind::LeftBrace {
+            diagnostic.help = Some("a newline ends a statement: put the `{` on the line before".to_owned());
+            self.report(diagnostic);
+            self.bump();
+            return Ok(());
+        }
+        Err(self.report(diagnostic))
+    }
+
+    /// `{ statements }`: errors inside are reported and passed over.
+    pub(super) fn block(&mut self, what: &str) -> Parse<Block> {
+        let start = self.start();
+        self.open_brace(what)?;
+        let stmts = self.deeper(|parser| parser.in_braces(start, "statement", Self::stmt))?;
+        Ok(Block { stmts, at: self.at_from(start) })
+    }
+
+    /// The rest of `{ a; b }`, after the `{`, which is at `start`.
+    pub(super) fn in_braces<T>(
+        &mut self,
+        start: u32,
+        what: &str,
+        mut one: impl FnMut(&mut Self) -> Parse<T>,
+    ) -> Parse<Vec<T>> {
+        let mut all = Vec::new();
+        loop {
+            self.separators();
+            if self.eat(Kind::RightBrace) {
+                return Ok(all);
+            }
+            if self.peek() == Kind::End {
+                return Err(self.unclosed(start));
+            }
+            if self.item_at_margin() && self.unclosed_before_item() {
+                self.unclosed(start);
+                self.to_item = true;
+                return Err(Reported);
+            }
+            match one(self).and_then(|one| self.ended(what).map(|()| one)) {
+                Ok(one) => all.push(one),
+                Err(Reported) if self.to_item || self.stop => return Err(Reported),
+                Err(Reported) => self.skip_statement(),
+            }
+            if self.to_item {
+                return Err(Reported);
+            }
+        }
+    }
+
+    /// Inside a class or an activity `var` at the margin is a field that was not indented.
+    fn unclosed_before_item(&self) -> bool {
+        !matches!(self.word(), "var" | "atomic")
+    }
+
+    fn unclosed(&mut self, start: u32) -> Reported {
+        let open = super::Span { start, end: (start + 1).min(self.text.len() as u32) };
+        let what = if self.peek() == Kind::End { "the end of the file" } else { "the next item" };
+        let diagnostic = Diagnostic::new(open, "the `{` is not closed", format!("no `}}` before {what}"))
+            .note(self.token().span, "expected `}` before this");
+        self.report(diagnostic)
+    }
+}

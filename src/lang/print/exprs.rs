@@ -1,0 +1,115 @@
+//! Expressions, with parentheses where precedence asks for them.
+
+use super::super::ast::{Expr, ExprKind, UnaryOp, Value};
+use super::super::words::precedence;
+use super::Printer;
+
+impl Printer {
+    /// An expression where no operation may stand bare.
+    pub(super) fn expr(&mut self, expr: &Expr) {
+        self.tight(expr, precedence::OR);
+    }
+
+    /// An expression where one may.
+    pub(super) fn right_side(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Op(op) => self.op(op),
+            _ => self.expr(expr),
+        }
+    }
+
+    /// A place: anything looser stands in parentheses.
+    pub(super) fn place(&mut self, expr: &Expr) {
+        self.tight(expr, precedence::POSTFIX);
+    }
+
+    pub(super) fn value(&mut self, value: &Value) {
+        match value {
+            Value::Expr(expr) => self.right_side(expr),
+            Value::List(all, _) => {
+                self.push("[");
+                self.commas(all, Self::expr);
+                self.push("]");
+            }
+        }
+    }
+
+    pub(super) fn args(&mut self, args: &[Expr]) {
+        self.push("(");
+        self.commas(args, Self::right_side);
+        self.push(")");
+    }
+
+    /// An expression that binds at least as tightly as `least`, by parentheses if not by itself.
+    fn tight(&mut self, expr: &Expr, least: u8) {
+        if tightness(expr) < least {
+            self.push("(");
+            self.right_side(expr);
+            self.push(")");
+            return;
+        }
+        match &expr.kind {
+            ExprKind::Int(value) => self.push(&value.to_string()),
+            ExprKind::Str(text) => self.text(text),
+            ExprKind::Bool(value) => self.push(if *value { "true" } else { "false" }),
+            ExprKind::Null => self.push("null"),
+            ExprKind::SelfThread => self.push("self"),
+            ExprKind::This => self.push("this"),
+            ExprKind::New(name) => {
+                self.push("new ");
+                self.name(name);
+            }
+            ExprKind::Name(name) => self.push(name),
+            ExprKind::Call { name, args } => {
+                self.name(name);
+                self.args(args);
+            }
+            ExprKind::Field { object, name } => {
+                self.place(object);
+                self.push(".");
+                self.name(name);
+            }
+            ExprKind::Method { object, name, args } => {
+                self.place(object);
+                self.push(".");
+                self.name(name);
+                self.args(args);
+            }
+            ExprKind::Index { object, index } => {
+                self.place(object);
+                self.push("[");
+                self.expr(index);
+                self.push("]");
+            }
+            ExprKind::Unary { op, operand } => {
+                self.push(match op {
+                    UnaryOp::Not => "!",
+                    UnaryOp::Neg => "-",
+                });
+                self.tight(operand, precedence::UNARY);
+            }
+            ExprKind::Binary { op, left, right } => {
+                let own = op.precedence();
+                // Operators group to the left, but comparisons not at all.
+                let of_left = if own == precedence::COMPARISON { own + 1 } else { own };
+                self.tight(left, of_left);
+                self.push(" ");
+                self.push(op.word());
+                self.push(" ");
+                self.tight(right, own + 1);
+            }
+            ExprKind::Op(op) => self.op(op),
+        }
+    }
+}
+
+/// How tightly an expression binds as written; 0 for an operation.
+fn tightness(expr: &Expr) -> u8 {
+    match &expr.kind {
+        ExprKind::Op(_) => 0,
+        ExprKind::Binary { op, .. } => op.precedence(),
+        ExprKind::Unary { .. } => precedence::UNARY,
+        ExprKind::Int(value) if *value < 0 => precedence::UNARY,
+        _ => precedence::POSTFIX,
+    }
+}

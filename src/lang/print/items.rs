@@ -1,0 +1,174 @@
+//! Items.
+
+use super::super::ast::{ComponentPart, Expr, Item, ItemKind, Name, Param, Prop, When};
+use super::Printer;
+
+impl Printer {
+    pub(super) fn item(&mut self, item: &Item) {
+        match &item.kind {
+            ItemKind::App { title, settings } => {
+                self.message("app ", Some(title));
+                if !settings.is_empty() {
+                    self.braces(settings, |printer, (name, value)| printer.equation("", name, value));
+                }
+            }
+            ItemKind::Const { name, value } => self.equation("const ", name, value),
+            ItemKind::Field { storage, field } => {
+                self.word(storage.word());
+                self.field(field);
+            }
+            ItemKind::Class { name, fields } => {
+                self.named_item("class ", name);
+                self.braces(fields, |printer, (storage, field)| {
+                    printer.word(storage.word());
+                    printer.field(field);
+                });
+            }
+            ItemKind::Lock { kind, name, count } => {
+                self.word(kind.word());
+                self.name(name);
+                if let Some(count) = count {
+                    self.push("[");
+                    self.expr(count);
+                    self.push("]");
+                }
+            }
+            ItemKind::RwLock { name, prefer } => {
+                self.named_item("rwlock ", name);
+                if let Some(prefer) = prefer {
+                    self.named_item(" prefer ", prefer);
+                }
+            }
+            ItemKind::Semaphore { name, value } => self.equation("semaphore ", name, value),
+            ItemKind::Barrier { name, value } => self.equation("barrier ", name, value),
+            ItemKind::Looper { name, body } => {
+                self.named_item("looper ", name);
+                if let Some(body) = body {
+                    self.block(body);
+                }
+            }
+            ItemKind::Handler { name, looper } => {
+                self.named_item("handler ", name);
+                self.named_item(" on ", looper);
+            }
+            ItemKind::Listener { name, params } => {
+                self.named_item("listener ", name);
+                self.optional_params(params);
+            }
+            ItemKind::Thread { daemon, name, each, body } => {
+                self.push(if *daemon { "daemon thread " } else { "thread " });
+                self.name(name);
+                if let Some((name, range)) = each {
+                    self.named_item("(", name);
+                    self.push(" in ");
+                    self.range(range);
+                    self.push(")");
+                }
+                self.block(body);
+            }
+            ItemKind::Task { name, params, result, body } => {
+                self.named_item("task ", name);
+                self.params(params);
+                self.annotation(result.as_ref());
+                self.block(body);
+            }
+            ItemKind::Event { name, params, looper, initially, body } => {
+                self.named_item("event ", name);
+                self.optional_params(params);
+                self.named_item(" on ", looper);
+                if let Some(count) = initially {
+                    self.push(" initially ");
+                    self.expr(count);
+                }
+                self.block(body);
+            }
+            ItemKind::Init { body } => {
+                self.push("init");
+                self.block(body);
+            }
+            ItemKind::Property { name, when, prop } => {
+                self.named_item("property ", name);
+                self.push(match when {
+                    When::Always => " always { ",
+                    When::AtEnd => " at end { ",
+                });
+                self.prop(prop);
+                self.push(" }");
+            }
+            ItemKind::Component { kind, name, params, looper, parts } => {
+                self.word(kind.word());
+                self.name(name);
+                self.optional_params(params);
+                self.named_item(" on ", looper);
+                self.braces(parts, Self::part);
+            }
+            ItemKind::Expect { expect, condition } => {
+                self.push("expect ");
+                self.expectation(expect);
+                if let Some(condition) = condition {
+                    self.push(" if ");
+                    self.expr(condition);
+                }
+            }
+        }
+    }
+
+    fn part(&mut self, part: &ComponentPart) {
+        match part {
+            ComponentPart::Var(field) => {
+                self.push("var ");
+                self.field(field);
+            }
+            ComponentPart::On { name, params, body } => {
+                self.named_item("on ", name);
+                self.optional_params(params);
+                self.block(body);
+            }
+        }
+    }
+
+    fn prop(&mut self, prop: &Prop) {
+        match prop {
+            Prop::Expr(expr) => self.expr(expr),
+            Prop::Quantified { all, name, range, prop } => {
+                self.word(if *all { "all" } else { "any" });
+                self.name(name);
+                self.push(" in ");
+                self.range(range);
+                self.push(": ");
+                self.prop(prop);
+            }
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        self.push(word);
+        self.push(" ");
+    }
+
+    pub(super) fn named_item(&mut self, before: &str, name: &Name) {
+        self.push(before);
+        self.name(name);
+    }
+
+    fn equation(&mut self, before: &str, name: &Name, value: &Expr) {
+        self.named_item(before, name);
+        self.push(" = ");
+        self.expr(value);
+    }
+
+    fn params(&mut self, params: &[Param]) {
+        self.push("(");
+        self.commas(params, |printer, param| {
+            printer.name(&param.name);
+            printer.annotation(param.ty.as_ref());
+        });
+        self.push(")");
+    }
+
+    fn optional_params(&mut self, params: &[Param]) {
+        if !params.is_empty() {
+            self.params(params);
+        }
+    }
+}

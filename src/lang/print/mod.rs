@@ -1,0 +1,98 @@
+//! The canonical layout of a syntax tree: four spaces, one statement a line, no parentheses that are not needed.
+//!
+//! For every tree `t` that the parser made, `parse(print(t)) == t`. Comments are not in the tree.
+
+mod expects;
+mod exprs;
+mod items;
+mod ops;
+mod stmts;
+
+use super::ast::{Block, File, Name, Text};
+
+/// Writes a tree as a source text.
+pub fn print(file: &File) -> String {
+    let mut printer = Printer::default();
+    for item in &file.items {
+        printer.item(item);
+        printer.push("\n");
+    }
+    printer.out
+}
+
+#[derive(Default)]
+struct Printer {
+    out: String,
+    level: usize,
+}
+
+impl Printer {
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn name(&mut self, name: &Name) {
+        self.push(&name.text);
+    }
+
+    fn newline(&mut self) {
+        self.out.push('\n');
+        for _ in 0..self.level {
+            self.out.push_str("    ");
+        }
+    }
+
+    /// A string literal.
+    fn text(&mut self, text: &str) {
+        self.out.push('"');
+        for c in text.chars() {
+            match c {
+                '"' => self.out.push_str("\\\""),
+                '\\' => self.out.push_str("\\\\"),
+                '\n' => self.out.push_str("\\n"),
+                '\r' => self.out.push_str("\\r"),
+                '\t' => self.out.push_str("\\t"),
+                c => self.out.push(c),
+            }
+        }
+        self.out.push('"');
+    }
+
+    fn message(&mut self, before: &str, message: Option<&Text>) {
+        if let Some(message) = message {
+            self.push(before);
+            self.text(&message.text);
+        }
+    }
+
+    /// `a, b`
+    fn commas<T>(&mut self, all: &[T], mut one: impl FnMut(&mut Self, &T)) {
+        for (index, each) in all.iter().enumerate() {
+            if index > 0 {
+                self.push(", ");
+            }
+            one(self, each);
+        }
+    }
+
+    /// ` {`, each on a line of its own, `}`
+    fn braces<T>(&mut self, all: &[T], mut one: impl FnMut(&mut Self, &T)) {
+        if all.is_empty() {
+            self.push(" { }");
+            return;
+        }
+        self.push(" {");
+        self.level += 1;
+        for each in all {
+            self.newline();
+            one(self, each);
+        }
+        self.level -= 1;
+        self.newline();
+        self.push("}");
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.braces(&block.stmts, Self::stmt);
+    }
+}

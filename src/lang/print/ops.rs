@@ -1,0 +1,88 @@
+//! Operations: `post` and the like.
+
+use super::super::ast::{Expr, ExprKind, Instance, Op, PostTime};
+use super::Printer;
+
+impl Printer {
+    pub(super) fn op(&mut self, op: &Op) {
+        match op {
+            Op::Post { task, args, target, time, is_async, instance } => {
+                self.push("post ");
+                self.name(task);
+                self.args(args);
+                self.push(" to ");
+                self.place(target);
+                self.time(time);
+                if *is_async {
+                    self.push(" async");
+                }
+                self.instance(instance.as_ref());
+            }
+            Op::Fork { task, args } => {
+                self.push("fork ");
+                self.name(task);
+                self.args(args);
+            }
+            Op::SpawnLooper => self.push("spawn looper"),
+            Op::Fence { target } => {
+                self.push("fence ");
+                self.place(target);
+            }
+            Op::HandlerOn { target } => {
+                self.push("handler on ");
+                self.place(target);
+            }
+            Op::Wait { object, with, timeout } => {
+                self.push("wait ");
+                self.place(object);
+                if let Some(lock) = with {
+                    self.push(" with ");
+                    self.place(lock);
+                }
+                self.timeout(timeout.as_ref());
+            }
+            Op::Await { cond, timeout } => {
+                self.push("await ");
+                self.expr(cond);
+                self.timeout(timeout.as_ref());
+            }
+        }
+    }
+
+    fn timeout(&mut self, timeout: Option<&Expr>) {
+        if let Some(timeout) = timeout {
+            self.push(" for ");
+            self.expr(timeout);
+        }
+    }
+
+    fn time(&mut self, time: &PostTime) {
+        match time {
+            PostTime::Now => {}
+            PostTime::After(delay) => {
+                self.push(" after ");
+                self.expr(delay);
+            }
+            PostTime::Front => self.push(" at front"),
+            // A variable may be called `front`.
+            PostTime::At(when) if matches!(&when.kind, ExprKind::Name(name) if name == "front") => {
+                self.push(" at (front)");
+            }
+            PostTime::At(when) => {
+                self.push(" at ");
+                self.expr(when);
+            }
+        }
+    }
+
+    pub(super) fn instance(&mut self, instance: Option<&Instance>) {
+        match instance {
+            None => {}
+            Some(Instance::Name(text)) => self.message(" as ", Some(text)),
+            Some(Instance::Expr(expr)) => {
+                self.push(" as ");
+                self.expr(expr);
+            }
+        }
+    }
+}

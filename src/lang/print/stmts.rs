@@ -1,0 +1,228 @@
+//! Statements.
+
+use super::super::ast::{BaseType, Block, Cond, Else, Expr, Field, Label, Name, Over, Range, Stmt, StmtKind, Type};
+use super::Printer;
+
+impl Printer {
+    pub(super) fn stmt(&mut self, stmt: &Stmt) {
+        if let Some(label) = &stmt.label {
+            self.label(label);
+        }
+        match &stmt.kind {
+            StmtKind::Let(field) => {
+                self.push("let ");
+                self.field(field);
+            }
+            StmtKind::Assign { place, op, value } => {
+                self.place(place);
+                self.push(" ");
+                self.push(op.map_or("", |op| op.word()));
+                self.push("= ");
+                self.value(value);
+            }
+            StmtKind::Expr(expr) => self.right_side(expr),
+            StmtKind::If { cond, then, other } => self.if_(cond, then, other.as_ref()),
+            StmtKind::While { cond, body } => {
+                self.push("while ");
+                self.cond(cond);
+                self.block(body);
+            }
+            StmtKind::Loop { body } => self.headed("loop", body),
+            StmtKind::LoopQueue => self.push("loop queue"),
+            StmtKind::For { name, over, body } => {
+                self.push("for ");
+                self.name(name);
+                self.push(" in ");
+                match over {
+                    Over::Range(range) => self.range(range),
+                    Over::List(list) => self.expr(list),
+                }
+                self.block(body);
+            }
+            StmtKind::Break => self.push("break"),
+            StmtKind::Continue => self.push("continue"),
+            StmtKind::Return(None) => self.push("return"),
+            StmtKind::Return(Some(value)) => {
+                self.push("return ");
+                self.right_side(value);
+            }
+            StmtKind::Assert { cond, message } => {
+                self.push("assert ");
+                self.expr(cond);
+                self.message(", ", message.as_ref());
+            }
+            StmtKind::Fail { message } => self.message("fail ", Some(message)),
+            StmtKind::Throw { name, message } => {
+                self.push("throw ");
+                self.name(name);
+                self.message(", ", message.as_ref());
+            }
+            StmtKind::Try { body, catch, finally } => {
+                self.headed("try", body);
+                for each in catch {
+                    self.push(" catch");
+                    if let Some(name) = &each.name {
+                        self.push(" ");
+                        self.name(name);
+                    }
+                    self.block(&each.body);
+                }
+                if let Some(body) = finally {
+                    self.headed(" finally", body);
+                }
+            }
+            StmtKind::Sync { mode, object, body } => {
+                self.push(mode.word());
+                self.push(" ");
+                self.expr(object);
+                self.block(body);
+            }
+            StmtKind::Transaction { name, body } => {
+                self.push("transaction");
+                self.message(" ", name.as_ref());
+                self.block(body);
+            }
+            _ => self.verb_stmt(&stmt.kind),
+        }
+    }
+
+    fn verb_stmt(&mut self, kind: &StmtKind) {
+        match kind {
+            StmtKind::Verb { verb, operand } => {
+                self.push(verb.word());
+                self.push(" ");
+                self.expr(operand);
+            }
+            StmtKind::Skip => self.push("skip"),
+            StmtKind::Yield => self.push("yield"),
+            StmtKind::AttachQueue => self.push("attach queue"),
+            StmtKind::Quit { target, safely } => {
+                self.push("quit ");
+                self.place(target);
+                self.push(if *safely { " safely" } else { "" });
+            }
+            StmtKind::Cancel { task, target } => {
+                self.push("cancel ");
+                self.push(task.as_ref().map_or("all", |task| &task.text));
+                self.push(" on ");
+                self.place(target);
+            }
+            StmtKind::Enable { event, args, instance } => {
+                self.named("enable ", event, args);
+                self.instance(instance.as_ref());
+            }
+            StmtKind::Disable { event } => self.named("disable ", event, &[]),
+            StmtKind::Register { task, listener } => {
+                self.named("register ", task, &[]);
+                self.named(" to ", listener, &[]);
+            }
+            StmtKind::Perform { listener, args } => {
+                self.push("perform ");
+                self.name(listener);
+                self.args(args);
+            }
+            StmtKind::Component { verb, name, args } => {
+                self.push(verb.word());
+                self.named(" ", name, args);
+            }
+            // `stmt` prints these.
+            StmtKind::Let(_)
+            | StmtKind::Assign { .. }
+            | StmtKind::Expr(_)
+            | StmtKind::If { .. }
+            | StmtKind::While { .. }
+            | StmtKind::Loop { .. }
+            | StmtKind::LoopQueue
+            | StmtKind::For { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Assert { .. }
+            | StmtKind::Fail { .. }
+            | StmtKind::Throw { .. }
+            | StmtKind::Try { .. }
+            | StmtKind::Sync { .. }
+            | StmtKind::Transaction { .. } => {}
+        }
+    }
+
+    fn label(&mut self, label: &Label) {
+        self.push("@");
+        self.name(&label.name);
+        self.message(" from ", label.from.as_ref());
+        self.push(": ");
+    }
+
+    fn cond(&mut self, cond: &Cond) {
+        match cond {
+            Cond::Star(_) => self.push("*"),
+            Cond::Expr(expr) => self.expr(expr),
+        }
+    }
+
+    fn if_(&mut self, cond: &Cond, then: &Block, other: Option<&Else>) {
+        self.push("if ");
+        self.cond(cond);
+        self.block(then);
+        match other {
+            None => {}
+            Some(Else::Block(block)) => self.headed(" else", block),
+            Some(Else::If(stmt)) => {
+                self.push(" else ");
+                self.stmt(stmt);
+            }
+        }
+    }
+
+    fn headed(&mut self, head: &str, body: &Block) {
+        self.push(head);
+        self.block(body);
+    }
+
+    /// A name with its arguments if there are any.
+    fn named(&mut self, before: &str, name: &Name, args: &[Expr]) {
+        self.push(before);
+        self.name(name);
+        if !args.is_empty() {
+            self.args(args);
+        }
+    }
+
+    pub(super) fn range(&mut self, range: &Range) {
+        self.expr(&range.from);
+        self.push("..");
+        self.expr(&range.to);
+    }
+
+    pub(super) fn field(&mut self, field: &Field) {
+        self.name(&field.name);
+        self.annotation(field.ty.as_ref());
+        if let Some(value) = &field.value {
+            self.push(" = ");
+            self.value(value);
+        }
+    }
+
+    pub(super) fn annotation(&mut self, ty: Option<&Type>) {
+        if let Some(ty) = ty {
+            self.push(": ");
+            self.ty(ty);
+        }
+    }
+
+    fn ty(&mut self, ty: &Type) {
+        match &ty.base {
+            BaseType::Name(name) => self.name(name),
+            BaseType::List(inner) => {
+                self.push("list[");
+                self.ty(inner);
+                self.push("]");
+            }
+        }
+        for length in &ty.lengths {
+            self.push("[");
+            self.expr(length);
+            self.push("]");
+        }
+    }
+}

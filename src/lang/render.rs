@@ -1,0 +1,110 @@
+//! Diagnostics as people read them: the source line, a caret, the reason, advice.
+
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+
+use super::ast::Span;
+use super::diagnostic::Diagnostic;
+use super::source::Source;
+
+/// Characters kept on each side of a span in a line that is too long to show whole.
+const MARGIN: usize = 80;
+/// Lines up to this many bytes are shown whole.
+const LONG_LINE: usize = 400;
+/// Notes up to this many lines away share an excerpt with the error.
+const NEAR: usize = 12;
+
+/// Renders diagnostics of a source, one after another, each with a newline at its end.
+pub fn render(source: &Source, diagnostics: &[Diagnostic], colour: bool) -> String {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    let mut out = String::new();
+    for (index, diagnostic) in diagnostics.iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        out.push_str(&one(source, diagnostic, &renderer));
+        out.push('\n');
+    }
+    out
+}
+
+/// A piece of the source to show: whole lines, or a part of one.
+struct Excerpt {
+    start: usize,
+    end: usize,
+    line: usize,
+}
+
+/// What to point at, and what to say there.
+type Pointer<'d> = (AnnotationKind, Span, &'d str);
+
+fn one(source: &Source, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
+    let mut excerpts: Vec<(Excerpt, Vec<Pointer<'_>>)> = Vec::new();
+    excerpts
+        .push((excerpt(source, diagnostic.span), vec![(AnnotationKind::Primary, diagnostic.span, &diagnostic.reason)]));
+    for (span, text) in &diagnostic.notes {
+        let new = excerpt(source, *span);
+        let note = (AnnotationKind::Context, *span, text.as_str());
+        match join(source, &excerpts[0].0, &new) {
+            Some(joined) => {
+                excerpts[0].0 = joined;
+                excerpts[0].1.push(note);
+            }
+            None => excerpts.push((new, vec![note])),
+        }
+    }
+    let mut elements: Vec<Element<'_>> = Vec::new();
+    for (excerpt, annotations) in excerpts {
+        let place = source.place(annotations[0].1.start);
+        // The excerpt may begin inside a line, so its place is said, not counted.
+        elements.push(Origin::path(source.name()).line(place.line).char_column(place.column).into());
+        let mut snippet =
+            Snippet::source(&source.text()[excerpt.start..excerpt.end]).line_start(excerpt.line).fold(true);
+        for (kind, span, label) in annotations {
+            let start = source.floor(span.start).clamp(excerpt.start, excerpt.end);
+            let end = source.floor(span.end).clamp(start, excerpt.end);
+            let mut annotation = kind.span(start - excerpt.start..end - excerpt.start);
+            if !label.is_empty() {
+                annotation = annotation.label(label);
+            }
+            snippet = snippet.annotation(annotation);
+        }
+        elements.push(snippet.into());
+    }
+    let mut group: Group<'_> = Level::ERROR.primary_title(diagnostic.message.as_str()).elements(elements);
+    if let Some(help) = &diagnostic.help {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    renderer.render(&[group])
+}
+
+/// The line of the start of a span (to its end, if that is near), or the part of it around the span.
+fn excerpt(source: &Source, span: Span) -> Excerpt {
+    let text = source.text();
+    let at = source.floor(span.start);
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+    let line = source.place(span.start).line;
+    if end - start <= LONG_LINE {
+        return Excerpt { start, end, line };
+    }
+    let first = text[start..at].char_indices().rev().take(MARGIN).last().map_or(at, |(offset, _)| start + offset);
+    let last =
+        text[at..end].char_indices().take(2 * MARGIN).last().map_or(end, |(offset, c)| at + offset + c.len_utf8());
+    Excerpt { start: first, end: last, line }
+}
+
+/// One excerpt for two whole pieces of lines that are near each other.
+fn join(source: &Source, a: &Excerpt, b: &Excerpt) -> Option<Excerpt> {
+    let (first, second) = if a.start <= b.start { (a, b) } else { (b, a) };
+    let whole = |excerpt: &Excerpt| {
+        let bytes = source.text().as_bytes();
+        (excerpt.start == 0 || bytes[excerpt.start - 1] == b'\n')
+            && (excerpt.end == bytes.len() || bytes[excerpt.end] == b'\n')
+    };
+    let near = second.line - first.line <= NEAR && second.end.saturating_sub(first.start) <= NEAR * LONG_LINE;
+    (near && whole(first) && whole(second)).then(|| Excerpt {
+        start: first.start,
+        end: first.end.max(second.end),
+        line: first.line,
+    })
+}

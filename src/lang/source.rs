@@ -1,0 +1,150 @@
+//! The text of one `.race` file: decoded, with one kind of newline, and small enough that an offset fits in a `u32`.
+
+use thiserror::Error;
+
+/// The largest source text that is read, in bytes. Models are pages, not megabytes; a larger file is a mistake.
+pub const MAX_SOURCE: usize = 1 << 20;
+
+/// A source text. Spans are byte offsets into [`Source::text`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    name: String,
+    // invariant: at most MAX_SOURCE bytes, no BOM at the start, no carriage return
+    text: String,
+}
+
+/// Why bytes are no source text.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum SourceError {
+    /// Larger than [`MAX_SOURCE`].
+    #[error("{name}: the file has {size} bytes; the limit is {limit} bytes ({} KiB)", .limit / 1024)]
+    TooLarge {
+        /// The file.
+        name: String,
+        /// Its size in bytes.
+        size: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// Not UTF-8.
+    #[error("{name}:{line}:{column}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8")]
+    NotUtf8 {
+        /// The file.
+        name: String,
+        /// The line of the first bad byte, from 1.
+        line: usize,
+        /// Its column in characters, from 1.
+        column: usize,
+        /// The byte.
+        byte: u8,
+    },
+}
+
+/// A place as people count it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+}
+
+impl Source {
+    /// Decodes a file: drops a UTF-8 byte order mark, turns CRLF and a lone CR into LF.
+    pub fn from_bytes(name: impl Into<String>, bytes: &[u8]) -> Result<Self, SourceError> {
+        let name = name.into();
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if bytes.len() > MAX_SOURCE {
+            return Err(SourceError::TooLarge { name, size: bytes.len(), limit: MAX_SOURCE });
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Self { name, text: one_newline(text) }),
+            Err(error) => {
+                let bad = error.valid_up_to();
+                let before = String::from_utf8_lossy(&bytes[..bad]);
+                let Place { line, column } = end_of(&one_newline(&before));
+                Err(SourceError::NotUtf8 { name, line, column, byte: bytes[bad] })
+            }
+        }
+    }
+
+    /// The same from a string.
+    pub fn new(name: impl Into<String>, text: &str) -> Result<Self, SourceError> {
+        Self::from_bytes(name, text.as_bytes())
+    }
+
+    /// The name for messages: a path, as a rule.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text that spans point into.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The place of a byte offset. An offset past the end is the end; one inside a character is that character.
+    pub fn place(&self, offset: u32) -> Place {
+        end_of(&self.text[..self.floor(offset)])
+    }
+
+    /// The offset, or the start of the character it is inside of, or the end.
+    pub(super) fn floor(&self, offset: u32) -> usize {
+        let mut offset = (offset as usize).min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        offset
+    }
+}
+
+fn one_newline(text: &str) -> String {
+    if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
+}
+
+/// The place just after `text`.
+fn end_of(text: &str) -> Place {
+    let line = text.bytes().filter(|&b| b == b'\n').count() + 1;
+    let last = text.rfind('\n').map_or(0, |at| at + 1);
+    Place { line, column: text[last..].chars().count() + 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn newlines_and_marks() {
+        let check = |bytes: &[u8], expected: &str| {
+            assert_eq!(Source::from_bytes("a.race", bytes).unwrap().text(), expected);
+        };
+        check(b"", "");
+        check(b"\xef\xbb\xbf", "");
+        check(b"\xef\xbb\xbfvar a", "var a");
+        check(b"a\r\nb\rc\n\r\n", "a\nb\nc\n\n");
+    }
+
+    #[test]
+    fn places() {
+        let source = Source::new("a.race", "ab\n\u{e9}x\r\ny").unwrap();
+        let check = |offset, line, column| assert_eq!(source.place(offset), Place { line, column }, "at {offset}");
+        check(0, 1, 1);
+        check(2, 1, 3);
+        check(3, 2, 1);
+        check(4, 2, 1); // inside the two bytes of one character
+        check(5, 2, 2);
+        check(7, 3, 1);
+        check(u32::MAX, 3, 2);
+    }
+
+    #[test]
+    fn refused() {
+        let error = |bytes: &[u8]| Source::from_bytes("a.race", bytes).unwrap_err().to_string();
+        assert_eq!(error(b"ab\n\xc3\xa9\xff"), "a.race:2:2: byte 0xff is not UTF-8; save the file as UTF-8");
+        assert_eq!(error(b"\r\n\r\xc3"), "a.race:3:1: byte 0xc3 is not UTF-8; save the file as UTF-8");
+        assert_eq!(
+            error(&vec![b' '; MAX_SOURCE + 1]),
+            "a.race: the file has 1048577 bytes; the limit is 1048576 bytes (1024 KiB)"
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! The words and operators of the language, in one place for the parser, the printer and the checker.
+
+use super::ast::{Access, BinaryOp, ComponentKind, ComponentVerb, LockKind, Storage, SyncMode, Verb};
+
+/// The words that are never names. Every other word is a name where a name can stand.
+pub const RESERVED: [&str; 24] = [
+    "if", "else", "while", "for", "in", "loop", "break", "continue", "return", "let", "new", "null", "true", "false",
+    "this", "self", "assert", "await", "fail", "throw", "try", "catch", "finally", "sync",
+];
+
+/// The words that begin an item.
+pub const ITEMS: [&str; 25] = [
+    "app",
+    "const",
+    "var",
+    "atomic",
+    "let",
+    "class",
+    "lock",
+    "mutex",
+    "condition",
+    "rwlock",
+    "semaphore",
+    "barrier",
+    "looper",
+    "handler",
+    "listener",
+    "daemon",
+    "thread",
+    "task",
+    "event",
+    "init",
+    "property",
+    "expect",
+    "activity",
+    "service",
+    "receiver",
+];
+
+/// The words that begin a statement, for suggestions; without the verbs.
+pub const STATEMENTS: [&str; 36] = [
+    "let",
+    "if",
+    "while",
+    "loop",
+    "for",
+    "break",
+    "continue",
+    "return",
+    "assert",
+    "fail",
+    "throw",
+    "try",
+    "sync",
+    "read",
+    "write",
+    "transaction",
+    "skip",
+    "yield",
+    "attach",
+    "quit",
+    "cancel",
+    "enable",
+    "disable",
+    "register",
+    "perform",
+    "start",
+    "finish",
+    "bind",
+    "unbind",
+    "broadcast",
+    "execute",
+    "post",
+    "fork",
+    "fence",
+    "wait",
+    "await",
+];
+
+/// The words that begin an expectation, after `expect` and `no`.
+pub const EXPECTATIONS: [&str; 9] =
+    ["race", "order", "failure", "deadlock", "stuck", "livelock", "atomicity", "outcomes", "races"];
+
+/// Is this word never a name?
+pub fn is_reserved(word: &str) -> bool {
+    RESERVED.contains(&word)
+}
+
+/// A table of words for a closed set: `word` and `from_word`.
+macro_rules! words {
+    ($type:ident: $($variant:ident = $word:literal),+ $(,)?) => {
+        impl $type {
+            /// Every member with its word.
+            pub const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+
+            /// The word as written in a file.
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            /// The member that a word stands for.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+words!(Verb:
+    Use = "use", Delete = "delete", Lift = "lift", Join = "join", Interrupt = "interrupt", Acquire = "acquire",
+    Release = "release", Notify = "notify", NotifyAll = "notify_all", Signal = "signal", SignalAll = "signal_all",
+    Arrive = "arrive", Down = "down", Up = "up", Sleep = "sleep",
+);
+words!(ComponentVerb:
+    Start = "start", Finish = "finish", Bind = "bind", Unbind = "unbind", Broadcast = "broadcast", Execute = "execute",
+);
+words!(ComponentKind:
+    Activity = "activity", Service = "service", Receiver = "receiver", AsyncTask = "async_task",
+);
+words!(LockKind: Lock = "lock", Mutex = "mutex", Condition = "condition");
+words!(Storage: Var = "var", Atomic = "atomic", Let = "let");
+words!(SyncMode: Sync = "sync", Read = "read", Write = "write");
+words!(Access: Read = "read", Write = "write");
+words!(BinaryOp:
+    Or = "||", And = "&&", Eq = "==", Ne = "!=", Lt = "<", Le = "<=", Gt = ">", Ge = ">=", BitOr = "|", BitXor = "^",
+    BitAnd = "&", Shl = "<<", Shr = ">>", Add = "+", Sub = "-", Mul = "*", Div = "/", Rem = "%",
+);
+
+/// How tightly things bind; a larger number binds tighter.
+pub mod precedence {
+    /// `||`, the loosest.
+    pub const OR: u8 = 1;
+    /// The comparisons; they do not chain.
+    pub const COMPARISON: u8 = 3;
+    /// `!` and `-` before their operand.
+    pub const UNARY: u8 = 10;
+    /// Names, literals, calls, fields, indices.
+    pub const POSTFIX: u8 = 11;
+}
+
+impl BinaryOp {
+    /// Rust's precedence.
+    pub fn precedence(self) -> u8 {
+        match self {
+            Self::Or => precedence::OR,
+            Self::And => 2,
+            Self::Eq | Self::Ne | Self::Lt | Self::Le | Self::Gt | Self::Ge => precedence::COMPARISON,
+            Self::BitOr => 4,
+            Self::BitXor => 5,
+            Self::BitAnd => 6,
+            Self::Shl | Self::Shr => 7,
+            Self::Add | Self::Sub => 8,
+            Self::Mul | Self::Div | Self::Rem => 9,
+        }
+    }
+
+    /// Does `op=` exist?
+    pub fn assigns(self) -> bool {
+        matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Rem)
+    }
+}
