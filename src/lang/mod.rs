@@ -13,6 +13,7 @@ mod token;
 pub mod words;
 
 pub use diagnostic::Diagnostic;
+pub use lexer::comments;
 pub use near::near;
 pub use parser::parse;
 pub use print::print;

@@ -1,3 +1,6 @@
 //! All integration tests, as one program.
 
+mod lang_errors;
+mod lang_hostile;
 mod lang_parse;
+mod lang_roundtrip;

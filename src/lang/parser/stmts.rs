@@ -191,7 +191,12 @@ impl Parser<'_> {
             return self.op().map(StmtKind::Expr);
         }
         if !begins_with_word && !matches!(self.peek(), Kind::LeftParen) && !self.operand_at(0) {
-            return Err(self.expected("a statement"));
+            let mut diagnostic = self.expected_diagnostic("a statement");
+            if let word @ ("else" | "catch" | "finally") = self.word() {
+                diagnostic.help =
+                    Some(format!("`{word}` comes right after the `}}` that it belongs to, without a `;`"));
+            }
+            return Err(self.report(diagnostic));
         }
         let place = self.place()?;
         let op = match self.peek() {
@@ -249,8 +254,7 @@ impl Parser<'_> {
             },
         };
         let mut diagnostic = if same_line && !word.is_empty() {
-            let text = self.text_of(first);
-            Diagnostic::new(first, format!("`{text}` does not begin a statement"), "expected a statement")
+            Diagnostic::new(first, format!("{} does not begin a statement", self.quoted(first)), "expected a statement")
         } else {
             Diagnostic::new(place.at.0, "this is not a statement", "has no effect")
         };
