@@ -229,3 +229,16 @@ fn a_local_var() {
           = help: a local variable is `let`
     "#);
 }
+
+#[test]
+fn a_verb_without_its_operand() {
+    assert_snapshot!(errors("task f() {\n    use\n}\n"), @r#"
+        error: this is not a statement
+         --> a.race:2:5
+          |
+        2 |     use
+          |     ^^^ has no effect
+          |
+          = help: `use` needs something after it; a call is `use()`
+    "#);
+}

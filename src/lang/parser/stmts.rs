@@ -234,8 +234,10 @@ impl Parser<'_> {
             };
             return self.report(diagnostic.help(help));
         }
-        let candidates = STATEMENTS.iter().copied().chain(Verb::WORDS.iter().map(|&(word, _)| word));
-        let help = match near(word, candidates) {
+        let known = || STATEMENTS.iter().copied().chain(Verb::WORDS.iter().map(|&(word, _)| word));
+        let needs_operand = !same_line && known().any(|known| known == word);
+        let help = match near(word, known()) {
+            _ if needs_operand => Some(format!("`{word}` needs something after it; a call is `{word}()`")),
             Some(known) => Some(format!("did you mean `{known}`?")),
             None => match (self.peek(), self.kind_at(1)) {
                 (Kind::Op(op @ (BinaryOp::Add | BinaryOp::Sub)), Kind::Op(again)) if op == again => {
@@ -244,9 +246,6 @@ impl Parser<'_> {
                     Some(format!("write `{text} {}= 1`", op.word()))
                 }
                 (Kind::Op(_), Kind::Assign) => Some("of the operators only + - * / % have an assignment".to_owned()),
-                _ if !word.is_empty() && STATEMENTS.contains(&word) => {
-                    Some(format!("`{word}` needs something after it"))
-                }
                 _ if !word.is_empty() && !same_line => {
                     Some(format!("to call a task write `{}()`", self.text_of(first)))
                 }
