@@ -1,6 +1,8 @@
 //! raceflip: a controlled-scheduling race fuzzer for modeled apps.
 
 pub mod base;
+pub mod campaign;
+pub mod detect;
 pub mod event;
 pub mod exec;
 pub mod lang;

@@ -1,6 +1,7 @@
 //! All integration tests, as one program.
 
 mod determinism;
+mod figures;
 mod lang_check;
 mod lang_errors;
 mod lang_hostile;
