@@ -38,15 +38,15 @@ use thiserror::Error;
 pub use consts::DefineError;
 
 /// The largest memory of a program, in cells.
-pub const MAX_CELLS: u64 = 1_000_000;
+const MAX_CELLS: u64 = 1_000_000;
 /// The most threads that start with the app.
-pub const MAX_THREADS: u64 = 1_000;
+const MAX_THREADS: u64 = 1_000;
 /// The most locks and conditions, arrays included.
-pub const MAX_LOCKS: u64 = 10_000;
+const MAX_LOCKS: u64 = 10_000;
 /// The most cells of a local array.
-pub const MAX_LOCAL_CELLS: u64 = 10_000;
+const MAX_LOCAL_CELLS: u64 = 10_000;
 /// The most terms of a property once its quantifiers are expanded.
-pub const MAX_TERMS: u64 = 10_000;
+const MAX_TERMS: u64 = 10_000;
 
 /// Why a model is refused.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

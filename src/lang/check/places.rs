@@ -187,7 +187,10 @@ impl Checker {
         let index = if from == 0 { index } else { self.arithmetic(BinaryOp::Sub, index, word(from, Type::Int), at)? };
         Some(match constant(&index) {
             Some(i) if (0..i64::from(len)).contains(&i) => word(first + i, ty),
-            _ => Expr { kind: ExprKind::Indexed { first, len, index: Box::new(index) }, ty },
+            _ => {
+                let site = self.check_site();
+                Expr { kind: ExprKind::Indexed { first, len, index: Box::new(index), site }, ty }
+            }
         })
     }
 

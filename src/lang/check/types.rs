@@ -5,7 +5,7 @@ use super::scope::Mode;
 use crate::event::NULL;
 use crate::lang::ast::{self, At, BaseType, UnaryOp};
 use crate::lang::program::{ClassId, Expr, ExprKind, Type};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The names of the built-in types.
 const BUILT_IN: [&str; 15] = [
@@ -43,7 +43,7 @@ impl Type {
             "barrier" => Type::Barrier,
             "fence" => Type::Fence,
             "message" => Type::Message,
-            "list" => Type::List(Rc::new(Type::Int)),
+            "list" => Type::List(Arc::new(Type::Int)),
             _ => return None,
         })
     }
@@ -121,12 +121,12 @@ impl Checker {
                     );
                     return None;
                 }
-                Type::List(Rc::new(element))
+                Type::List(Arc::new(element))
             }
         };
         for length in ty.lengths.iter().rev() {
             let len = self.constant_between(length, "an array's length", 0, super::MAX_CELLS)?;
-            result = Type::Array(Rc::new(result), u32::try_from(len).expect("it was bounded"));
+            result = Type::Array(Arc::new(result), u32::try_from(len).expect("it was bounded"));
         }
         if result.cells() > super::MAX_CELLS {
             self.too_large(ty.at);
