@@ -87,7 +87,7 @@ fn written(instr: &Instr) -> Option<Reg> {
 }
 
 /// Calls `f` with each register that the instruction reads. An element of a local array may be any element, so a load reads them all; a store writes one and so keeps the others live: arrays count as read wherever they are touched.
-fn read(instr: &Instr, fragments: &[Fragment], f: &mut impl FnMut(Reg)) {
+fn read(instr: &Instr, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
     let address = |at: Address, f: &mut dyn FnMut(Reg)| {
         if let Address::Reg(reg) = at {
             f(reg);
@@ -127,7 +127,7 @@ fn each(regs: Regs, f: &mut dyn FnMut(Reg)) {
     (regs.first..regs.first + regs.count).for_each(f);
 }
 
-fn operands(op: &Visible, fragments: &[Fragment], f: &mut impl FnMut(Reg)) {
+fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
     let address = |at: Address| if let Address::Reg(reg) = at { Some(reg) } else { None };
     let lock = |l: LockRef| match l {
         LockRef::Lock(reg) | LockRef::Monitor(reg) => reg,
