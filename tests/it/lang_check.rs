@@ -2,6 +2,7 @@
 
 use raceflip::lang::{CheckErrors, Program, Source, check, parse};
 use std::fs;
+use std::path::PathBuf;
 
 fn source(text: &str) -> Source {
     Source::new("test.race", text).unwrap()
@@ -14,13 +15,21 @@ fn checked(text: &str, defines: &[(&str, i64)]) -> Result<Program, CheckErrors> 
     check(&file, &source, &defines)
 }
 
+/// The models of a folder and its folders, sorted.
+fn models(folder: &str) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    paths.sort();
+    let inner = |p: PathBuf| if p.is_dir() { models(p.to_str().unwrap()) } else { vec![p] };
+    paths.into_iter().flat_map(inner).filter(|p| p.extension().is_some_and(|e| e == "race")).collect()
+}
+
 #[test]
 fn every_model_checks() {
-    let mut files: Vec<_> = fs::read_dir("tests/models").unwrap().map(|f| f.unwrap().path()).collect();
-    files.sort();
+    let mut files = models("tests/models");
+    files.extend(models("harnesses"));
     assert!(files.len() > 70);
     let mut failed = Vec::new();
-    for path in files.iter().filter(|p| p.extension().is_some_and(|e| e == "race")) {
+    for path in &files {
         let text = fs::read_to_string(path).unwrap();
         let components = text.contains("\nactivity ");
         for fixed in [None, Some(0), Some(1), Some(2)] {
