@@ -121,12 +121,15 @@ impl Checker {
 
     /// Counts cells before they are made.
     fn take_cells(&mut self, ty: &Type, at: At) -> Option<()> {
+        let full = self.cells > MAX_CELLS;
         self.cells = self.cells.saturating_add(ty.cells());
-        if self.cells > MAX_CELLS {
-            self.too_large(at);
-            return None;
+        if self.cells <= MAX_CELLS {
+            return Some(());
         }
-        Some(())
+        if !full {
+            self.too_large(at);
+        }
+        None
     }
 
     /// The type of a variable: as annotated, else that of its initial value.

@@ -38,7 +38,7 @@ impl Checker {
         let globals = self.out.globals.iter().flat_map(|g| &g.init).filter_map(made);
         let start = globals.chain(self.out.objects.iter().copied());
         let cells = start.map(|c| known[c.index()].map_or(1, |w| w.cells)).fold(self.cells, u64::saturating_add);
-        if cells > MAX_CELLS {
+        if cells > MAX_CELLS && self.cells <= MAX_CELLS {
             self.too_large(file.items.first().map_or(At::default(), |i| i.at));
         }
     }

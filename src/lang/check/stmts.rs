@@ -89,14 +89,7 @@ impl Checker {
         match stmt {
             Ast::Let(field) => self.let_(field, out)?,
             Ast::Assign { place, op, value } => self.assign(place, *op, value, out)?,
-            Ast::Expr(e) => {
-                if !Self::has_effect(e) {
-                    self.expr(e)?;
-                    self.error_help(at, "this does nothing", "its value is dropped", "assign it, or `assert` it");
-                    return None;
-                }
-                out.push(Stmt::Expr(self.expr(e)?));
-            }
+            Ast::Expr(e) => out.push(Stmt::Expr(self.expr(e)?)),
             Ast::Break | Ast::Continue => {
                 let word = if *stmt == Ast::Break { "break" } else { "continue" };
                 if self.scope.loops == 0 {
@@ -380,13 +373,15 @@ impl Checker {
         self.expr_of(value, &Type::Int, "the value")?;
         let text = self.lines.slice(place.at.0);
         let amount = self.lines.slice(value.at.0);
+        let less =
+            if amount.chars().all(char::is_alphanumeric) { format!("-{amount}") } else { format!("-({amount})") };
         let help = match op {
             BinaryOp::Add => {
                 format!("`fetch_add({text}, {amount})` is one step; `{text} = {text} + {amount}` is a read and a write")
             }
-            BinaryOp::Sub => format!(
-                "`fetch_add({text}, -({amount}))` is one step; `{text} = {text} - {amount}` is a read and a write"
-            ),
+            BinaryOp::Sub => {
+                format!("`fetch_add({text}, {less})` is one step; `{text} = {text} - {amount}` is a read and a write")
+            }
             _ => format!("write the two steps out: `{text} = {text} {} {amount}`", super::fold::symbol(op)),
         };
         let message = format!("`{}=` on an atomic", super::fold::symbol(op));

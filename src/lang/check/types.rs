@@ -213,7 +213,7 @@ impl Checker {
             });
         }
         let (wanted_name, got) = (self.name_of(wanted), self.name_of(&value.ty));
-        let message = format!("{what} is {}, not {}", article(&wanted_name), article_or(&got));
+        let message = format!("{what} is {}, not {}", article_or(&got), article(&wanted_name));
         let help = match (&value.ty, wanted) {
             (Type::Int, Type::Bool) => Some("compare it: `... != 0`".to_owned()),
             (Type::Bool | Type::Message, Type::Int) => Some("write `if` around a 1 and a 0, or keep it a bool".into()),
