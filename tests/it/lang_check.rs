@@ -435,7 +435,7 @@ fn suggestions_and_notes() {
         "is this one step or two?; ; `fetch_add(n, -2)` is one step; `n = n - 2` is a read and a write"
     );
     assert_eq!(
-        first("thread t { @here: skip }; expect order @hear: real"),
+        first("thread t { @here: skip }; expect order @heer: real"),
         "no statement has this label; ; did you mean `@here`?"
     );
     assert_eq!(first("var x = 0; thread t { if x { } }"), "this is an `int`; ; compare it: `... != 0`");
