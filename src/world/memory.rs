@@ -5,7 +5,9 @@ use super::setup::FirstValue;
 use super::sync::Lock;
 use super::{Thrown, World};
 use crate::base::IndexVec;
-use crate::event::{ContextId, LimitKind, ListId, ListRead, ListWrite, Location, LockId, ObjectId, Outcome, Value};
+use crate::event::{
+    AccessPlace, ContextId, LimitKind, ListId, ListRead, ListWrite, Location, LockId, ObjectId, Outcome, Value,
+};
 
 /// The memory of a run.
 #[derive(Clone, Default)]
@@ -190,5 +192,19 @@ impl World {
     pub fn object_name(&self, object: ObjectId) -> String {
         let Object { class, maker: (context, nth), .. } = self.memory.objects[object];
         format!("{}/{}#{nth}", self.contexts.name(&self.setup, context), self.setup.classes[class as usize].0)
+    }
+
+    /// The name of what an access touches: `x`, `a[2]`, `main/onCreate#1/Node#2.next`, or an object's own for its life.
+    #[must_use]
+    pub fn place_name(&self, place: AccessPlace) -> String {
+        match place {
+            AccessPlace::Cell(Location { cell, object: None }) => self.setup.cell_names[cell as usize].clone(),
+            AccessPlace::Cell(Location { cell, object: Some(object) }) => {
+                let Object { class, base, .. } = self.memory.objects[object];
+                let field = &self.setup.field_names[class as usize][(cell - base) as usize];
+                format!("{}.{field}", self.object_name(object))
+            }
+            AccessPlace::Life(object) => self.object_name(object),
+        }
     }
 }

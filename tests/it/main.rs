@@ -1,4 +1,7 @@
 //! All integration tests, as one program.
 
 mod lang_check;
+mod lang_errors;
+mod lang_hostile;
 mod lang_parse;
+mod lang_roundtrip;

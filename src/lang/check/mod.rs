@@ -4,6 +4,7 @@
 //! properties, expectations. A branch that a constant rules out is lowered like any other, for its errors, and then thrown away: its sites
 //! and labels are never made ([`sites`]). `None` out of a lowering function means that an error was reported: say nothing more about it.
 
+mod assign;
 mod calls;
 mod consts;
 mod control;
@@ -22,6 +23,7 @@ mod problems;
 mod properties;
 mod refs;
 mod scope;
+mod signatures;
 mod sites;
 mod stmts;
 mod types;
@@ -38,15 +40,15 @@ use thiserror::Error;
 pub use consts::DefineError;
 
 /// The largest memory of a program, in cells.
-const MAX_CELLS: u64 = 1_000_000;
+pub(super) const MAX_CELLS: u64 = 1_000_000;
 /// The most threads that start with the app.
-const MAX_THREADS: u64 = 1_000;
+pub(super) const MAX_THREADS: u64 = 1_000;
 /// The most locks and conditions, arrays included.
-const MAX_LOCKS: u64 = 10_000;
+pub(super) const MAX_LOCKS: u64 = 10_000;
 /// The most cells of a local array.
-const MAX_LOCAL_CELLS: u64 = 10_000;
+pub(super) const MAX_LOCAL_CELLS: u64 = 10_000;
 /// The most terms of a property once its quantifiers are expanded.
-const MAX_TERMS: u64 = 10_000;
+pub(super) const MAX_TERMS: u64 = 10_000;
 
 /// Why a model is refused.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

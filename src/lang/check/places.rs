@@ -206,13 +206,11 @@ impl Checker {
     /// One of a family.
     fn member(&mut self, ty: Type, (first, len, from): (i64, u32, i64), index: Expr, at: At) -> Option<Expr> {
         let index = if from == 0 { index } else { self.arithmetic(BinaryOp::Sub, index, word(from, Type::Int), at)? };
-        Some(match constant(&index) {
-            Some(i) if (0..i64::from(len)).contains(&i) => word(first + i, ty),
-            _ => {
-                let site = self.check_site();
-                Expr { kind: ExprKind::Indexed { first, len, index: Box::new(index), site }, ty }
-            }
-        })
+        if let Some(i) = constant(&index).filter(|i| (0..i64::from(len)).contains(i)) {
+            return Some(word(first + i, ty));
+        }
+        let site = self.check_site();
+        Some(Expr { kind: ExprKind::Indexed { first, len, index: Box::new(index), site }, ty })
     }
 
     /// Reads what a place holds.
