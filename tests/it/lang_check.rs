@@ -1,5 +1,6 @@
 //! The checker: every model passes, every mistake is told once and with a reason.
 
+use raceflip::base::Rng;
 use raceflip::lang::{CheckErrors, Program, Source, check, parse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -116,6 +117,8 @@ fn mistakes_in_items() {
         ("var y: int[2000000]", "an array's length cannot be 2000000"),
         ("var y: int[1000][1000]; var z: int[10]", "more than 1000000 cells of memory"),
         ("var y: int[1000][1001]", "more than 1000000 cells of memory"),
+        ("var y = w[9]", "the index is out of bounds"),
+        ("var y = w[9] == main", "a first value that has to be computed"),
         ("var y: condition", "`y` needs an initial value"),
         ("atomic y: list[int]", "a list cannot be atomic"),
         ("class int { }", "a class cannot be called `int`"),
@@ -453,6 +456,56 @@ fn large_texts_are_told_about_not_run_into() {
     assert!(errors(&format!("{doubles}class D40 {{ }}")).ends_with("more than 1000000 cells of memory"));
     let locals: String = (0..20_000).map(|i| format!("let v{i} = {i}\n")).collect();
     assert!(checked(&format!("thread t {{ {locals} }}"), &[]).is_ok());
+    let labels: String =
+        (0..10_000).map(|i| format!("@l{i}: throw E{i}\nexpect failure E{i} at @l{i}\n").replace('\n', "; ")).collect();
+    let (stmts, expects): (Vec<&str>, Vec<&str>) = labels.split_inclusive("; ").partition(|s| s.starts_with('@'));
+    assert!(checked(&format!("thread t {{ {} }}; {}", stmts.concat(), expects.concat()), &[]).is_ok());
+    let fields: String = (0..20_000).map(|i| format!("var f{i}: int; ")).collect();
+    let uses: String = (0..10_000).map(|i| format!("k.f{i} = 1; ")).collect();
+    assert!(checked(&format!("class K {{ {fields} }}; let k = new K; thread t {{ {uses} }}"), &[]).is_ok());
+    let unknown: String = (0..15_000).map(|i| format!("thread t{i} {{ unknown{i} = 1 }}; var v{i} = w{i}; ")).collect();
+    assert_eq!(checked(&unknown, &[]).unwrap_err().diagnostics.len(), 20);
     let many: String = (0..100).map(|i| format!("u{i} = 1\n")).collect();
     assert_eq!(checked(&format!("thread t {{ {many} }}"), &[]).unwrap_err().diagnostics.len(), 20);
+}
+
+/// Models with words exchanged: whatever the checker says, it says it without a panic, and what it lets pass is whole.
+#[test]
+fn mutated_models_are_refused_in_an_orderly_way() {
+    const ROUNDS: u32 = 60;
+    let mut rng = Rng::seeded(0x5eed);
+    let (mut passed, mut refused) = (0, 0);
+    for path in models("tests/models") {
+        let text = fs::read_to_string(&path).unwrap();
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        // A word and what follows it, up to the next word.
+        let pieces: Vec<(&str, &str)> = text
+            .split_inclusive(|c: char| !is_word(c))
+            .map(|piece| piece.split_at(piece.trim_end_matches(|c| !is_word(c)).len()))
+            .collect();
+        let words: Vec<usize> = (0..pieces.len()).filter(|i| !pieces[*i].0.is_empty()).collect();
+        for _ in 0..ROUNDS {
+            let mut mutated = pieces.clone();
+            for _ in 0..=rng.below(2) {
+                let mut any = || words[rng.below(u32::try_from(words.len()).unwrap()) as usize];
+                let (from, to) = (any(), any());
+                mutated[to].0 = pieces[from].0;
+            }
+            let mutated: String = mutated.into_iter().flat_map(|(word, rest)| [word, rest]).collect();
+            let Ok(source) = Source::new("mutated.race", &mutated) else { continue };
+            let Ok(file) = parse(&source) else { continue };
+            match check(&file, &source, &[]) {
+                Ok(program) => {
+                    passed += 1;
+                    assert!(program.sites.iter().all(|s| (s.body.0 as usize) < program.bodies.len()));
+                }
+                Err(e) => {
+                    refused += 1;
+                    assert!(!e.diagnostics.is_empty(), "{}", source.text());
+                    assert!(e.diagnostics.iter().all(|d| d.span.end as usize <= source.text().len()));
+                }
+            }
+        }
+    }
+    assert!(passed > 100 && refused > 500, "{passed} passed, {refused} refused");
 }

@@ -12,6 +12,9 @@ impl Checker {
     pub(super) fn signatures(&mut self, file: &ast::File) {
         let mut body = 0..;
         for item in &file.items {
+            if self.enough() {
+                return;
+            }
             match &item.kind {
                 ItemKind::Task { params, result, .. } => {
                     let result = match result {

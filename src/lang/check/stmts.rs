@@ -69,6 +69,9 @@ impl Checker {
 
     /// Lowers a statement. What has an error is left out.
     pub(super) fn stmt(&mut self, stmt: &ast::Stmt, out: &mut Vec<Stmt>) {
+        if self.enough() {
+            return;
+        }
         let label = stmt.label.as_ref().and_then(|label| self.open_label(label));
         let scope = &mut self.scope;
         let outer = (
