@@ -1,4 +1,6 @@
 //! All integration tests, as one program.
 
+mod harness_outcomes;
 mod lang_check;
 mod lang_parse;
+mod support;
