@@ -3,4 +3,6 @@
 mod harness_outcomes;
 mod lang_check;
 mod lang_parse;
+mod language;
 mod support;
+mod tidy;
