@@ -1,8 +1,10 @@
 //! raceflip: a controlled-scheduling race fuzzer for modeled apps.
 
 pub mod base;
+pub mod cli;
 pub mod event;
 pub mod exec;
+pub mod formats;
 pub mod lang;
 pub mod sched;
 pub mod token;
