@@ -37,7 +37,7 @@ pub(super) struct Cli {
     /// When to use colours
     ///
     /// `auto`: on a terminal, unless NO_COLOR is set. `always` and `never` overrule both.
-    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN", hide_possible_values = false)]
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
     pub(super) color: Colour,
 
     /// Log what raceflip does, on stderr (twice: more of it)

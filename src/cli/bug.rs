@@ -13,7 +13,9 @@ pub(super) fn install() {
 }
 
 fn what(info: &PanicHookInfo<'_>) -> String {
-    let message = info.payload_as_str().unwrap_or("no message");
+    let payload = info.payload();
+    let message = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
+    let message = message.unwrap_or("no message");
     let place = info.location().map_or(String::new(), |l| format!(" ({}:{})", l.file(), l.line()));
     format!("{message}{place}")
 }

@@ -4,7 +4,8 @@ use super::check::counted;
 use super::load::Model;
 use super::output::{BAD, DIM, GOOD, ODD, Output, clean, paint};
 use crate::event::{BlockedThread, DeadlockReport, Failure, FailureKind, LimitKind, Outcome, Site, SiteId};
-use crate::world::{MessageKind, World};
+use crate::formats::result::{Left, remaining, task_of};
+use crate::world::World;
 
 /// Prints the outcome of a run: a line, and below it what helps to understand it.
 pub(super) fn print(out: &mut Output, model: &Model, world: &World, outcome: &Outcome) {
@@ -37,22 +38,9 @@ fn higher(kind: LimitKind, limit: u64) -> u64 {
 
 fn stuck(out: &mut Output, world: &World, messages: u32) {
     writeln!(out, "{}: {} can never run", paint(ODD, "stuck"), counted(u64::from(messages), "message"));
-    for (looper, task) in remaining(world) {
+    for Left { looper, task } in remaining(world) {
         writeln!(out, "  {task} in the queue of {looper}");
     }
-}
-
-/// The messages that are left: looper and task.
-pub(super) fn remaining(world: &World) -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    for (id, thread) in world.threads().enumerate().filter(|(_, t)| !t.daemon) {
-        for message in thread.queue.iter().flat_map(|q| q.messages()) {
-            if let MessageKind::Task(task) = &message.kind {
-                all.push((world.thread_name(id), world.contexts().name(world.setup(), task.context)));
-            }
-        }
-    }
-    all
 }
 
 /// What failed, without where: `NullPointer`, `the activity is gone`, `property sorted`.
@@ -66,13 +54,6 @@ pub(super) fn headline(failure: &Failure) -> String {
         FailureKind::Assert if message.is_empty() => "assert".to_owned(),
         FailureKind::Assert | FailureKind::Fail => message,
     }
-}
-
-/// The task that a thread of this name was in, if it was in one.
-pub(super) fn task_of(world: &World, thread: &str) -> Option<String> {
-    let id = world.threads().ids().find(|id| world.thread_name(*id) == thread)?;
-    let t = world.thread(id);
-    (t.context != t.home).then(|| world.contexts().name(world.setup(), t.context))
 }
 
 fn doer(world: &World, thread: &str) -> String {

@@ -31,7 +31,7 @@ pub(super) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The token; `-` for stdin, `@FILE` for a file
-    #[arg(value_name = "TOKEN", allow_hyphen_values = true)]
+    #[arg(value_name = "TOKEN")]
     token: String,
     #[command(flatten)]
     defines: Defines,

@@ -81,9 +81,6 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
     }
     let written = watch.trace.take().map_or(Ok(()), TraceWriter::finish);
     drop(watch);
-    written.map_err(|error| {
-        Refusal::new(format_args!("cannot write the trace to `{}`: {error}", trace_name.unwrap_or_default()))
-    })?;
     let token = summary.outcome().map(|outcome| Token {
         program: model.digest(),
         defines: model.defines.clone(),
@@ -95,7 +92,10 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
     });
     let told = Told { model: &model, world: &machine.world, summary: &summary, strategy: &strategy, seed, limits };
     told.print(report.form, token.as_ref(), context);
-    Ok(told.status(token.as_ref(), recorded.as_deref(), context))
+    let status = told.status(token.as_ref(), recorded.as_deref(), context);
+    written.map(|()| status).map_err(|error| {
+        Refusal::new(format_args!("cannot write the trace to `{}`: {error}", trace_name.unwrap_or_default()))
+    })
 }
 
 fn go<S: Strategy>(
@@ -139,7 +139,6 @@ impl Told<'_> {
                 seed: self.seed,
                 world,
                 summary,
-                remaining: outcome::remaining(world),
                 token: token.map(|t| (t.signature.as_str(), t.to_string())),
             });
             writeln!(out, "{}", report.to_json());

@@ -2,7 +2,7 @@
 
 use crate::event::{BlockedThread, Failure, FailureKind, Outcome, SiteId};
 use crate::exec::{End, RunSummary};
-use crate::world::World;
+use crate::world::{MessageKind, World};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ pub struct At {
 pub enum Ending {
     Ok,
     Stuck { messages: Vec<Left> },
-    Failure { what: String, name: String, message: String, thread: String, at: Option<At> },
+    Failure { what: String, name: String, message: String, thread: String, task: Option<String>, at: Option<At> },
     Deadlock { blocked: Vec<Blocked>, cycle: Vec<String> },
     Limit { option: String, limit: u64 },
     Diverged { step: u64, expected: String, found: String },
@@ -83,6 +83,8 @@ pub struct Left {
 pub struct Blocked {
     /// Its name.
     pub thread: String,
+    /// The task that it is in, if it is in one.
+    pub task: Option<String>,
     /// Where it stands.
     pub at: Option<At>,
     /// What it waits for.
@@ -103,8 +105,6 @@ pub struct About<'r> {
     pub seed: u64,
     pub world: &'r World,
     pub summary: &'r RunSummary,
-    /// Loopers and the tasks left in their queues.
-    pub remaining: Vec<(String, String)>,
     /// Signature and token.
     pub token: Option<(&'r str, String)>,
 }
@@ -113,7 +113,7 @@ impl RunReport {
     /// The report of a run.
     #[must_use]
     pub fn new(about: About<'_>) -> Self {
-        let About { file, program, defines, strategy, seed, world, summary, remaining, token } = about;
+        let About { file, program, defines, strategy, seed, world, summary, token } = about;
         let (signature, token) = token.map(|(s, t)| (s.to_owned(), t)).unzip();
         Self {
             format: "raceflip-run".to_owned(),
@@ -123,7 +123,7 @@ impl RunReport {
             defines: defines.iter().cloned().collect(),
             strategy: strategy.to_owned(),
             seed,
-            outcome: ending(world, &summary.end, remaining),
+            outcome: ending(world, &summary.end),
             signature,
             steps: summary.steps,
             virtual_time: summary.now,
@@ -140,7 +140,28 @@ impl RunReport {
     }
 }
 
-fn ending(world: &World, end: &End, remaining: Vec<(String, String)>) -> Ending {
+/// The messages that are left in the queues of threads that matter.
+pub(crate) fn remaining(world: &World) -> Vec<Left> {
+    let mut all = Vec::new();
+    for (id, thread) in world.threads().enumerate().filter(|(_, t)| !t.daemon) {
+        for message in thread.queue.iter().flat_map(|q| q.messages()) {
+            if let MessageKind::Task(task) = &message.kind {
+                let task = world.contexts().name(world.setup(), task.context);
+                all.push(Left { looper: world.thread_name(id), task });
+            }
+        }
+    }
+    all
+}
+
+/// The task that a thread of this name was in, if it was in one.
+pub(crate) fn task_of(world: &World, thread: &str) -> Option<String> {
+    let id = world.threads().ids().find(|id| world.thread_name(*id) == thread)?;
+    let t = world.thread(id);
+    (t.context != t.home).then(|| world.contexts().name(world.setup(), t.context))
+}
+
+fn ending(world: &World, end: &End) -> Ending {
     let at = |site: Option<SiteId>| {
         site.map(|s| &world.setup().sites[s]).map(|s| At {
             line: s.line,
@@ -153,9 +174,7 @@ fn ending(world: &World, end: &End, remaining: Vec<(String, String)>) -> Ending 
         End::Interrupted => Ending::Interrupted,
         End::Diverged(d) => Ending::Diverged { step: d.step + 1, expected: d.expected.clone(), found: d.found.clone() },
         End::Outcome(Outcome::Ok) => Ending::Ok,
-        End::Outcome(Outcome::Stuck { .. }) => {
-            Ending::Stuck { messages: remaining.into_iter().map(|(looper, task)| Left { looper, task }).collect() }
-        }
+        End::Outcome(Outcome::Stuck { .. }) => Ending::Stuck { messages: remaining(world) },
         End::Outcome(Outcome::Failure(Failure { kind, name, message, thread, site })) => Ending::Failure {
             what: match kind {
                 FailureKind::Assert => "assert",
@@ -167,6 +186,7 @@ fn ending(world: &World, end: &End, remaining: Vec<(String, String)>) -> Ending 
             name: name.clone(),
             message: message.clone(),
             thread: thread.clone(),
+            task: task_of(world, thread),
             at: at(*site),
         },
         End::Outcome(Outcome::Deadlock(report)) => Ending::Deadlock {
@@ -175,6 +195,7 @@ fn ending(world: &World, end: &End, remaining: Vec<(String, String)>) -> Ending 
                 .iter()
                 .map(|BlockedThread { thread, site, waits_for, held_by, holder_ended }| Blocked {
                     thread: thread.clone(),
+                    task: task_of(world, thread),
                     at: at(*site),
                     waits_for: waits_for.clone(),
                     held_by: held_by.clone(),

@@ -82,6 +82,9 @@ pub struct Row {
     /// The body that is posted, forked, removed or registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// The rest of an operation on a list (`.push(3)`) or of a compare and swap (`0 -> 1`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
     /// `after`: the delay; also that of a sleep and the timeout of a wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<i64>,
@@ -196,15 +199,20 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
     };
     let body = |b| Some(setup.bodies[b].clone());
     match op {
-        Op::Read(at) | Op::AtomicRead(at) | Op::Cas { at, .. } | Op::FetchAdd(at, _) | Op::Exchange(at, _) => {
+        Op::Read(at) | Op::AtomicRead(at) => {
             (row.place, row.value) = (cell(*at), Some(value));
         }
         Op::Write(at, new) | Op::AtomicWrite(at, new) => (row.place, row.value) = (cell(*at), Some(*new)),
+        Op::Cas { at, old, new } => {
+            (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(format!("{old} -> {new}")));
+        }
+        Op::FetchAdd(at, d) => (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(format!("+ {d}"))),
+        Op::Exchange(at, new) => (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(new.to_string())),
         Op::ListRead { at, what, .. } => {
-            (row.place, row.value, row.body) = (cell(*at), Some(value), Some(what.text()));
+            (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(what.text()));
         }
         Op::ListWrite { at, what, .. } => {
-            (row.place, row.value, row.body) = (cell(*at), Some(value), Some(what.text()));
+            (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(what.text()));
         }
         Op::Use(object) | Op::Free(object) => row.place = Some(world.object_name(*object)),
         Op::Acquire(lock) | Op::Release(lock) => row.place = Some(world.lock_name(*lock)),
