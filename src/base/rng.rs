@@ -3,8 +3,8 @@
 //! Only the block function is a library's: `rand` promises no stability for ranges, shuffles or `seed_from_u64`, and a
 //! seed printed today must draw the same schedule in ten years.
 
+use rand::{Rng as _, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng};
 
 /// A seeded generator. The same seed draws the same numbers in every version and on every machine.
 #[derive(Clone)]

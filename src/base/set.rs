@@ -104,10 +104,14 @@ impl<I: Id> Default for IdSet<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    crate::define_id!(
-        /// For the test.
-        N
-    );
+    #[allow(unreachable_pub, reason = "the macro is for public ids")]
+    mod id {
+        crate::define_id!(
+            /// For the test.
+            N
+        );
+    }
+    use id::N;
 
     #[test]
     fn behaves_as_a_sorted_set_across_words() {

@@ -2,10 +2,17 @@
 
 use super::ast::{BinaryOp, Span};
 use super::diagnostic::Diagnostic;
+use super::source::Source;
 use super::token::{Kind, Token};
+
+#[cfg(test)]
+mod tests;
 
 /// After this many errors the rest of the errors are not recorded (the tokens still are).
 pub(super) const MAX_ERRORS: usize = 20;
+
+/// What people take for the quotes of a string.
+const QUOTES: [char; 6] = ['\'', '`', '\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}'];
 
 /// The tokens of a text.
 #[derive(Debug, Default)]
@@ -24,6 +31,11 @@ pub(super) fn lex(text: &str) -> Lexed {
     let mut lexer = Lexer { text, at: 0, newline: false, out: Lexed::default() };
     while lexer.token() {}
     lexer.out
+}
+
+/// The `//` comments of a source, without their newlines, in its order: for a formatter, as the tree has none.
+pub fn comments(source: &Source) -> Vec<Span> {
+    lex(source.text()).comments
 }
 
 struct Lexer<'t> {
@@ -76,8 +88,9 @@ impl Lexer<'_> {
         let goes_on = self.out.tokens.last().is_some_and(|last| last.kind.continues());
         let joins = kind == Kind::Word && matches!(&self.text[start..self.at], "else" | "catch" | "finally");
         let newline = self.newline && !goes_on && !joins && kind != Kind::End;
+        let first = self.newline && !joins && !self.out.tokens.last().is_some_and(|last| last.kind == Kind::Comma);
         self.newline = false;
-        self.out.tokens.push(Token { kind, span, newline });
+        self.out.tokens.push(Token { kind, span, newline, first });
     }
 
     /// Passes over white space and comments.
@@ -192,6 +205,14 @@ impl Lexer<'_> {
     /// A run of characters that begin no token is one error.
     fn unknown(&mut self, first: char) {
         let start = self.at;
+        if QUOTES.contains(&first) {
+            // The whole of 'text' is one mistake, and its text is no code.
+            let rest = &self.rest()[first.len_utf8()..];
+            if let Some((length, last)) = rest.char_indices().find(|&(_, c)| c == '\n' || QUOTES.contains(&c)) {
+                self.at += first.len_utf8() + length;
+                self.at += if last == '\n' { 0 } else { last.len_utf8() };
+            }
+        }
         while let Some(c) = self.rest().chars().next() {
             let blank = matches!(c, ' ' | '\t' | '\n' | '\r' | '"' | '_');
             if self.at > start && (blank || c.is_alphanumeric() || symbol(self.rest()).is_some()) {
@@ -200,7 +221,7 @@ impl Lexer<'_> {
             self.at += c.len_utf8();
         }
         let help = match first {
-            '\'' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}' => Some("strings stand in straight double quotes"),
+            _ if QUOTES.contains(&first) => Some("strings stand in straight double quotes"),
             '#' => Some("comments begin with `//`"),
             _ => None,
         };

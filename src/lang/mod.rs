@@ -17,6 +17,7 @@ pub mod words;
 
 pub use check::{CheckErrors, DefineError, check};
 pub use diagnostic::Diagnostic;
+pub use lexer::comments;
 pub use near::near;
 pub use parser::parse;
 pub use print::print;

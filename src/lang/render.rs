@@ -1,5 +1,7 @@
 //! Diagnostics as people read them: the source line, a caret, the reason, advice.
 
+use std::borrow::Cow;
+
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
 use super::ast::Span;
@@ -12,6 +14,9 @@ const MARGIN: usize = 80;
 const LONG_LINE: usize = 400;
 /// Notes up to this many lines away share an excerpt with the error.
 const NEAR: usize = 12;
+
+/// Characters of a message that are shown; a name in it may be as long as a file.
+const LONG_MESSAGE: usize = 500;
 
 /// Renders diagnostics of a source, one after another, each with a newline at its end.
 pub fn render(source: &Source, diagnostics: &[Diagnostic], colour: bool) -> String {
@@ -54,27 +59,38 @@ fn one(source: &Source, diagnostic: &Diagnostic, renderer: &Renderer) -> String 
     }
     let mut elements: Vec<Element<'_>> = Vec::new();
     for (excerpt, annotations) in excerpts {
-        let place = source.place(annotations[0].1.start);
-        // The excerpt may begin inside a line, so its place is said, not counted.
-        elements.push(Origin::path(source.name()).line(place.line).char_column(place.column).into());
         let mut snippet =
             Snippet::source(&source.text()[excerpt.start..excerpt.end]).line_start(excerpt.line).fold(true);
+        if whole(source, &excerpt) {
+            snippet = snippet.path(source.name());
+        } else {
+            // Its columns cannot be counted from the excerpt.
+            let place = source.place(annotations[0].1.start);
+            elements.push(Origin::path(source.name()).line(place.line).char_column(place.column).into());
+        }
         for (kind, span, label) in annotations {
             let start = source.floor(span.start).clamp(excerpt.start, excerpt.end);
             let end = source.floor(span.end).clamp(start, excerpt.end);
             let mut annotation = kind.span(start - excerpt.start..end - excerpt.start);
             if !label.is_empty() {
-                annotation = annotation.label(label);
+                annotation = annotation.label(short(label));
             }
             snippet = snippet.annotation(annotation);
         }
         elements.push(snippet.into());
     }
-    let mut group: Group<'_> = Level::ERROR.primary_title(diagnostic.message.as_str()).elements(elements);
+    let mut group: Group<'_> = Level::ERROR.primary_title(short(&diagnostic.message)).elements(elements);
     if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+        group = group.element(Level::HELP.message(short(help)));
     }
     renderer.render(&[group])
+}
+
+fn short(message: &str) -> Cow<'_, str> {
+    match message.char_indices().nth(LONG_MESSAGE) {
+        Some((end, _)) => format!("{}...", &message[..end]).into(),
+        None => message.into(),
+    }
 }
 
 /// The line of the start of a span (to its end, if that is near), or the part of it around the span.
@@ -93,16 +109,18 @@ fn excerpt(source: &Source, span: Span) -> Excerpt {
     Excerpt { start: first, end: last, line }
 }
 
+/// Is it made of whole lines?
+fn whole(source: &Source, excerpt: &Excerpt) -> bool {
+    let bytes = source.text().as_bytes();
+    (excerpt.start == 0 || bytes[excerpt.start - 1] == b'\n')
+        && (excerpt.end == bytes.len() || bytes[excerpt.end] == b'\n')
+}
+
 /// One excerpt for two whole pieces of lines that are near each other.
 fn join(source: &Source, a: &Excerpt, b: &Excerpt) -> Option<Excerpt> {
     let (first, second) = if a.start <= b.start { (a, b) } else { (b, a) };
-    let whole = |excerpt: &Excerpt| {
-        let bytes = source.text().as_bytes();
-        (excerpt.start == 0 || bytes[excerpt.start - 1] == b'\n')
-            && (excerpt.end == bytes.len() || bytes[excerpt.end] == b'\n')
-    };
     let near = second.line - first.line <= NEAR && second.end.saturating_sub(first.start) <= NEAR * LONG_LINE;
-    (near && whole(first) && whole(second)).then(|| Excerpt {
+    (near && whole(source, first) && whole(source, second)).then(|| Excerpt {
         start: first.start,
         end: first.end.max(second.end),
         line: first.line,

@@ -10,6 +10,8 @@ pub(super) struct Token {
     /// A newline before it ends a statement, unless the parser is inside `()` or `[]`: so not after a binary operator,
     /// `,` or `=`, and not before `else`, `catch`, `finally`.
     pub(super) newline: bool,
+    /// The first on its line, for recovery: what stands there is likely a new statement, whatever came before.
+    pub(super) first: bool,
 }
 
 /// The kinds of tokens. Words carry no text: it is the source at their span.

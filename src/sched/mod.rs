@@ -54,6 +54,24 @@ pub trait Strategy {
     }
 }
 
+impl<S: Strategy + ?Sized> Strategy for Box<S> {
+    fn begin(&mut self, seed: u64) {
+        (**self).begin(seed);
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        (**self).choose(view)
+    }
+
+    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        (**self).argument(view, actor, question)
+    }
+
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        (**self).observe(view, choice);
+    }
+}
+
 /// Draws an argument uniformly.
 fn random_argument(rng: &mut crate::base::Rng, view: &View<'_>, question: Question) -> u64 {
     match question {

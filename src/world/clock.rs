@@ -89,6 +89,5 @@ impl World {
             }
         }
         self.record(None, None, None, || Happening::Tick);
-        self.steps += 1;
     }
 }

@@ -178,6 +178,17 @@ impl World {
         }
     }
 
+    /// The kept set is the defined one, in every state.
+    #[cfg(debug_assertions)]
+    pub(super) fn check_enabled(&self) {
+        if self.outcome.is_none() {
+            for thread in self.threads.ids() {
+                let (kept, defined) = (self.enabled.contains(thread), self.is_enabled(thread));
+                assert_eq!(kept, defined, "thread {} at {:?}", self.thread_name(thread), self.threads[thread].pending);
+            }
+        }
+    }
+
     /// Whether a waiting thread may leave its wait, were the lock free.
     pub(super) fn woken(&self, thread: ThreadId) -> bool {
         let t = &self.threads[thread];

@@ -43,6 +43,5 @@ impl World {
         let when = self.now;
         let message = TaskMessage { body, args, context, target: Target::Thread(looper), is_async: false, instance };
         self.enqueue(looper, when, MessageKind::Task(message));
-        self.steps += 1;
     }
 }

@@ -66,7 +66,6 @@ impl<G: Guest> Machine<G> {
         self.guest.reset();
         self.world.recording = false;
         self.guest.initialize(&mut self.world);
-        self.world.steps = 0;
         self.world.refused_posts = 0;
         self.world.recording = recording;
         for i in 0..self.world.setup.threads.len() {
@@ -97,8 +96,10 @@ impl<G: Guest> Machine<G> {
             Actor::Stop => {
                 let outcome = self.world.rest_outcome();
                 self.world.end(outcome);
+                return;
             }
         }
+        self.world.steps += 1;
         self.after_step();
     }
 
@@ -150,6 +151,12 @@ impl<G: Guest> Machine<G> {
     }
 
     fn after_step(&mut self) {
+        self.settle_conditions();
+        #[cfg(debug_assertions)]
+        self.world.check_enabled();
+    }
+
+    fn settle_conditions(&mut self) {
         if std::mem::take(&mut self.world.memory_changed) {
             if !self.world.awaiting().is_empty() {
                 for thread in self.world.awaiting().clone().iter() {

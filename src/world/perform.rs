@@ -63,7 +63,6 @@ impl World {
             // What the operation itself reported (a refusal) comes after it.
             self.recorded[slot..].rotate_right(1);
         }
-        self.steps += 1;
         reply
     }
 

@@ -77,7 +77,7 @@ impl Parser<'_> {
     }
 
     fn no_expectation(&mut self) -> Reported {
-        let mut diagnostic = self.expected_diagnostic("what to expect");
+        let mut diagnostic = self.expected_diagnostic("an expectation");
         diagnostic.help = Some(match near(self.word(), EXPECTATIONS.into_iter().chain(["executes_before"])) {
             Some(known) => format!("did you mean `{known}`?"),
             None => "one of race, order, failure, deadlock, stuck, livelock, atomicity violation, executes_before, races, outcomes".to_owned(),

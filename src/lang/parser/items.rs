@@ -149,7 +149,7 @@ impl Parser<'_> {
         let mut diagnostic = self.expected_diagnostic("an item");
         let word = self.word();
         if !word.is_empty() {
-            diagnostic.message = format!("`{word}` begins no item");
+            diagnostic.message = format!("{} begins no item", self.quoted(self.token().span));
             diagnostic.help = match (near(word, ITEMS.into_iter().chain(["async_task"])), word) {
                 (_, "fun" | "fn" | "void" | "func" | "def") => Some("a body of code is a `task`".to_owned()),
                 (_, "int" | "val" | "static") => Some("shared memory is `var`, a constant `const`".to_owned()),
@@ -214,8 +214,10 @@ impl Parser<'_> {
         };
         let start = self.start();
         self.open_brace("the property")?;
+        let errors = self.errors.len();
         let mut props = self.in_braces(start, "property", Self::prop)?;
         match (props.pop(), props.is_empty()) {
+            (None, _) if self.errors.len() > errors => Err(Reported),
             (Some(prop), true) => Ok(ItemKind::Property { name, when, prop }),
             _ => {
                 let diagnostic = Diagnostic::new(name.at.0, "a property is one expression", "has none, or several")

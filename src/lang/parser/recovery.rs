@@ -1,5 +1,6 @@
 //! What the parser does about errors: say what was expected, once for each place, and find where to go on.
 
+use super::super::ast::Span;
 use super::super::diagnostic::Diagnostic;
 use super::super::lexer::MAX_ERRORS;
 use super::super::token::Kind;
@@ -34,11 +35,7 @@ impl Parser<'_> {
             Kind::Newline => "the end of the line".to_owned(),
             Kind::End => "the end of the file".to_owned(),
             Kind::Str(_) => "a string".to_owned(),
-            Kind::Int(_) | Kind::Word | Kind::AssignOp(_) => {
-                let text = self.text_of(self.token().span);
-                let cut: String = text.chars().take(40).collect();
-                if cut.len() < text.len() { format!("`{cut}...`") } else { format!("`{cut}`") }
-            }
+            Kind::Int(_) | Kind::Word | Kind::AssignOp(_) => self.quoted(self.token().span),
             kind => format!("`{}`", kind.symbol().unwrap_or("?")),
         };
         let mut span = self.token().span;
@@ -48,6 +45,13 @@ impl Parser<'_> {
             span.end = span.start;
         }
         Diagnostic::new(span, format!("expected {what}, found {found}"), format!("expected {what}"))
+    }
+
+    /// A piece of the text in backquotes, the beginning of it if it is long.
+    pub(super) fn quoted(&self, span: Span) -> String {
+        let text = self.text_of(span);
+        let cut: String = text.chars().take(40).collect();
+        if cut.len() < text.len() { format!("`{cut}...`") } else { format!("`{cut}`") }
     }
 
     /// Takes newlines and semicolons.
@@ -97,8 +101,8 @@ impl Parser<'_> {
             && !matches!(self.text_of(token.span), "let" | "handler")
     }
 
-    /// Skips to the end of the statement, or to the `}` of the block that it stands in.
-    pub(super) fn skip_statement(&mut self) {
+    /// Skips to the end of the statement that began at token `begun`, or to the `}` of the block that it stands in.
+    pub(super) fn skip_statement(&mut self, begun: usize) {
         self.nesting = 0;
         let mut open = 0u32;
         loop {
@@ -116,6 +120,8 @@ impl Parser<'_> {
                     continue;
                 }
                 Kind::Semi if open == 0 => return,
+                // `x = 1 +` and then `let y = 2` on the next line: the second is a statement of its own.
+                Kind::Word if open == 0 && self.token().first && self.pos > begun && self.pos != self.taken => return,
                 Kind::RightBrace if open == 0 => return,
                 Kind::RightBrace => open -= 1,
                 Kind::LeftBrace => open += 1,

@@ -191,7 +191,12 @@ impl Parser<'_> {
             return self.op().map(StmtKind::Expr);
         }
         if !begins_with_word && !matches!(self.peek(), Kind::LeftParen) && !self.operand_at(0) {
-            return Err(self.expected("a statement"));
+            let mut diagnostic = self.expected_diagnostic("a statement");
+            if let word @ ("else" | "catch" | "finally") = self.word() {
+                diagnostic.help =
+                    Some(format!("`{word}` comes right after the `}}` that it belongs to, without a `;`"));
+            }
+            return Err(self.report(diagnostic));
         }
         let place = self.place()?;
         let op = match self.peek() {
@@ -229,8 +234,10 @@ impl Parser<'_> {
             };
             return self.report(diagnostic.help(help));
         }
-        let candidates = STATEMENTS.iter().copied().chain(Verb::WORDS.iter().map(|&(word, _)| word));
-        let help = match near(word, candidates) {
+        let known = || STATEMENTS.iter().copied().chain(Verb::WORDS.iter().map(|&(word, _)| word));
+        let needs_operand = !same_line && known().any(|known| known == word);
+        let help = match near(word, known()) {
+            _ if needs_operand => Some(format!("`{word}` needs something after it; a call is `{word}()`")),
             Some(known) => Some(format!("did you mean `{known}`?")),
             None => match (self.peek(), self.kind_at(1)) {
                 (Kind::Op(op @ (BinaryOp::Add | BinaryOp::Sub)), Kind::Op(again)) if op == again => {
@@ -239,9 +246,6 @@ impl Parser<'_> {
                     Some(format!("write `{text} {}= 1`", op.word()))
                 }
                 (Kind::Op(_), Kind::Assign) => Some("of the operators only + - * / % have an assignment".to_owned()),
-                _ if !word.is_empty() && STATEMENTS.contains(&word) => {
-                    Some(format!("`{word}` needs something after it"))
-                }
                 _ if !word.is_empty() && !same_line => {
                     Some(format!("to call a task write `{}()`", self.text_of(first)))
                 }
@@ -249,8 +253,7 @@ impl Parser<'_> {
             },
         };
         let mut diagnostic = if same_line && !word.is_empty() {
-            let text = self.text_of(first);
-            Diagnostic::new(first, format!("`{text}` does not begin a statement"), "expected a statement")
+            Diagnostic::new(first, format!("{} does not begin a statement", self.quoted(first)), "expected a statement")
         } else {
             Diagnostic::new(place.at.0, "this is not a statement", "has no effect")
         };

@@ -110,10 +110,11 @@ impl Parser<'_> {
                 self.to_item = true;
                 return Err(Reported);
             }
+            let begun = self.pos;
             match one(self).and_then(|one| self.ended(what).map(|()| one)) {
                 Ok(one) => all.push(one),
                 Err(Reported) if self.to_item || self.stop => return Err(Reported),
-                Err(Reported) => self.skip_statement(),
+                Err(Reported) => self.skip_statement(begun),
             }
             if self.to_item {
                 return Err(Reported);

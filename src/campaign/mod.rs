@@ -1,0 +1,63 @@
+//! From a program to verdicts: detection runs, trials of each pair, in parallel, and what they prove.
+
+mod confirm;
+mod orders;
+mod parallel;
+mod report;
+mod sightings;
+mod trial;
+
+pub use confirm::{Confirmation, confirm, detect};
+pub use orders::{First, Flip, InstancePair};
+pub use report::{Evidence, FailureReport, OrderReport, PairReport, Phase1, Verdict};
+pub use sightings::Instance;
+pub use trial::{RunId, Trial};
+
+use crate::vm::Code;
+use crate::world::Limits;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What a campaign does: everything that its result depends on, but for `jobs`, which it must not.
+#[derive(Clone)]
+pub struct Plan {
+    /// The program.
+    pub code: Arc<Code>,
+    /// Its `-D` values, for the tokens.
+    pub defines: Vec<(String, i64)>,
+    /// Limits of each run.
+    pub limits: Limits,
+    /// The campaign's seed; run `i` has `mix(seed, i)`.
+    pub seed: u64,
+    /// Detection runs.
+    pub runs: u32,
+    /// Trials of each pair, for each way of driving it.
+    pub trials: u32,
+    /// Workers.
+    pub jobs: usize,
+}
+
+/// Who is told how far a campaign is; it may be told from several threads.
+pub trait Progress: Sync {
+    /// A phase begins: its name, and the number of runs it will do.
+    fn phase(&self, name: &str, runs: u64);
+    /// One run is done.
+    fn done(&self);
+}
+
+/// Tells nobody.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn phase(&self, _: &str, _: u64) {}
+    fn done(&self) {}
+}
+
+/// What a campaign needs besides its plan.
+#[derive(Clone, Copy)]
+pub struct Context<'c> {
+    /// Set to stop: no further run is begun, the one at hand is given up, and what is known is returned.
+    pub stop: &'c AtomicBool,
+    /// Told of each run.
+    pub progress: &'c dyn Progress,
+}

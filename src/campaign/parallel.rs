@@ -1,0 +1,64 @@
+//! Work that is done by several workers and comes out in order: the number of workers cannot change a result.
+
+use crossbeam::channel;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Does items `0..n` with `jobs` workers, each with a state of its own, and returns the results by item.
+/// When `stop` is set no further item is begun: those are `None`. `done` is told of each finished item, in no order.
+pub(super) fn map<W, R: Send>(
+    jobs: usize,
+    n: usize,
+    stop: &AtomicBool,
+    state: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, usize) -> R + Sync,
+    done: impl Fn() + Sync,
+) -> Vec<Option<R>> {
+    let next = AtomicUsize::new(0);
+    let (send, receive) = channel::unbounded();
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, n.max(1)) {
+            let send = send.clone();
+            let (next, state, work, done) = (&next, &state, &work, &done);
+            scope.spawn(move || {
+                let mut own = state();
+                loop {
+                    let item = next.fetch_add(1, Ordering::Relaxed);
+                    if item >= n || stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let result = work(&mut own, item);
+                    done();
+                    if send.send((item, result)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    drop(send);
+    let mut results: Vec<Option<R>> = (0..n).map(|_| None).collect();
+    for (item, result) in receive {
+        results[item] = Some(result);
+    }
+    results
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_for_any_number_of_workers() {
+        let stop = AtomicBool::new(false);
+        for jobs in [1, 2, 7] {
+            let squares = map(jobs, 100, &stop, || 0u64, |_, i| (i * i) as u64, || {});
+            assert_eq!(squares, (0..100).map(|i| Some(i * i)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn nothing_begins_after_a_stop() {
+        let stop = AtomicBool::new(true);
+        assert_eq!(map(2, 3, &stop, || (), |(), i| i, || {}), vec![None, None, None]);
+    }
+}

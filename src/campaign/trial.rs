@@ -1,0 +1,83 @@
+//! One run of a campaign, named so that it can be made again.
+
+use super::Plan;
+use crate::exec::{Observer, RunSummary, Unobserved, run};
+use crate::sched::{Hit, Named, Recorder, StrategySpec};
+use crate::token::Token;
+use crate::vm::Vm;
+use crate::world::{Machine, signature};
+use std::sync::atomic::AtomicBool;
+
+/// A run: its strategy and its seed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunId {
+    /// How its choices are made.
+    pub strategy: StrategySpec,
+    /// From which seed.
+    pub seed: u64,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Which run.
+    pub id: RunId,
+    /// How it ended.
+    pub summary: RunSummary,
+    /// Its outcome in the words that are the same for the same failure; empty if it came to none.
+    pub signature: String,
+    /// The race that a directed run brought about.
+    pub hit: Option<Hit>,
+}
+
+impl Trial {
+    /// Whether the app failed in it: by a failure, a deadlock, or messages that never run. A limit is no failure.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        use crate::event::Outcome;
+        matches!(self.summary.outcome(), Some(Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. }))
+    }
+}
+
+/// A worker: a machine that is used for run after run.
+pub(super) struct Worker<'p> {
+    plan: &'p Plan,
+    pub(super) machine: Machine<Vm>,
+}
+
+impl<'p> Worker<'p> {
+    pub(super) fn new(plan: &'p Plan) -> Self {
+        Self { plan, machine: Machine::new(Vm::new(plan.code.clone()), plan.limits) }
+    }
+
+    fn strategy(&self, id: &RunId) -> Named {
+        // Pairs come from the program's own sites, and a command line's are resolved before a campaign starts.
+        id.strategy.build(&self.plan.code.setup.sites).unwrap_or_else(|e| panic!("a strategy of this program: {e}"))
+    }
+
+    /// Performs the run.
+    pub(super) fn perform<O: Observer>(&mut self, id: &RunId, observer: &mut O, stop: &AtomicBool) -> Trial {
+        let mut strategy = self.strategy(id);
+        let summary = run(&mut self.machine, &mut strategy, id.seed, observer, stop);
+        let signature = summary.outcome().map_or(String::new(), |o| signature(&self.plan.code.setup, o));
+        let hit = if let Named::Directed(directed) = &strategy { directed.hit() } else { None };
+        Trial { id: id.clone(), summary, signature, hit }
+    }
+
+    /// Performs the run again, for its token.
+    pub(super) fn token(&mut self, id: &RunId) -> Token {
+        let mut strategy = Recorder::new(self.strategy(id));
+        let never = AtomicBool::new(false);
+        let summary = run(&mut self.machine, &mut strategy, id.seed, &mut Unobserved, &never);
+        let signature = summary.outcome().map_or(String::new(), |o| signature(&self.plan.code.setup, o));
+        Token {
+            program: self.plan.code.digest() as u64,
+            defines: self.plan.defines.clone(),
+            limits: self.plan.limits,
+            strategy: id.strategy.to_string(),
+            seed: id.seed,
+            signature,
+            schedule: strategy.into_parts().1,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Same seed, same bytes; and a token brings back the very run.
+
+use crate::load::{Model, all_models, load};
+use raceflip::base::{Digester, mix};
+use raceflip::event::{Event, SiteId};
+use raceflip::exec::{End, Observer, RunSummary, run};
+use raceflip::sched::{Directed, RandomWalk, Recorder, Replay, RoundRobin, Strategy};
+use raceflip::token::Token;
+use raceflip::vm::Vm;
+use raceflip::world::{Limits, Machine, World, signature};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Digests every event of a run.
+#[derive(Default)]
+struct Digest(Digester);
+
+impl Observer for Digest {
+    fn event(&mut self, _: &World, event: &Event) {
+        self.0.text(&format!("{event:?}"));
+    }
+}
+
+const STRATEGIES: [&str; 3] = ["random", "round-robin", "directed"];
+
+fn limits() -> Limits {
+    Limits { steps: 2_000, ..Limits::default() }
+}
+
+fn strategy(name: &str, model: &Model) -> Box<dyn Strategy> {
+    let accesses: Vec<SiteId> =
+        model.code.setup.sites.enumerate().filter(|(_, s)| s.kind.access().is_some()).map(|(id, _)| id).collect();
+    match name {
+        "random" => Box::new(RandomWalk::new()),
+        "round-robin" => Box::new(RoundRobin::default()),
+        // Any pair will do: the first and the last access of the source.
+        _ => Box::new(Directed::new(accesses.first().into_iter().chain(accesses.last()).copied().collect(), 300)),
+    }
+}
+
+fn perform(machine: &mut Machine<Vm>, strategy: &mut impl Strategy, seed: u64) -> (u128, RunSummary) {
+    let mut digest = Digest::default();
+    let summary = run(machine, strategy, seed, &mut digest, &AtomicBool::new(false));
+    digest.0.text(&format!("{summary:?}"));
+    (digest.0.finish(), summary)
+}
+
+fn relative(path: &Path) -> String {
+    let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path);
+    path.display().to_string().replace('\\', "/")
+}
+
+/// Every model, every strategy, some seeds: the digests of the traces stand in a file, so that debug and release, this machine and another one, this version and the next are compared.
+/// `BLESS=1 cargo test digests_of_runs` writes it anew.
+#[test]
+fn digests_of_runs_never_change() {
+    let mut found = String::new();
+    for path in all_models() {
+        let model = load(&path, &[]);
+        for name in STRATEGIES {
+            let mut digest = Digester::new();
+            // One machine for all seeds: what a run leaves behind must not reach the next.
+            let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
+            for seed in 0..10 {
+                let (first, _) = perform(&mut machine, &mut strategy(name, &model), seed);
+                let mut fresh = Machine::new(Vm::new(model.code.clone()), limits());
+                let (second, _) = perform(&mut fresh, &mut strategy(name, &model), seed);
+                assert_eq!(first, second, "{} {name} {seed}", relative(&path));
+                digest.word(first as u64).word((first >> 64) as u64);
+            }
+            writeln!(found, "{} {name} {:032x}", relative(&path), digest.finish()).expect("a string takes all");
+        }
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/runs.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&file, &found).expect("a writable tree");
+    }
+    let golden = std::fs::read_to_string(&file).expect("the golden file");
+    for (found, golden) in found.lines().zip(golden.lines()) {
+        assert_eq!(
+            found, golden,
+            "a run is not what it was; if that is meant, BLESS=1 and raise SEMANTICS if tokens break"
+        );
+    }
+    assert_eq!(found.lines().count(), golden.lines().count());
+}
+
+/// 10,000 runs of random model, strategy and seed come back from the text of their tokens with identical traces.
+#[test]
+fn ten_thousand_runs_replay_from_their_tokens() {
+    const RUNS: u64 = 10_000;
+    let models: Vec<(String, Model)> = all_models().iter().map(|p| (relative(p), load(p, &[]))).collect();
+    for i in 0..RUNS {
+        let draw = mix(2026, i);
+        let (name, model) = &models[(draw % models.len() as u64) as usize];
+        let kind = STRATEGIES[((draw >> 32) % 3) as usize];
+        let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
+        let mut recorder = Recorder::new(strategy(kind, model));
+        let (trace, summary) = perform(&mut machine, &mut recorder, draw);
+        let End::Outcome(outcome) = &summary.end else { panic!("{name}: {:?}", summary.end) };
+        let token = Token {
+            program: model.code.digest() as u64,
+            defines: vec![],
+            limits: limits(),
+            strategy: kind.to_owned(),
+            seed: draw,
+            signature: signature(&model.code.setup, outcome),
+            schedule: recorder.into_parts().1,
+        };
+        let read: Token = token.to_string().parse().unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(read, token, "{name}");
+        let mut replay = Replay::new(Arc::new(read.schedule));
+        let (again, replayed) = perform(&mut machine, &mut replay, 0);
+        assert_eq!(replayed, summary, "{name} {kind} {draw}");
+        assert_eq!(again, trace, "{name} {kind} {draw}");
+        assert_eq!(replay.left_over(0), None, "{name} {kind} {draw}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Finds and compiles models.
+
+use raceflip::lang::{Program, Source, check, parse, render};
+use raceflip::vm::{Code, compile};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A model, checked and compiled.
+pub(crate) struct Model {
+    /// For names and expectations.
+    #[allow(dead_code, reason = "not every test looks at it")]
+    pub(crate) program: Program,
+    /// To run.
+    pub(crate) code: Arc<Code>,
+}
+
+/// All `.race` files below a folder of the project, sorted.
+pub(crate) fn models(folder: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut todo = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(folder) = todo.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+            let path = entry.expect("a readable folder").path();
+            if path.is_dir() {
+                todo.push(path);
+            } else if path.extension().is_some_and(|e| e == "race") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Every harness, and every model of the test tree that can run (components cannot yet).
+pub(crate) fn all_models() -> Vec<PathBuf> {
+    let mut all = models("harnesses");
+    all.extend(models("tests/models"));
+    all.retain(|p| {
+        !["mondal_ch5_components", "music_player_activity"].iter().any(|c| p.file_stem().is_some_and(|s| s == *c))
+    });
+    all
+}
+
+/// Loads a model that must be right.
+pub(crate) fn load(path: &Path, defines: &[(String, i64)]) -> Model {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    load_bytes(&path.display().to_string(), &bytes, defines)
+}
+
+/// The same from a text.
+pub(crate) fn load_bytes(name: &str, bytes: &[u8], defines: &[(String, i64)]) -> Model {
+    let source = Source::from_bytes(name, bytes).expect("a readable source");
+    let file = parse(&source).unwrap_or_else(|e| panic!("{}", render(&source, &e, false)));
+    let program = check(&file, &source, defines)
+        .unwrap_or_else(|e| panic!("{:?}\n{}", e.defines, render(&source, &e.diagnostics, false)));
+    let code = Arc::new(compile(&program).expect("a model that compiles"));
+    Model { program, code }
+}

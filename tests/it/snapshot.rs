@@ -1,0 +1,117 @@
+//! The canonical state: two runs that meet in one have the same futures under the same choices.
+
+use crate::load::{all_models, load};
+use raceflip::base::{Id, Rng};
+use raceflip::event::{Actor, Choice, ThreadId};
+use raceflip::vm::Vm;
+use raceflip::world::{Limits, Machine, Question, Snapshot, signature};
+use std::collections::BTreeMap;
+
+// An actor by its place in the canonical order, so that it means the same in two equal states.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Who {
+    Thread(usize),
+    Clock(u64),
+    Event(u32),
+    Stop,
+}
+
+fn open<G: Snapshot>(machine: &Machine<G>, threads: &[ThreadId]) -> Vec<(Who, Choice)> {
+    let world = &machine.world;
+    let mut all = Vec::new();
+    let openings = world.openings();
+    for k in 0..openings.total() {
+        let actor = world.open_actor(&openings, k);
+        let choice = |argument| Choice { actor, argument };
+        match actor {
+            Actor::Thread(thread) => {
+                let at = threads.iter().position(|t| *t == thread).expect("an enabled thread was met by the walk");
+                let answers = match world.question(actor) {
+                    Some(Question::Waiter(n)) => n as u64,
+                    Some(Question::Branch) => 2,
+                    _ => 1,
+                };
+                all.extend((0..answers).map(|a| (Who::Thread(at), choice(a))));
+            }
+            // The next deadline only, as a distance: instants that delays of the past suggest are no part of a state.
+            Actor::Clock => all.push((Who::Clock(world.next_deadline() - world.now()), choice(world.next_deadline()))),
+            Actor::Event(event) => all.push((Who::Event(event.index() as u32), choice(0))),
+            Actor::Stop => all.push((Who::Stop, choice(0))),
+        }
+    }
+    all.sort_by_key(|(who, choice)| (*who, choice.argument * u64::from(!matches!(who, Who::Clock(_)))));
+    all
+}
+
+// Continues two machines side by side; returns how many steps they were the same.
+fn same_future(mut a: Machine<Vm>, mut b: Machine<Vm>, seed: u64, steps: usize) -> usize {
+    let mut rng = Rng::seeded(seed);
+    for step in 0..steps {
+        let (ca, cb) = (a.canonical(), b.canonical());
+        assert_eq!(ca.words, cb.words, "canonical states part after {step} steps");
+        assert_eq!(ca.digest(), cb.digest());
+        if a.world.outcome().is_some() || b.world.outcome().is_some() {
+            let end = |m: &Machine<Vm>| m.world.outcome().map(|o| kind(&signature(m.world.setup(), o)));
+            assert_eq!(end(&a), end(&b), "after {step} steps");
+            return step;
+        }
+        let (oa, ob) = (open(&a, &ca.threads), open(&b, &cb.threads));
+        let whos = |o: &[(Who, Choice)]| o.iter().map(|(w, _)| *w).collect::<Vec<_>>();
+        assert_eq!(whos(&oa), whos(&ob), "open choices part after {step} steps");
+        if oa.is_empty() {
+            return step;
+        }
+        let k = rng.below(oa.len() as u32) as usize;
+        a.step(oa[k].1);
+        b.step(ob[k].1);
+    }
+    steps
+}
+
+// Thread names are no part of a state.
+fn kind(signature: &str) -> String {
+    signature.split(' ').take(if signature.starts_with("deadlock") { 1 } else { 3 }).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn runs_that_meet_have_the_same_futures() {
+    let mut meetings = 0;
+    let mut by_other_ways = 0;
+    for path in all_models() {
+        let code = load(&path, &[]).code;
+        // State -> the first machine that was there, and how it came: two ways to one state are compared.
+        let mut known: BTreeMap<u128, (Machine<Vm>, Vec<Choice>)> = BTreeMap::new();
+        for seed in 0..12 {
+            let mut machine = Machine::new(Vm::new(code.clone()), Limits { steps: 500, ..Limits::default() });
+            machine.start(false);
+            let mut rng = Rng::seeded(seed);
+            let mut way = Vec::new();
+            for step in 0..60 {
+                if machine.world.outcome().is_some() {
+                    break;
+                }
+                let canonical = machine.canonical();
+                let choices = open(&machine, &canonical.threads);
+                if choices.is_empty() {
+                    break;
+                }
+                match known.get(&canonical.digest()) {
+                    Some((other, other_way)) if *other_way != way => {
+                        meetings += 1;
+                        by_other_ways += usize::from(other.world.now() != machine.world.now());
+                        same_future(other.clone(), machine.clone(), seed * 1000 + step, 80);
+                    }
+                    Some(_) => {}
+                    None => {
+                        known.insert(canonical.digest(), (machine.clone(), way.clone()));
+                    }
+                }
+                let choice = choices[rng.below(choices.len() as u32) as usize].1;
+                way.push(choice);
+                machine.step(choice);
+            }
+        }
+    }
+    assert!(meetings > 2_000, "only {meetings} meetings: the test has lost its teeth");
+    assert!(by_other_ways > 50, "only {by_other_ways} meetings at different clocks");
+}
