@@ -2,9 +2,11 @@
 
 pub mod base;
 pub mod campaign;
+pub mod cli;
 pub mod detect;
 pub mod event;
 pub mod exec;
+pub mod formats;
 pub mod lang;
 pub mod sched;
 pub mod token;

@@ -1,3 +1,5 @@
-//! The command line of raceflip.
+//! The `raceflip` program: see [`raceflip::cli`].
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    raceflip::cli::main()
+}

@@ -55,6 +55,12 @@ impl Memory {
         self.cells[cell as usize]
     }
 
+    /// How many objects were made.
+    #[must_use]
+    pub fn objects_len(&self) -> usize {
+        self.objects.len()
+    }
+
     /// An object.
     #[must_use]
     pub fn object(&self, object: ObjectId) -> &Object {

@@ -1,0 +1,182 @@
+//! What was typed. Options that several commands share are groups here; what only one has stands in its file.
+
+use super::exit::Status;
+use super::output::Colour;
+use super::{Context, Refusal};
+use crate::world::Limits;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const ABOUT: &str = "\
+A controlled-scheduling race fuzzer for modeled apps.
+
+A model (a `.race` file) says which threads and loopers an app has, what they post to each other and which memory they share. \
+raceflip runs it under a scheduler of its own: every run is one choice of who acts next after another, so every run can be \
+made again, to the byte.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip check models/*.race             are these models well-formed?
+  raceflip run app.race                    one run, step by step
+  raceflip run app.race --seed 7 --quiet   another one, its outcome and its token only
+  raceflip replay app.race rf1-...         a run again, from its token
+
+Exit status:
+  0    nothing found
+  1    something found: a run that does not end `ok`
+  2    bad input or usage
+  3    a replay that left its recording
+  130  interrupted
+  101  a bug in raceflip: please report it";
+
+/// The command line.
+#[derive(Parser, Debug)]
+#[command(name = "raceflip", version, about = "A controlled-scheduling race fuzzer for modeled apps", long_about = ABOUT, after_help = AFTER, max_term_width = 100)]
+pub(super) struct Cli {
+    /// When to use colours
+    ///
+    /// `auto`: on a terminal, unless NO_COLOR is set. `always` and `never` overrule both.
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
+    pub(super) color: Colour,
+
+    /// Log what raceflip does, on stderr (twice: more of it)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(super) verbose: u8,
+
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+macro_rules! commands {
+    ($($name:ident = $module:ident),+ $(,)?) => {
+        /// The commands: a row for each.
+        #[derive(Subcommand, Debug)]
+        pub(super) enum Command { $($name(super::$module::Args)),+ }
+
+        impl Command {
+            pub(super) fn run(self, context: &mut Context) -> Result<Status, Refusal> {
+                match self { $(Command::$name(args) => super::$module::run(args, context)),+ }
+            }
+        }
+    };
+}
+
+commands! {
+    Check = check,
+    Run = run,
+    Replay = replay,
+}
+
+/// `-D NAME=VALUE`.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct Defines {
+    /// Give a constant of the model another value (`-D FIXED=1`; may be repeated)
+    ///
+    /// VALUE is a whole number, `true` or `false`. Of two for one constant the last counts.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
+    defines: Vec<(String, i64)>,
+}
+
+impl Defines {
+    /// One for each name, by name.
+    pub(super) fn resolve(&self) -> Vec<(String, i64)> {
+        let last: std::collections::BTreeMap<_, _> = self.defines.iter().cloned().collect();
+        last.into_iter().collect()
+    }
+}
+
+fn define(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, as in `-D FIXED=1`")?;
+    let (name, value) = (name.trim(), value.trim());
+    let is_name = name.chars().all(|c| c == '_' || c.is_alphanumeric()) && !name.starts_with(|c: char| c.is_numeric());
+    if name.is_empty() || !is_name {
+        return Err(format!("`{name}` is not the name of a constant: write NAME=VALUE, as in `-D FIXED=1`"));
+    }
+    let value = match value {
+        "true" => 1,
+        "false" => 0,
+        number => number.parse().map_err(|_| {
+            format!("`{number}` is not a whole number of 64 bits: write NAME=VALUE, as in `-D {name}=1`")
+        })?,
+    };
+    Ok((name.to_owned(), value))
+}
+
+/// The limits of a run. Reaching one is an outcome of its own, `limit`, that says which option raises it.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Limits of a run (reaching one is the outcome `limit`)")]
+pub(super) struct LimitArgs {
+    /// Steps [default: 100000]
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// The virtual clock, in milliseconds [default: 30 days]
+    #[arg(long, value_name = "MS")]
+    virtual_time: Option<u64>,
+    /// Objects made, dead ones as well [default: 100000]
+    #[arg(long, value_name = "N")]
+    objects: Option<u32>,
+    /// Threads made, finished ones as well [default: 4096]
+    #[arg(long, value_name = "N")]
+    threads: Option<u32>,
+    /// Messages in one queue [default: 100000]
+    #[arg(long, value_name = "N")]
+    queue: Option<u32>,
+    /// Elements of one list [default: 1000000]
+    #[arg(long, value_name = "N")]
+    list: Option<u32>,
+    /// Instructions of a thread from one visible operation to the next [default: 1000000]
+    #[arg(long, value_name = "N")]
+    local: Option<u64>,
+    /// Calls within calls; deeper is the failure StackOverflow [default: 256]
+    #[arg(long, value_name = "N")]
+    depth: Option<u32>,
+}
+
+impl LimitArgs {
+    pub(super) fn resolve(&self) -> Limits {
+        let d = Limits::default();
+        Limits {
+            steps: self.steps.unwrap_or(d.steps),
+            time: self.virtual_time.unwrap_or(d.time),
+            objects: self.objects.unwrap_or(d.objects),
+            threads: self.threads.unwrap_or(d.threads),
+            queue: self.queue.unwrap_or(d.queue),
+            list: self.list.unwrap_or(d.list),
+            local: self.local.unwrap_or(d.local),
+            depth: self.depth.unwrap_or(d.depth),
+        }
+    }
+}
+
+/// The form of a result.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object (docs/formats.md)
+    Json,
+}
+
+/// How a run is reported.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ReportArgs {
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(super) format: Format,
+    /// Print the outcome and the token only, not the steps
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+    /// Write every event to a file, as JSON lines (docs/formats.md)
+    #[arg(long, value_name = "FILE")]
+    pub(super) trace: Option<PathBuf>,
+}
+
+/// What `--color` says in arguments that clap has refused.
+pub(super) fn colour_in(arguments: &[OsString]) -> Colour {
+    let texts: Vec<_> = arguments.iter().map(|a| a.to_string_lossy()).collect();
+    let after = texts.iter().position(|a| a == "--color").and_then(|i| texts.get(i + 1)).map(|v| v.as_ref());
+    let value = texts.iter().find_map(|a| a.strip_prefix("--color=")).or(after);
+    value.and_then(|v| Colour::from_str(v, false).ok()).unwrap_or_default()
+}

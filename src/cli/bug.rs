@@ -1,0 +1,49 @@
+//! A panic is our bug, and says so.
+
+use super::shell::quote;
+use std::panic::PanicHookInfo;
+
+/// From here on a panic tells the user what to do. The exit status is then 101, as of every Rust program that panics.
+pub(super) fn install() {
+    std::panic::set_hook(Box::new(|info| {
+        let arguments: Vec<String> = std::env::args_os().map(|a| quote(&a.to_string_lossy())).collect();
+        // Not `eprintln!`: it would panic in the panic hook if stderr is closed.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), report(&what(info), &arguments.join(" ")).as_bytes());
+    }));
+}
+
+fn what(info: &PanicHookInfo<'_>) -> String {
+    let payload = info.payload();
+    let message = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
+    let message = message.unwrap_or("no message");
+    let place = info.location().map_or(String::new(), |l| format!(" ({}:{})", l.file(), l.line()));
+    format!("{message}{place}")
+}
+
+fn report(what: &str, command: &str) -> String {
+    format!(
+        "\
+raceflip has a bug: {what}
+
+This is not the fault of your model. Please report it, with the model and these lines:
+  version: raceflip {} ({} {})
+  command: {command}
+",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_report_has_all_that_is_needed() {
+        let text = super::report("index out of bounds (src/x.rs:7)", "raceflip run 'a b.race'");
+        for part in
+            ["bug: index out of bounds (src/x.rs:7)", env!("CARGO_PKG_VERSION"), "command: raceflip run 'a b.race'"]
+        {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+}

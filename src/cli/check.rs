@@ -1,0 +1,73 @@
+//! `raceflip check`: parses, checks and compiles models, and runs nothing.
+
+use super::args::Defines;
+use super::exit::Status;
+use super::output::{GOOD, paint};
+use super::{Context, Refusal, load};
+use crate::lang::Program;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+const ABOUT: &str = "\
+Parses, checks and compiles models, and runs nothing. All errors of all files are told, on stderr; a line for each model that \
+is well-formed, on stdout. Exit status 2 if any is not.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip check app.race
+  raceflip check models/*.race
+  raceflip check -D FIXED=1 app.race     with another value of a constant";
+
+/// Check models without running them
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_help = AFTER)]
+pub(super) struct Args {
+    /// Models
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    defines: Defines,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let defines = args.defines.resolve();
+    let mut status = Status::Nothing;
+    for path in &args.files {
+        match load::model(path, &defines, &context.out) {
+            Ok(model) => {
+                writeln!(context.out, "{}: {} ({})", model.name(), paint(GOOD, "ok"), contents(&model.program));
+            }
+            Err(refusal) => {
+                context.out.refuse(&refusal);
+                status = Status::Refused;
+            }
+        }
+    }
+    Ok(status)
+}
+
+/// `3 threads, 2 loopers, 5 tasks, 2 events, 14 sites`
+fn contents(program: &Program) -> String {
+    let loopers = program.threads.iter().filter(|t| t.looper).count();
+    let not_tasks: BTreeSet<_> = program
+        .threads
+        .iter()
+        .filter_map(|t| t.body)
+        .chain(program.events.iter().map(|e| e.body))
+        .chain(program.init)
+        .collect();
+    let parts = [
+        (program.threads.len() - loopers, "thread"),
+        (loopers, "looper"),
+        (program.bodies.len() - not_tasks.len(), "task"),
+        (program.events.len(), "event"),
+        (program.sites.len(), "site"),
+    ];
+    let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(*n as u64, what)).collect();
+    if parts.is_empty() { "empty".to_owned() } else { parts.join(", ") }
+}
+
+/// `1 thread`, `2 threads`
+pub(super) fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}

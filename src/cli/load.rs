@@ -1,0 +1,78 @@
+//! From a path to a program that can run, with all errors as people read them.
+
+use super::output::{Output, clean};
+use super::{Refusal, shell};
+use crate::lang::{MAX_SOURCE, Program, Source, SourceError, check, parse, render};
+use crate::vm::{Code, compile};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A model, ready to run.
+pub(super) struct Model {
+    /// As it was typed.
+    pub(super) path: PathBuf,
+    pub(super) source: Source,
+    pub(super) program: Program,
+    pub(super) code: Arc<Code>,
+    /// The constants that were given other values.
+    pub(super) defines: Vec<(String, i64)>,
+}
+
+impl Model {
+    /// Its path, for messages.
+    pub(super) fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// Its path, for a shell.
+    pub(super) fn argument(&self) -> String {
+        shell::path(&self.path.to_string_lossy())
+    }
+
+    /// What a token remembers of the program.
+    pub(super) fn digest(&self) -> u64 {
+        self.code.digest() as u64
+    }
+}
+
+/// Reads, parses, checks and compiles.
+pub(super) fn model(path: &Path, defines: &[(String, i64)], out: &Output) -> Result<Model, Refusal> {
+    let source = source(path)?;
+    let colour = out.paints_errors();
+    let file = parse(&source).map_err(|errors| Refusal::Rendered(render(&source, &errors, colour)))?;
+    let program = check(&file, &source, defines).map_err(|errors| {
+        let mut text: String = errors.defines.iter().map(|e| format!("error: {}: {e}\n", source.name())).collect();
+        text.push_str(&render(&source, &errors.diagnostics, colour));
+        Refusal::Rendered(text)
+    })?;
+    let code = compile(&program).map_err(|error| Refusal::new(format_args!("{}: {error}", source.name())))?;
+    tracing::info!(path = %path.display(), sites = code.setup.sites.len(), digest = format_args!("{:016x}", code.digest() as u64), "model loaded");
+    Ok(Model { path: path.to_owned(), source, program, code: Arc::new(code), defines: defines.to_vec() })
+}
+
+fn source(path: &Path) -> Result<Source, Refusal> {
+    let name = clean(&path.to_string_lossy());
+    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read `{name}`: {why}"));
+    let file = File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => cannot(&"there is no such file"),
+        ErrorKind::PermissionDenied => cannot(&"permission denied"),
+        _ => cannot(&error),
+    })?;
+    let about = file.metadata().map_err(|error| cannot(&error))?;
+    if about.is_dir() {
+        return Err(cannot(&format_args!(
+            "it is a directory; name the models in it, as in `{}`",
+            path.join("*.race").display()
+        )));
+    }
+    let mut bytes = Vec::new();
+    // A file without end, say a device, is not read to its end.
+    file.take(MAX_SOURCE as u64 + 4).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+    if bytes.len() > MAX_SOURCE && about.is_file() {
+        let error = SourceError::TooLarge { name, size: about.len() as usize, limit: MAX_SOURCE };
+        return Err(Refusal::new(error));
+    }
+    Source::from_bytes(name, &bytes).map_err(Refusal::new)
+}

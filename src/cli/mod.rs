@@ -1,0 +1,96 @@
+//! The command line, in three layers: what was typed ([`args`]), what it resolves to ([`plan`]), the work (a file for each command).
+//!
+//! The only room of the project with files, environment and printing. A command is a file with `Args` and `run`, and a row in
+//! [`args::Command`]. Everything that is printed on stdout is the result, and deterministic; notes, warnings, errors and progress go
+//! to stderr.
+
+mod args;
+mod bug;
+mod check;
+mod exit;
+mod interrupt;
+mod load;
+mod outcome;
+mod output;
+mod plan;
+mod progress;
+mod replay;
+mod run;
+mod shell;
+mod single;
+mod steps;
+mod values;
+
+use clap::Parser;
+use exit::Status;
+use output::Output;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What every command works with.
+struct Context {
+    out: Output,
+    /// Set when the user wants it to end.
+    stop: Arc<AtomicBool>,
+}
+
+/// What keeps a command from its work: bad input, always.
+#[derive(Debug)]
+enum Refusal {
+    /// A message, to be printed after `error: `.
+    Message(String),
+    /// Errors that are rendered already.
+    Rendered(String),
+}
+
+impl Refusal {
+    fn new(message: impl std::fmt::Display) -> Self {
+        Refusal::Message(message.to_string())
+    }
+}
+
+/// Runs the program: reads the arguments, does what they say, and returns the exit status.
+#[must_use]
+pub fn main() -> ExitCode {
+    bug::install();
+    command_line().code()
+}
+
+fn command_line() -> Status {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    // How clap paints its own errors has to be known before it has read anything.
+    let cli = match args::Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let colour = args::colour_in(&arguments);
+            return output::usage(&error, colour);
+        }
+    };
+    start_log(cli.verbose);
+    let mut context = Context { out: Output::new(cli.color), stop: interrupt::install() };
+    let status = match cli.command.run(&mut context) {
+        Ok(status) => status,
+        Err(refusal) => {
+            context.out.refuse(&refusal);
+            Status::Refused
+        }
+    };
+    context.out.finish(status)
+}
+
+fn start_log(verbose: u8) {
+    let level = match verbose {
+        0 => return,
+        1 => tracing::Level::INFO,
+        2 => tracing::Level::DEBUG,
+        _ => tracing::Level::TRACE,
+    };
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .with_ansi(false)
+        .init();
+}

@@ -1,0 +1,121 @@
+//! How a run ended, in plain words.
+
+use super::check::counted;
+use super::load::Model;
+use super::output::{BAD, DIM, GOOD, ODD, Output, clean, paint};
+use crate::event::{BlockedThread, DeadlockReport, Failure, FailureKind, LimitKind, Outcome, Site, SiteId};
+use crate::formats::result::{Left, remaining, task_of};
+use crate::world::World;
+
+/// Prints the outcome of a run: a line, and below it what helps to understand it.
+pub(super) fn print(out: &mut Output, model: &Model, world: &World, outcome: &Outcome) {
+    match outcome {
+        Outcome::Ok => writeln!(out, "{}", paint(GOOD, "ok")),
+        Outcome::Stuck { messages } => stuck(out, world, *messages),
+        Outcome::Failure(failure) => fails(out, model, world, failure),
+        Outcome::Deadlock(report) => deadlock(out, model, world, report),
+        Outcome::Limit(kind, limit) => {
+            writeln!(
+                out,
+                "{}: the run came to its limit of {limit} {}; --{} {} raises it",
+                paint(ODD, "limit"),
+                kind.noun(),
+                kind.option(),
+                higher(*kind, *limit),
+            );
+        }
+    }
+}
+
+/// Twice a limit, as far as the option goes.
+fn higher(kind: LimitKind, limit: u64) -> u64 {
+    let most = match kind {
+        LimitKind::Steps | LimitKind::VirtualTime | LimitKind::LocalSteps => u64::MAX,
+        LimitKind::Objects | LimitKind::Threads | LimitKind::QueueLength | LimitKind::ListLength => u64::from(u32::MAX),
+    };
+    limit.saturating_mul(2).clamp(1, most)
+}
+
+fn stuck(out: &mut Output, world: &World, messages: u32) {
+    writeln!(out, "{}: {} can never run", paint(ODD, "stuck"), counted(u64::from(messages), "message"));
+    for Left { looper, task } in remaining(world) {
+        writeln!(out, "  {task} in the queue of {looper}");
+    }
+}
+
+/// What failed, without where: `NullPointer`, `the activity is gone`, `property sorted`.
+pub(super) fn headline(failure: &Failure) -> String {
+    let message = clean(&failure.message);
+    match failure.kind {
+        FailureKind::Property if message.is_empty() => format!("property {}", failure.name),
+        FailureKind::Property => format!("property {} (it throws {message})", failure.name),
+        FailureKind::Exception if message.is_empty() => failure.name.clone(),
+        FailureKind::Exception => format!("{}: {message}", failure.name),
+        FailureKind::Assert if message.is_empty() => "assert".to_owned(),
+        FailureKind::Assert | FailureKind::Fail => message,
+    }
+}
+
+fn doer(world: &World, thread: &str) -> String {
+    match task_of(world, thread) {
+        Some(task) => format!("{task} on {thread}"),
+        None => thread.to_owned(),
+    }
+}
+
+fn fails(out: &mut Output, model: &Model, world: &World, failure: &Failure) {
+    let site = failure.site.map(|s| &world.setup().sites[s]);
+    let at = site.map_or(String::new(), |s| format!(" at {}", place(model, s)));
+    let who = if failure.thread.is_empty() { String::new() } else { format!(" in {}", doer(world, &failure.thread)) };
+    writeln!(out, "{}: {}{at}{who}", paint(BAD, "failure"), headline(failure));
+    if let Some(site) = site {
+        excerpt(out, model, site);
+    }
+}
+
+fn deadlock(out: &mut Output, model: &Model, world: &World, report: &DeadlockReport) {
+    let blocked = counted(report.blocked.len() as u64, "thread");
+    let text = match report.cycle.as_slice() {
+        [] => format!("{blocked} can never go on"),
+        ring => format!("a ring of threads: {} -> {}", ring.join(" -> "), ring[0]),
+    };
+    writeln!(out, "{}: {text}", paint(BAD, "deadlock"));
+    for BlockedThread { thread, site, waits_for, held_by, holder_ended } in &report.blocked {
+        let site: Option<SiteId> = *site;
+        let at = site.map_or(String::new(), |s| format!(" at {}", place(model, &world.setup().sites[s])));
+        let held = match held_by {
+            None => String::new(),
+            Some(holder) if *holder_ended => format!(", held by {holder}, which has ended"),
+            Some(holder) if holder == thread => ", held by itself".to_owned(),
+            Some(holder) => format!(", held by {holder}"),
+        };
+        writeln!(out, "  {}{at} waits for {waits_for}{held}", doer(world, thread));
+        if let Some(site) = site {
+            excerpt(out, model, &world.setup().sites[site]);
+        }
+    }
+}
+
+/// `app.race:23:40 (@B)`
+fn place(model: &Model, site: &Site) -> String {
+    let label = site.label.as_ref().map_or(String::new(), |l| format!(" (@{l})"));
+    format!("{}:{}:{}{label}", model.name(), site.line, site.column)
+}
+
+/// The text of a line of the model.
+pub(super) fn line_of(model: &Model, line: u32) -> &str {
+    model.source.text().lines().nth((line as usize).saturating_sub(1)).unwrap_or("")
+}
+
+// Longer lines are not shown: they would hide what they are to show.
+const LONGEST: usize = 200;
+
+fn excerpt(out: &mut Output, model: &Model, site: &Site) {
+    let text = clean(line_of(model, site.line).trim_end());
+    if text.is_empty() || text.len() > LONGEST {
+        return;
+    }
+    let caret = format!("{}^", " ".repeat(site.column.saturating_sub(1) as usize));
+    writeln!(out, "{} {text}", paint(DIM, format_args!("{:>5} |", site.line)));
+    writeln!(out, "{} {}", paint(DIM, "      |"), paint(BAD, caret));
+}

@@ -1,0 +1,76 @@
+//! What was typed, resolved: everything that one run needs.
+
+use super::Refusal;
+use super::args::{Format, ReportArgs};
+use super::load::Model;
+use super::output::clean;
+use crate::sched::Named;
+use crate::token::Token;
+use crate::world::Limits;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+/// One run.
+pub(super) struct Plan {
+    pub(super) model: Model,
+    pub(super) limits: Limits,
+    pub(super) choices: Choices,
+    /// The strategy as text, and the seed: those that drew the choices, also of a replay.
+    pub(super) strategy: String,
+    pub(super) seed: u64,
+    pub(super) report: Report,
+}
+
+/// Where the choices come from.
+pub(super) enum Choices {
+    Draw(Box<Named>),
+    Replay(Box<Token>),
+}
+
+/// How a run is told.
+pub(super) struct Report {
+    pub(super) form: Form,
+    /// Open already: a path that cannot be written is an error before anything runs.
+    pub(super) trace: Option<TraceFile>,
+}
+
+/// The form of what goes to stdout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// Steps, outcome, how to replay it.
+    Steps,
+    /// Outcome and token.
+    Brief,
+    /// One JSON object.
+    Json,
+}
+
+/// A trace that is being written.
+pub(super) struct TraceFile {
+    pub(super) name: String,
+    pub(super) to: BufWriter<File>,
+}
+
+impl Report {
+    pub(super) fn resolve(args: &ReportArgs, model: &Model) -> Result<Self, Refusal> {
+        let form = match (args.format, args.quiet) {
+            (Format::Json, _) => Form::Json,
+            (Format::Text, true) => Form::Brief,
+            (Format::Text, false) => Form::Steps,
+        };
+        let trace = args.trace.as_deref().map(|path| create(path, &model.path)).transpose()?;
+        Ok(Self { form, trace })
+    }
+}
+
+fn create(path: &Path, model: &Path) -> Result<TraceFile, Refusal> {
+    let name = clean(&path.to_string_lossy());
+    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot write the trace to `{name}`: {why}"));
+    let same = |a: &Path, b: &Path| a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b);
+    if same(path, model) {
+        return Err(cannot(&"it is the model"));
+    }
+    let file = File::create(path).map_err(|error| cannot(&error))?;
+    Ok(TraceFile { to: BufWriter::new(file), name })
+}

@@ -1,0 +1,41 @@
+//! How far a long run is, on stderr, if that is a terminal.
+
+use crate::event::Event;
+use crate::exec::Observer;
+use crate::world::World;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+
+const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
+
+/// A bar over the steps of one run.
+pub(super) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar up to the limit of steps; `None` where nobody would see it.
+    pub(super) fn new(limit: u64) -> Option<Self> {
+        if !std::io::stderr().is_terminal() {
+            return None;
+        }
+        let bar = ProgressBar::with_draw_target(Some(limit), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{elapsed} {bar:30} step {human_pos} of at most {human_len}") {
+            bar.set_style(style);
+        }
+        Some(Self { bar })
+    }
+
+    /// Takes the bar away.
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for Progress {
+    fn event(&mut self, world: &World, _: &Event) {
+        if world.steps() > 0 && world.steps().is_multiple_of(STEPS_BETWEEN_LOOKS) {
+            self.bar.set_position(world.steps());
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `raceflip replay`: a run again, from its token.
+
+use super::args::{Defines, ReportArgs};
+use super::exit::Status;
+use super::plan::{Choices, Plan, Report};
+use super::{Context, Refusal, load, single};
+use crate::token::Token;
+use std::io::Read;
+use std::path::PathBuf;
+
+const ABOUT: &str = "\
+Makes a run again from its token, and prints exactly what `raceflip run` printed for it.
+
+A token holds the choices of the run by name, the -D values and the limits. It survives edits elsewhere in the model: \
+comments, labels, statements that the run does not come to. Where the model no longer fits, the replay stops (exit status 3) \
+and says what it expected and what it found. It never goes on by guessing.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip replay app.race rf1-...
+  raceflip replay app.race @token.txt                          from a file
+  raceflip run -q app.race --seed 7 | raceflip replay app.race -   from stdin
+
+From a file or stdin, everything around the token is passed over, so the output of `raceflip run` will do.";
+
+/// Make a run again, from its token
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_long_help = AFTER)]
+pub(super) struct Args {
+    /// The model
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The token; `-` for stdin, `@FILE` for a file
+    #[arg(value_name = "TOKEN")]
+    token: String,
+    #[command(flatten)]
+    defines: Defines,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let token: Token = token_text(&args.token)?.parse().map_err(Refusal::new)?;
+    let given = args.defines.resolve();
+    for (name, value) in &given {
+        match token.defines.iter().find(|(n, _)| n == name) {
+            Some((_, made)) if made == value => {}
+            Some((_, made)) => context.out.note(format_args!("-D {name}={value} overrides the token's {name}={made}")),
+            None => context.out.note(format_args!("the token was made without -D {name}={value}")),
+        }
+    }
+    let mut defines: std::collections::BTreeMap<_, _> = token.defines.iter().cloned().collect();
+    defines.extend(given);
+    let defines: Vec<_> = defines.into_iter().collect();
+    let model = load::model(&args.file, &defines, &context.out).inspect_err(|_| {
+        if !token.defines.is_empty() {
+            let list: Vec<String> = token.defines.iter().map(|(n, v)| format!("-D {n}={v}")).collect();
+            context.out.note(format_args!("the token was made with {}", list.join(" ")));
+        }
+    })?;
+    if model.digest() != token.program {
+        context.out.warning("the token was made for another version of this model; the choices decide");
+    }
+    let plan = Plan {
+        limits: token.limits,
+        strategy: token.strategy.clone(),
+        seed: token.seed,
+        choices: Choices::Replay(Box::new(token)),
+        report: Report::resolve(&args.report, &model)?,
+        model,
+    };
+    single::perform(plan, context)
+}
+
+// The token as it was given, or out of what a file or stdin holds.
+fn token_text(given: &str) -> Result<String, Refusal> {
+    let mut bytes = Vec::new();
+    let (from, read) = match given.strip_prefix('@') {
+        Some(path) => (format!("`{path}`"), std::fs::File::open(path).and_then(|mut f| f.read_to_end(&mut bytes))),
+        None if given == "-" => ("stdin".to_owned(), std::io::stdin().read_to_end(&mut bytes)),
+        None => return Ok(given.to_owned()),
+    };
+    read.map_err(|error| Refusal::new(format_args!("cannot read the token from {from}: {error}")))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let is_token = |word: &&str| {
+        word.strip_prefix("rf").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('-'))
+    };
+    match text.split_whitespace().find(is_token) {
+        Some(word) => Ok(word.to_owned()),
+        None => Err(Refusal::new(format_args!(
+            "there is no replay token in {from}: one starts with `rf1-`, as `raceflip run` prints it"
+        ))),
+    }
+}

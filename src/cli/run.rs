@@ -1,0 +1,65 @@
+//! `raceflip run`: one run of a model, step by step.
+
+use super::args::{Defines, LimitArgs, ReportArgs};
+use super::exit::Status;
+use super::plan::{Choices, Plan, Report};
+use super::{Context, Refusal, load, single};
+use crate::sched::StrategySpec;
+use std::path::PathBuf;
+
+const ABOUT: &str = "\
+Runs a model once and prints what happened: each step with its number, who acted, what it did and where that stands in the \
+model; then how the run ended, and a token that replays it.
+
+The seed decides every choice. It is 0 unless another one is given, so the same command prints the same run, on any machine.";
+
+const AFTER: &str = "\
+Strategies:
+  random            every choice that is open is as likely as any other (the default)
+  round-robin       threads in turn, one step each
+  directed:A~B      RaceFuzzer: holds a thread back at one of the two sites until another reaches the other one;
+                    sites are `@label`, `@label.read of x`, or LINE:COLUMN; `,patience=N` after them says for how
+                    many steps a thread is held back
+
+Examples:
+  raceflip run app.race
+  raceflip run app.race --seed 7 -D FIXED=1
+  raceflip run app.race --strategy directed:@store~@load --quiet
+  raceflip run app.race --format json | jq .outcome
+  raceflip run app.race --trace run.jsonl --quiet
+  for s in $(seq 100); do raceflip run -q app.race --seed $s || break; done";
+
+/// Run a model once, and print its steps and how it ended
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_long_help = AFTER)]
+pub(super) struct Args {
+    /// The model
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Decides every choice of the run
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// How choices are made: random, round-robin, or directed:SITE~SITE[,patience=N]
+    #[arg(long, value_name = "STRATEGY", default_value = "random")]
+    strategy: StrategySpec,
+    #[command(flatten)]
+    defines: Defines,
+    #[command(flatten)]
+    report: ReportArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let model = load::model(&args.file, &args.defines.resolve(), &context.out)?;
+    let strategy = args.strategy.build(&model.code.setup.sites).map_err(Refusal::new)?;
+    let plan = Plan {
+        limits: args.limits.resolve(),
+        choices: Choices::Draw(Box::new(strategy)),
+        strategy: args.strategy.to_string(),
+        seed: args.seed,
+        report: Report::resolve(&args.report, &model)?,
+        model,
+    };
+    single::perform(plan, context)
+}

@@ -1,0 +1,106 @@
+//! Values in words. At run time a value is a bare number; what it means is in the types of the checked program.
+
+use crate::base::IndexVec;
+use crate::event::{BodyId, HandlerId, Location, NULL, ObjectId, ThreadId, Value};
+use crate::lang::Program;
+use crate::lang::program::{Global, Type};
+use crate::world::World;
+
+/// The types of all cells and parameters. The default knows none, and prints numbers.
+#[derive(Default)]
+pub(super) struct Types {
+    globals: Vec<Type>,
+    // Of the cells of each class.
+    fields: Vec<Vec<Type>>,
+    params: IndexVec<BodyId, Vec<Type>>,
+}
+
+impl Types {
+    pub(super) fn of(program: &Program) -> Self {
+        let params = |body: &crate::lang::program::Body| {
+            body.locals.iter().take(body.params as usize).map(|(_, ty)| ty.clone()).collect()
+        };
+        Self {
+            globals: cells(&program.globals),
+            fields: program.classes.iter().map(|c| cells(&c.fields)).collect(),
+            params: program.bodies.iter().map(params).collect(),
+        }
+    }
+
+    fn cell(&self, world: &World, at: Location) -> Option<&Type> {
+        match at.object {
+            None => self.globals.get(at.cell as usize),
+            Some(object) => {
+                let object = world.memory().object(object);
+                self.fields.get(object.class as usize)?.get((at.cell - object.base) as usize)
+            }
+        }
+    }
+
+    /// The value of a location, or of an element of the list in it.
+    pub(super) fn value(&self, world: &World, at: Location, value: Value) -> String {
+        let ty = match self.cell(world, at) {
+            Some(Type::List(element)) => Some(&**element),
+            ty => ty,
+        };
+        word(world, ty.unwrap_or(&Type::Int), value)
+    }
+
+    /// `(1, true)`, or nothing without arguments.
+    pub(super) fn arguments(&self, world: &World, body: BodyId, args: &[Value]) -> String {
+        if args.is_empty() {
+            return String::new();
+        }
+        let types = self.params.get(body.0 as usize);
+        let ty = |i: usize| types.and_then(|t| t.get(i)).unwrap_or(&Type::Int);
+        let texts: Vec<String> = args.iter().enumerate().map(|(i, v)| word(world, ty(i), *v)).collect();
+        format!("({})", texts.join(", "))
+    }
+}
+
+fn cells(globals: &[Global]) -> Vec<Type> {
+    fn each(ty: &Type, into: &mut Vec<Type>) {
+        match ty {
+            Type::Array(element, len) => (0..*len).for_each(|_| each(element, into)),
+            other => into.push(other.clone()),
+        }
+    }
+    let mut all = Vec::new();
+    globals.iter().for_each(|g| each(&g.ty, &mut all));
+    all
+}
+
+fn word(world: &World, ty: &Type, value: Value) -> String {
+    let is_reference = !matches!(ty, Type::Int | Type::Bool | Type::Message | Type::Void);
+    if is_reference && value == NULL {
+        return "null".to_owned();
+    }
+    let setup = world.setup();
+    let name = usize::try_from(value).ok().and_then(|i| match ty {
+        Type::Bool | Type::Message => Some((value != 0).to_string()),
+        Type::Object(_) => (i < world.memory().objects_len()).then(|| world.object_name(ObjectId(i as u32))),
+        Type::Thread | Type::Looper => (i < world.threads().len()).then(|| world.thread_name(ThreadId(i as u32))),
+        Type::Handler => Some(handler(world, HandlerId(i as u32))),
+        Type::Lock => setup.locks.get(i).map(|(name, _)| name.clone()),
+        Type::Condition => setup.conditions.get(i).cloned(),
+        Type::RwLock => setup.rwlocks.get(i).map(|(name, _)| name.clone()),
+        Type::Semaphore => setup.semaphores.get(i).map(|(name, _)| name.clone()),
+        Type::Barrier => setup.barriers.get(i).map(|(name, _)| name.clone()),
+        Type::Fence => Some("a fence".to_owned()),
+        _ => None,
+    });
+    name.unwrap_or_else(|| value.to_string())
+}
+
+/// The name of a handler; those made by the run are counted.
+pub(super) fn handler(world: &World, handler: HandlerId) -> String {
+    let declared = &world.setup().handlers;
+    match declared.get(handler.0 as usize) {
+        Some((name, _)) => name.clone(),
+        None => {
+            let looper = world.thread_of(crate::event::Target::Handler(handler));
+            let nth = handler.0 as usize - declared.len() + 1;
+            format!("handler {nth} of {}", world.thread_name(looper))
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! File formats: what is read and written, each with types of its own and a version. `docs/formats.md` describes them.
+
+pub mod result;
+pub mod trace;

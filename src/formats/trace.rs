@@ -1,0 +1,255 @@
+//! Traces as JSON lines, `raceflip-trace` version 1: a header, then an object for each event.
+
+use crate::event::{AccessPlace, Event, Happening, Op, PostTime, Target, WaitSet};
+use crate::world::World;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// The word in the first line of a trace.
+pub const FORMAT: &str = "raceflip-trace";
+/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+pub const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: String,
+    /// [`VERSION`].
+    pub version: u32,
+    /// The model, as it was named.
+    pub file: String,
+    /// The digest of the program, 16 hexadecimal digits.
+    pub program: String,
+    /// `-D` values.
+    pub defines: BTreeMap<String, i64>,
+    /// The strategy that drew the run.
+    pub strategy: String,
+    /// And its seed.
+    pub seed: u64,
+}
+
+impl Header {
+    /// The header of a run.
+    #[must_use]
+    pub fn new(file: &str, program: u64, defines: &[(String, i64)], strategy: &str, seed: u64) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            file: file.to_owned(),
+            program: format!("{program:016x}"),
+            defines: defines.iter().cloned().collect(),
+            strategy: strategy.to_owned(),
+            seed,
+        }
+    }
+}
+
+/// Every other line. What does not apply is left out.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// The step, counted from 1; 0 before the first one. What one step leads to has the same number.
+    pub step: u64,
+    /// The virtual clock after it, in milliseconds.
+    pub now: u64,
+    /// The thread, by pedigree; none for the environment and the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// The task that the thread runs, or the thread itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// What happened: `read`, `post`, `threadexit` ...
+    pub kind: String,
+    /// What it happened to: a memory location, a lock, a thread, an event ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// The value read, written or returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<i64>,
+    /// 1-based line in the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// 1-based column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// The label of the statement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The looper that a message goes to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The body that is posted, forked, removed or registered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// The rest of an operation on a list (`.push(3)`) or of a compare and swap (`0 -> 1`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// `after`: the delay; also that of a sleep and the timeout of a wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<i64>,
+    /// `at`: the instant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// `at front`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub front: bool,
+    /// `async`.
+    #[serde(default, rename = "async", skip_serializing_if = "std::ops::Not::not")]
+    pub is_async: bool,
+    /// The task or thread that was made, or that begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<String>,
+}
+
+/// Writes a trace. The first error stays, and [`finish`](Self::finish) returns it.
+pub struct TraceWriter<W: Write> {
+    to: W,
+    written: io::Result<()>,
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// Starts a trace.
+    pub fn new(to: W, header: &Header) -> Self {
+        let mut writer = Self { to, written: Ok(()) };
+        writer.line(header);
+        writer
+    }
+
+    fn line(&mut self, line: &impl Serialize) {
+        if self.written.is_ok() {
+            self.written = serde_json::to_writer(&mut self.to, line)
+                .map_err(io::Error::from)
+                .and_then(|()| self.to.write_all(b"\n"));
+        }
+    }
+
+    /// Writes an event of the step that was just performed.
+    pub fn event(&mut self, world: &World, event: &Event) {
+        if self.written.is_ok() {
+            self.line(&row(world, event));
+        }
+    }
+
+    /// Writes what is left.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.written?;
+        self.to.flush()
+    }
+}
+
+/// An event as a row.
+#[must_use]
+pub fn row(world: &World, event: &Event) -> Row {
+    let setup = world.setup();
+    let name = |c| world.contexts().name(setup, c);
+    let site = event.site.map(|s| &setup.sites[s]);
+    let mut row = Row {
+        step: world.steps(),
+        now: event.now,
+        thread: event.thread.map(|t| world.thread_name(t)),
+        context: event.context.map(name),
+        line: site.map(|s| s.line),
+        column: site.map(|s| s.column),
+        label: site.and_then(|s| s.label.clone()),
+        ..Row::default()
+    };
+    match &event.what {
+        Happening::ThreadInit => row.kind = "threadinit".to_owned(),
+        Happening::ThreadExit => row.kind = "threadexit".to_owned(),
+        Happening::End => row.kind = "end".to_owned(),
+        Happening::Tick => row.kind = "tick".to_owned(),
+        Happening::Refused => row.kind = "refused".to_owned(),
+        Happening::Thrown => row.kind = "throw".to_owned(),
+        Happening::Fire(id, context) => {
+            row.kind = "fire".to_owned();
+            row.place = Some(setup.events[*id].name.clone());
+            row.target = Some(world.thread_name(setup.events[*id].looper));
+            row.made = Some(name(*context));
+        }
+        Happening::Performed { op, value, made } => {
+            row.kind = kind(op);
+            row.made = made.map(name);
+            operation(world, op, *value, &mut row);
+        }
+    }
+    row
+}
+
+// One word, with hyphens.
+fn kind(op: &Op) -> String {
+    match op {
+        Op::AttachQueue => "attachq".to_owned(),
+        Op::Begin => "begin".to_owned(),
+        op => op.word().replace([' ', '_'], "-"),
+    }
+}
+
+fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
+    let setup = world.setup();
+    let cell = |at| Some(world.place_name(AccessPlace::Cell(at)));
+    let target = |t| Some(world.thread_name(world.thread_of(t)));
+    let handler = |t| match t {
+        Target::Handler(id) => setup.handlers.get(id.0 as usize).map(|(name, _)| name.clone()),
+        Target::Thread(_) => None,
+    };
+    let wait_set = |on: &WaitSet| match on {
+        WaitSet::Lock(lock) => world.lock_name(*lock),
+        WaitSet::Condition(c) => format!("condition {}", setup.conditions[c.0 as usize]),
+    };
+    let body = |b| Some(setup.bodies[b].clone());
+    match op {
+        Op::Read(at) | Op::AtomicRead(at) => {
+            (row.place, row.value) = (cell(*at), Some(value));
+        }
+        Op::Write(at, new) | Op::AtomicWrite(at, new) => (row.place, row.value) = (cell(*at), Some(*new)),
+        Op::Cas { at, old, new } => {
+            (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(format!("{old} -> {new}")));
+        }
+        Op::FetchAdd(at, d) => (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(format!("+ {d}"))),
+        Op::Exchange(at, new) => (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(new.to_string())),
+        Op::ListRead { at, what, .. } => {
+            (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(what.text()));
+        }
+        Op::ListWrite { at, what, .. } => {
+            (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(what.text()));
+        }
+        Op::Use(object) | Op::Free(object) => row.place = Some(world.object_name(*object)),
+        Op::Acquire(lock) | Op::Release(lock) => row.place = Some(world.lock_name(*lock)),
+        Op::Wait { on, timeout, .. } => (row.place, row.delay) = (Some(wait_set(on)), *timeout),
+        Op::Reacquire { on, .. } => (row.place, row.value) = (Some(wait_set(on)), Some(value)),
+        Op::Notify { on, .. } => row.place = Some(wait_set(on)),
+        Op::ReadLock(id) | Op::Announce(id) | Op::WriteLock(id) | Op::ReadUnlock(id) | Op::WriteUnlock(id) => {
+            row.place = Some(setup.rwlocks[id.0 as usize].0.clone());
+        }
+        Op::Down(id) | Op::Up(id) => row.place = Some(setup.semaphores[id.0 as usize].0.clone()),
+        Op::Arrive(id) | Op::Pass { barrier: id, .. } => row.place = Some(setup.barriers[id.0 as usize].0.clone()),
+        Op::Await { timeout } => (row.delay, row.value) = (*timeout, Some(value)),
+        Op::Join(t) | Op::Interrupt(t) => row.place = Some(world.thread_name(*t)),
+        Op::Fork { body: b, .. } => row.body = body(*b),
+        Op::Post { target: t, body: b, time, is_async, .. } => {
+            (row.target, row.place, row.body) = (target(*t), handler(*t), body(*b));
+            (row.value, row.is_async) = (Some(value), *is_async);
+            match time {
+                PostTime::Now => {}
+                PostTime::After(d) => row.delay = Some(*d),
+                PostTime::Front => row.front = true,
+                PostTime::At(t) => row.at = Some(*t),
+            }
+        }
+        Op::Fence(looper) | Op::Quit { looper, .. } | Op::NewHandler(looper) => {
+            row.target = Some(world.thread_name(*looper));
+        }
+        Op::Cancel { target: t, body: b } => {
+            (row.target, row.place, row.body) = (target(*t), handler(*t), b.and_then(body));
+        }
+        Op::Enable { event, .. } | Op::Disable(event) => row.place = Some(setup.events[*event].name.clone()),
+        Op::Register { listener, body: b } => {
+            (row.place, row.body) = (Some(setup.listeners[*listener].clone()), body(*b));
+        }
+        Op::Perform(listener) => row.place = Some(setup.listeners[*listener].clone()),
+        Op::Sleep(d) => row.delay = Some(*d),
+        Op::Branch => row.value = Some(value),
+        Op::SpawnLooper | Op::Begin | Op::AttachQueue | Op::Lift(_) | Op::Wake | Op::Skip | Op::Yield => {}
+    }
+}
