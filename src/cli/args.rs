@@ -21,10 +21,12 @@ Examples:
   raceflip run app.race                    one run, step by step
   raceflip run app.race --seed 7 --quiet   another one, its outcome and its token only
   raceflip replay app.race rf1-...         a run again, from its token
+  raceflip detect app.race                 which pairs of accesses may race?
+  raceflip confirm app.race                which of them are real, and which hurt?
 
 Exit status:
   0    nothing found
-  1    something found: a run that does not end `ok`
+  1    something found: a run that does not end `ok`, a potential pair, a confirmed pair, a failure
   2    bad input or usage
   3    a replay that left its recording
   130  interrupted
@@ -66,6 +68,8 @@ commands! {
     Check = check,
     Run = run,
     Replay = replay,
+    Detect = detect,
+    Confirm = confirm,
 }
 
 /// `-D NAME=VALUE`.

@@ -4,9 +4,13 @@
 //! [`args::Command`]. Everything that is printed on stdout is the result, and deterministic; notes, warnings, errors and progress go
 //! to stderr.
 
+mod again;
 mod args;
 mod bug;
+mod campaign;
 mod check;
+mod confirm;
+mod detect;
 mod exit;
 mod interrupt;
 mod load;

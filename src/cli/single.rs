@@ -7,21 +7,18 @@ use super::plan::{Choices, Form, Plan, TraceFile};
 use super::progress::Progress;
 use super::steps::{StepList, Words};
 use super::values::Types;
-use super::{Context, Refusal, outcome, shell};
+use super::{Context, Refusal, again, outcome};
 use crate::event::{Event, Outcome};
 use crate::exec::{self, End, Observer, RunSummary, Unobserved};
 use crate::formats::result::{self, RunReport};
 use crate::formats::trace::{Header, TraceWriter};
-use crate::sched::{Divergence, Recorder, Replay, Schedule, Strategy, StrategySpec};
+use crate::sched::{Divergence, Recorder, Replay, Schedule, Strategy};
 use crate::token::Token;
 use crate::vm::Vm;
 use crate::world::{Limits, Machine, World, signature};
 use std::io::BufWriter;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-// Windows takes command lines of 32767 characters, Linux arguments of 131071.
-const LONGEST_ARGUMENT: usize = 32_000;
 
 /// Everything that watches one run.
 #[derive(Default)]
@@ -163,43 +160,11 @@ impl Told<'_> {
         }
         writeln!(out, "steps {}, virtual time {} ms, stall {} ms", summary.steps, summary.now, summary.stall);
         writeln!(out, "strategy {}, seed {}", self.strategy, self.seed);
-        if text.len() <= LONGEST_ARGUMENT {
-            writeln!(out, "{} raceflip replay {} {text}", paint(BOLD, "replay:"), model.argument());
-        } else {
-            // No shell takes it as an argument.
-            writeln!(out, "{} {} --quiet > token.txt", paint(BOLD, "replay:"), self.command());
-            writeln!(out, "        raceflip replay {} @token.txt", model.argument());
+        let commands = again::replay(model, &text, self.strategy, self.seed, &self.limits);
+        for (i, command) in commands.iter().enumerate() {
+            let head = if i == 0 { paint(BOLD, "replay:") } else { " ".repeat("replay:".len()) };
+            writeln!(out, "{head} {command}");
         }
-    }
-
-    /// The command that draws this run from its seed.
-    fn command(&self) -> String {
-        let mut command = format!("raceflip run {}", self.model.argument());
-        let d = Limits::default();
-        let l = &self.limits;
-        if self.strategy.parse() != Ok(StrategySpec::Random) {
-            command.push_str(&format!(" --strategy {}", shell::quote(self.strategy)));
-        }
-        command.push_str(&format!(" --seed {}", self.seed));
-        for (name, value) in &self.model.defines {
-            command.push_str(&format!(" -D {name}={value}"));
-        }
-        let n = u64::from;
-        for (option, value, default) in [
-            ("steps", l.steps, d.steps),
-            ("virtual-time", l.time, d.time),
-            ("objects", n(l.objects), n(d.objects)),
-            ("threads", n(l.threads), n(d.threads)),
-            ("queue", n(l.queue), n(d.queue)),
-            ("list", n(l.list), n(d.list)),
-            ("local", l.local, d.local),
-            ("depth", n(l.depth), n(d.depth)),
-        ] {
-            if value != default {
-                command.push_str(&format!(" --{option} {value}"));
-            }
-        }
-        command
     }
 
     // What stderr is told of a run without a result, and the status.
@@ -236,7 +201,7 @@ impl Told<'_> {
         context.out.more(format_args!("  found:    {found}"));
         context.out.more(format_args!(
             "The model does something else now. `{}` draws a run of this model from the same seed.",
-            self.command()
+            again::draw(self.model, self.strategy, self.seed, &self.limits)
         ));
     }
 }

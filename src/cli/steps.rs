@@ -34,10 +34,12 @@ impl Words {
         let consequence = |what: &str| Some((who.clone().unwrap_or_default(), what.to_owned(), false));
         let (who, what, is_step) = match &event.what {
             // The fork, or the declaration, says that it starts; the post, that it was refused.
-            Happening::ThreadInit | Happening::Refused => None,
+            Happening::ThreadInit => None,
+            Happening::Refused if event.thread.is_some() => None,
+            Happening::Refused => consequence("refused: the looper has quit"),
             Happening::ThreadExit => consequence("ends"),
             Happening::End => consequence("ends"),
-            Happening::Thrown => consequence("throws"),
+            Happening::Thrown(name) => consequence(&format!("throws {name}")),
             Happening::Fire(id, context) => {
                 let fired = &world.setup().events[*id];
                 let name = world.contexts().name(world.setup(), *context);

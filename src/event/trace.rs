@@ -48,8 +48,8 @@ pub enum Happening {
     Tick,
     /// A post was refused because the looper has quit.
     Refused,
-    /// An exception was thrown in this thread.
-    Thrown,
+    /// An exception of this name was thrown in this thread.
+    Thrown(String),
 }
 
 /// How a run ended.

@@ -160,7 +160,10 @@ pub fn row(world: &World, event: &Event) -> Row {
         Happening::End => row.kind = "end".to_owned(),
         Happening::Tick => row.kind = "tick".to_owned(),
         Happening::Refused => row.kind = "refused".to_owned(),
-        Happening::Thrown => row.kind = "throw".to_owned(),
+        Happening::Thrown(name) => {
+            row.kind = "throw".to_owned();
+            row.place = Some(name.clone());
+        }
         Happening::Fire(id, context) => {
             row.kind = "fire".to_owned();
             row.place = Some(setup.events[*id].name.clone());

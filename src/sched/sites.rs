@@ -2,7 +2,7 @@
 
 use super::spec::SpecError;
 use crate::base::IndexVec;
-use crate::event::{AccessKind, Site, SiteId};
+use crate::event::{Site, SiteId, SiteKind};
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SiteSpec {
     start: Start,
-    access: Option<AccessKind>,
+    access: Option<SiteKind>,
     of: Option<String>,
 }
 
@@ -19,6 +19,9 @@ enum Start {
     Label(String),
     Position(u32, u32),
 }
+
+// The kinds of accesses to plain memory, which is what a site selects.
+const ACCESSES: [SiteKind; 4] = [SiteKind::Read, SiteKind::Write, SiteKind::Use, SiteKind::Free];
 
 impl FromStr for SiteSpec {
     type Err = SpecError;
@@ -31,9 +34,10 @@ impl FromStr for SiteSpec {
         };
         let (head, access) = match head.split_once('.') {
             None => (head, None),
-            Some((head, "read")) => (head, Some(AccessKind::Read)),
-            Some((head, "write")) => (head, Some(AccessKind::Write)),
-            Some(_) => return Err(bad()),
+            Some((head, word)) => {
+                let kind = ACCESSES.into_iter().find(|k| k.word() == word).ok_or_else(bad)?;
+                (head, Some(kind))
+            }
         };
         let start = match head.strip_prefix('@') {
             Some("") => return Err(bad()),
@@ -53,10 +57,8 @@ impl fmt::Display for SiteSpec {
             Start::Label(label) => write!(f, "@{label}")?,
             Start::Position(line, column) => write!(f, "{line}:{column}")?,
         }
-        match self.access {
-            Some(AccessKind::Read) => f.write_str(".read")?,
-            Some(AccessKind::Write) => f.write_str(".write")?,
-            None => {}
+        if let Some(kind) = self.access {
+            write!(f, ".{}", kind.word())?;
         }
         if let Some(of) = &self.of {
             write!(f, " of {of}")?;
@@ -71,9 +73,7 @@ impl SiteSpec {
             Start::Label(label) => site.label.as_ref() == Some(label),
             Start::Position(line, column) => (site.line, site.column) == (*line, *column),
         };
-        start
-            && self.access.is_none_or(|a| site.kind.access() == Some(a))
-            && self.of.as_ref().is_none_or(|x| *x == site.place)
+        start && self.access.is_none_or(|a| site.kind == a) && self.of.as_ref().is_none_or(|x| *x == site.place)
     }
 
     /// The accesses to plain memory that it selects.
@@ -100,7 +100,7 @@ impl SiteSpec {
 #[must_use]
 pub fn site_text(sites: &IndexVec<SiteId, Site>, site: SiteId) -> String {
     let s = &sites[site];
-    let access = s.kind.access();
+    let access = Some(s.kind);
     let position = || Start::Position(s.line, s.column);
     let starts = s.label.iter().map(|l| Start::Label(l.clone())).chain(std::iter::once(position()));
     for start in starts {

@@ -34,7 +34,9 @@ pub enum SpecError {
     #[error("unknown strategy `{0}`: use `random`, `round-robin` or `directed:SITE~SITE`")]
     Strategy(String),
     /// Not a site.
-    #[error("`{0}` is not a site: use `@label`, `@label.read`, `@label.write of x`, or `LINE:COLUMN`")]
+    #[error(
+        "`{0}` is not a site: use `@label`, `@label.read`, `@label.write of x`, or `LINE:COLUMN` (accesses are read, write, use, free)"
+    )]
     Site(String),
     /// A site that does not exist.
     #[error("no memory access at `{spec}`{}", near.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]

@@ -201,8 +201,9 @@ impl Vm {
     /// Finds the handler of an exception; without one it ends the run or the thread (`Some`).
     fn throw(&mut self, world: &mut World, thread: ThreadId, exception: Exception) -> Option<Next> {
         let context = world.thread(thread).context;
-        world.record(Some(thread), Some(context), exception.site, || Happening::Thrown);
         let code = self.code.clone();
+        let name = || code.exceptions[exception.name].clone();
+        world.record(Some(thread), Some(context), exception.site, || Happening::Thrown(name()));
         let fiber = &mut self.fibers[thread];
         while let Some(frame) = fiber.frames.last_mut() {
             // A caller stands at its call, a looper at its loop; one that performs callbacks is past it.

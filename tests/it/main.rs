@@ -10,6 +10,7 @@ mod lang_parse;
 mod lang_roundtrip;
 mod language;
 mod load;
+mod races;
 mod snapshot;
 mod support;
 mod tidy;

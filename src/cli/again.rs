@@ -1,0 +1,48 @@
+//! Commands that make a run again, to be pasted into a shell.
+
+use super::load::Model;
+use super::shell;
+use crate::sched::StrategySpec;
+use crate::world::Limits;
+
+// Windows takes command lines of 32767 characters, Linux arguments of 131071.
+const LONGEST_ARGUMENT: usize = 32_000;
+
+/// The command that draws the run from its seed.
+pub(super) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Limits) -> String {
+    let mut command = format!("raceflip run {}", model.argument());
+    if strategy.parse() != Ok(StrategySpec::Random) {
+        command.push_str(&format!(" --strategy {}", shell::quote(strategy)));
+    }
+    command.push_str(&format!(" --seed {seed}"));
+    for (name, value) in &model.defines {
+        command.push_str(&format!(" -D {name}={value}"));
+    }
+    let (l, d, n) = (limits, Limits::default(), u64::from);
+    for (option, value, default) in [
+        ("steps", l.steps, d.steps),
+        ("virtual-time", l.time, d.time),
+        ("objects", n(l.objects), n(d.objects)),
+        ("threads", n(l.threads), n(d.threads)),
+        ("queue", n(l.queue), n(d.queue)),
+        ("list", n(l.list), n(d.list)),
+        ("local", l.local, d.local),
+        ("depth", n(l.depth), n(d.depth)),
+    ] {
+        if value != default {
+            command.push_str(&format!(" --{option} {value}"));
+        }
+    }
+    command
+}
+
+/// The commands that replay the run from its token: one, or, where no shell takes the token as an argument, two.
+pub(super) fn replay(model: &Model, token: &str, strategy: &str, seed: u64, limits: &Limits) -> Vec<String> {
+    if token.len() <= LONGEST_ARGUMENT {
+        return vec![format!("raceflip replay {} {token}", model.argument())];
+    }
+    vec![
+        format!("{} --quiet > token.txt", draw(model, strategy, seed, limits)),
+        format!("raceflip replay {} @token.txt", model.argument()),
+    ]
+}

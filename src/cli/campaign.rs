@@ -1,0 +1,143 @@
+//! What `detect` and `confirm` share: their options, their progress, and pairs in words.
+
+use super::args::{Defines, Format, LimitArgs};
+use super::load::{self, Model};
+use super::outcome::headline;
+use super::{Context, Refusal};
+use crate::campaign::{self, FailureReport};
+use crate::detect::{ContextKind, Pair};
+use crate::event::{Outcome, SiteId};
+use crate::sched::site_text;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+/// Options of a campaign.
+#[derive(clap::Args, Debug)]
+pub(super) struct CampaignArgs {
+    /// The model
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    /// Decides every choice of every run
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Detection runs: one round robin, the others random walks
+    #[arg(long, value_name = "N", default_value = "20")]
+    runs: NonZeroU32,
+    /// Workers; the result is the same for any number [default: one for each core]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(super) format: Format,
+    #[command(flatten)]
+    defines: Defines,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl CampaignArgs {
+    /// The model, and what is to be done with it.
+    pub(super) fn resolve(&self, trials: u32, context: &Context) -> Result<(Model, campaign::Plan), Refusal> {
+        let model = load::model(&self.file, &self.defines.resolve(), &context.out)?;
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let plan = campaign::Plan {
+            code: model.code.clone(),
+            defines: model.defines.clone(),
+            limits: self.limits.resolve(),
+            seed: self.seed,
+            runs: self.runs.get(),
+            trials,
+            jobs: self.jobs.map_or_else(cores, NonZeroUsize::get),
+        };
+        tracing::info!(seed = plan.seed, runs = plan.runs, trials, jobs = plan.jobs, "campaign");
+        Ok((model, plan))
+    }
+}
+
+/// A bar on stderr, if that is a terminal.
+pub(super) struct Bar {
+    bar: ProgressBar,
+}
+
+impl Bar {
+    pub(super) fn new() -> Self {
+        let target =
+            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let template = "{elapsed} {msg} {bar:30} run {human_pos} of {human_len}, {per_sec}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Self { bar }
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl campaign::Progress for Bar {
+    fn phase(&self, name: &str, runs: u64) {
+        self.bar.set_message(name.to_owned());
+        self.bar.set_length(runs);
+        self.bar.set_position(0);
+    }
+
+    fn done(&self) {
+        self.bar.inc(1);
+    }
+}
+
+/// `:34 write @A`
+pub(super) fn access(model: &Model, site: SiteId) -> String {
+    let s = &model.code.setup.sites[site];
+    let label = s.label.as_ref().map_or(String::new(), |l| format!(" @{l}"));
+    format!(":{} {}{label}", s.line, s.kind.word())
+}
+
+/// `:34 write @A ~ :40 read @B`
+pub(super) fn pair(model: &Model, pair: Pair) -> String {
+    format!("{} ~ {}", access(model, pair.a), access(model, pair.b))
+}
+
+/// How a statement is called: `@A`, or `40:17`.
+pub(super) fn name(model: &Model, site: SiteId) -> String {
+    site_text(&model.code.setup.sites, site)
+}
+
+/// Where a pair was seen: "two threads", "two tasks of one looper".
+pub(super) fn kinds(kinds: &BTreeSet<ContextKind>) -> String {
+    let words: Vec<&str> = kinds
+        .iter()
+        .map(|k| match k {
+            ContextKind::ThreadThread => "two threads",
+            ContextKind::ThreadTask => "a thread and a task",
+            ContextKind::TaskTask => "tasks of two loopers",
+            ContextKind::SameLooper => "two tasks of one looper",
+        })
+        .collect();
+    words.join(", ")
+}
+
+/// A failure in a line: `NullPointer at :40 in main`, `deadlock a -> b -> a`.
+pub(super) fn failure(model: &Model, report: &FailureReport) -> String {
+    match &report.outcome {
+        Outcome::Failure(f) => {
+            let at = f.site.map_or(String::new(), |s| format!(" at :{}", model.code.setup.sites[s].line));
+            let thread = if f.thread.is_empty() { String::new() } else { format!(" in {}", f.thread) };
+            format!("{}{at}{thread}", headline(f))
+        }
+        Outcome::Deadlock(report) => match report.cycle.as_slice() {
+            [] => {
+                let names: Vec<&str> = report.blocked.iter().map(|b| b.thread.as_str()).collect();
+                format!("deadlock: {} can never go on", names.join(", "))
+            }
+            ring => format!("deadlock {} -> {}", ring.join(" -> "), ring[0]),
+        },
+        Outcome::Stuck { .. } => "stuck: messages that can never run".to_owned(),
+        Outcome::Ok | Outcome::Limit(..) => report.signature.clone(),
+    }
+}

@@ -1,0 +1,63 @@
+//! `raceflip detect`: which pairs of accesses may race.
+
+use super::args::Format;
+use super::campaign::{Bar, CampaignArgs, kinds, pair};
+use super::check::counted;
+use super::exit::Status;
+use super::output::{BOLD, paint};
+use super::{Context, Refusal};
+use crate::campaign;
+use crate::formats::campaign::DetectReport;
+
+const ABOUT: &str = "\
+Runs a model under some seeds and prints the pairs of accesses that may race: hybrid detection, extended to loopers. Two accesses \
+are a potential pair if they touch the same memory, one writes, they belong to different threads or tasks, no common lock guards \
+them, and nothing in the run orders them. A potential pair need not be real: `raceflip confirm` tells.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip detect app.race
+  raceflip detect app.race --runs 200 --seed 1
+  raceflip detect app.race --format json";
+
+/// Print the pairs of accesses that may race
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_help = AFTER)]
+pub(super) struct Args {
+    #[command(flatten)]
+    campaign: CampaignArgs,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let (model, plan) = args.campaign.resolve(0, context)?;
+    let bar = Bar::new();
+    let stop = context.stop.clone();
+    let found = campaign::detect(&plan, campaign::Context { stop: &stop, progress: &bar });
+    bar.finish();
+    let out = &mut context.out;
+    if args.campaign.format == Format::Json {
+        let report = DetectReport::new(model.name(), model.digest(), &plan, &found);
+        writeln!(out, "{}", report.to_json());
+    } else {
+        writeln!(
+            out,
+            "{} from {} (hybrid detection)",
+            counted(found.candidates.len() as u64, "potential pair"),
+            counted(u64::from(found.runs), "run"),
+        );
+        for candidate in &found.candidates {
+            writeln!(
+                out,
+                "{}  {}  ({})",
+                paint(BOLD, &candidate.evidence.location),
+                pair(&model, candidate.pair),
+                kinds(&candidate.kinds),
+            );
+        }
+    }
+    if !found.complete {
+        out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.runs));
+        return Ok(Status::Interrupted);
+    }
+    Ok(if found.candidates.is_empty() { Status::Nothing } else { Status::Found })
+}

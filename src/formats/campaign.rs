@@ -1,0 +1,282 @@
+//! The results of `detect` and `confirm` as JSON objects, `raceflip-detect` and `raceflip-confirm` version 1 (`docs/formats.md`).
+
+use crate::campaign::{Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Phase1, Plan, Verdict};
+use crate::detect::{Candidate, ContextKind};
+use crate::event::SiteId;
+use crate::sched::site_text;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+pub const VERSION: u32 = 1;
+
+/// What a campaign worked on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct About {
+    pub file: String,
+    pub program: String,
+    pub defines: BTreeMap<String, i64>,
+    pub seed: u64,
+    pub runs: u32,
+    pub trials: u32,
+    pub complete: bool,
+}
+
+/// `raceflip detect --format json`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct DetectReport {
+    pub format: String,
+    pub version: u32,
+    #[serde(flatten)]
+    pub about: About,
+    pub pairs: Vec<Potential>,
+    pub failures: Vec<Fails>,
+}
+
+/// `raceflip confirm --format json`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct ConfirmReport {
+    pub format: String,
+    pub version: u32,
+    #[serde(flatten)]
+    pub about: About,
+    pub pairs: Vec<Driven>,
+    /// Failures of detection runs.
+    pub detection_failures: Vec<Fails>,
+    /// Failures of trials that came after neither order.
+    pub unexplained: Vec<Fails>,
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Access {
+    /// As `--strategy directed:` takes it.
+    pub site: String,
+    pub kind: String,
+    pub place: String,
+    pub line: u32,
+    pub column: u32,
+    pub label: Option<String>,
+    pub from: Option<String>,
+}
+
+/// A potential pair.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Potential {
+    pub a: Access,
+    pub b: Access,
+    pub location: String,
+    pub contexts: Vec<String>,
+    pub seen: u64,
+    /// The first occurrence: run, steps and pedigrees.
+    pub run: u64,
+    pub steps: (u64, u64),
+    pub instances: (String, String),
+    pub locksets: (Vec<String>, Vec<String>),
+}
+
+/// A pair that was driven.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Driven {
+    pub a: Access,
+    pub b: Access,
+    pub location: String,
+    pub contexts: Vec<String>,
+    pub verdict: VerdictWord,
+    pub trials: u32,
+    pub directed_trials: u32,
+    pub adjacent: u32,
+    pub orders: Vec<Order>,
+    pub undecided: u32,
+    pub limits: u32,
+    pub hurts: bool,
+}
+
+/// A verdict.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub enum VerdictWord {
+    Adjacent,
+    Flipped { a: String, b: String, cut: Option<String> },
+    Unconfirmed,
+}
+
+/// The runs in which one statement came first.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Order {
+    /// `a` or `b`.
+    pub first: String,
+    pub runs: u32,
+    pub failures: Vec<Fails>,
+    pub passes: Option<Again>,
+}
+
+/// A way in which runs ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Fails {
+    pub signature: String,
+    pub runs: u32,
+    pub least_stall: u64,
+    pub again: Again,
+}
+
+/// How to make a run again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Again {
+    pub strategy: String,
+    pub seed: u64,
+    pub token: String,
+}
+
+fn about(file: &str, program: u64, plan: &Plan, complete: bool) -> About {
+    About {
+        file: file.to_owned(),
+        program: format!("{program:016x}"),
+        defines: plan.defines.iter().cloned().collect(),
+        seed: plan.seed,
+        runs: plan.runs,
+        trials: plan.trials,
+        complete,
+    }
+}
+
+fn access(plan: &Plan, site: SiteId) -> Access {
+    let sites = &plan.code.setup.sites;
+    let s = &sites[site];
+    Access {
+        site: site_text(sites, site),
+        kind: s.kind.word().to_owned(),
+        place: s.place.clone(),
+        line: s.line,
+        column: s.column,
+        label: s.label.clone(),
+        from: s.from.clone(),
+    }
+}
+
+fn context(kind: &ContextKind) -> String {
+    match kind {
+        ContextKind::ThreadThread => "thread-thread",
+        ContextKind::ThreadTask => "thread-task",
+        ContextKind::TaskTask => "task-task",
+        ContextKind::SameLooper => "same-looper",
+    }
+    .to_owned()
+}
+
+fn again(evidence: &Evidence) -> Again {
+    Again { strategy: evidence.id.strategy.to_string(), seed: evidence.id.seed, token: evidence.token.clone() }
+}
+
+fn fails(report: &FailureReport) -> Fails {
+    Fails {
+        signature: report.signature.clone(),
+        runs: report.runs,
+        least_stall: report.least_stall,
+        again: again(&report.evidence),
+    }
+}
+
+fn side(first: First) -> String {
+    if first == First::A { "a" } else { "b" }.to_owned()
+}
+
+fn potential(plan: &Plan, candidate: &Candidate) -> Potential {
+    let e = &candidate.evidence;
+    Potential {
+        a: access(plan, candidate.pair.a),
+        b: access(plan, candidate.pair.b),
+        location: e.location.clone(),
+        contexts: candidate.kinds.iter().map(context).collect(),
+        seen: candidate.count,
+        run: e.run,
+        steps: e.steps,
+        instances: e.contexts.clone(),
+        locksets: e.locksets.clone(),
+    }
+}
+
+fn order(report: &OrderReport) -> Order {
+    Order {
+        first: side(report.first),
+        runs: report.runs,
+        failures: report.failures.iter().map(fails).collect(),
+        passes: report.passes.as_ref().map(again),
+    }
+}
+
+fn driven(plan: &Plan, report: &PairReport) -> Driven {
+    Driven {
+        a: access(plan, report.pair.a),
+        b: access(plan, report.pair.b),
+        location: report.place.clone(),
+        contexts: report.kinds.iter().map(context).collect(),
+        verdict: match &report.verdict {
+            Verdict::Adjacent => VerdictWord::Adjacent,
+            Verdict::Flipped(flip) => VerdictWord::Flipped {
+                a: format!("{} visit {}", flip.instances.a.context, flip.instances.a.visit),
+                b: format!("{} visit {}", flip.instances.b.context, flip.instances.b.visit),
+                cut: flip.cut.map(side),
+            },
+            Verdict::Unconfirmed => VerdictWord::Unconfirmed,
+        },
+        trials: report.trials,
+        directed_trials: report.directed.0,
+        adjacent: report.directed.1,
+        orders: report.orders.iter().map(order).collect(),
+        undecided: report.undecided,
+        limits: report.limits,
+        hurts: report.verdict.confirmed() && !report.hurts().is_empty(),
+    }
+}
+
+impl DetectReport {
+    /// The report of a detection.
+    #[must_use]
+    pub fn new(file: &str, program: u64, plan: &Plan, found: &Phase1) -> Self {
+        Self {
+            format: "raceflip-detect".to_owned(),
+            version: VERSION,
+            about: about(file, program, plan, found.complete),
+            pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
+            failures: found.failures.iter().map(fails).collect(),
+        }
+    }
+
+    /// As JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
+    }
+}
+
+impl ConfirmReport {
+    /// The report of a campaign.
+    #[must_use]
+    pub fn new(file: &str, program: u64, plan: &Plan, found: &Confirmation) -> Self {
+        Self {
+            format: "raceflip-confirm".to_owned(),
+            version: VERSION,
+            about: about(file, program, plan, found.complete()),
+            pairs: found.pairs.iter().map(|p| driven(plan, p)).collect(),
+            detection_failures: found.phase1.failures.iter().map(fails).collect(),
+            unexplained: found.unexplained.iter().map(fails).collect(),
+        }
+    }
+
+    /// As JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
+    }
+}

@@ -1,0 +1,124 @@
+//! `expect race` lines of the harnesses, as far as the first form of `confirm` goes, and what a campaign must never do.
+
+use crate::load::{Model, load, models};
+use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, confirm};
+use raceflip::formats::campaign::ConfirmReport;
+use raceflip::lang::program::{ExpectationKind, SiteRef};
+use raceflip::world::Limits;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+fn plan(model: &Model, jobs: usize) -> Plan {
+    Plan {
+        code: model.code.clone(),
+        defines: vec![],
+        limits: Limits { steps: 20_000, ..Limits::default() },
+        seed: 1,
+        runs: 20,
+        trials: 100,
+        jobs,
+    }
+}
+
+fn campaign(plan: &Plan) -> Confirmation {
+    confirm(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+}
+
+fn selected<'c>(found: &'c Confirmation, left: &SiteRef, right: &SiteRef) -> Vec<&'c PairReport> {
+    let is = |p: &PairReport, x: &SiteRef, y: &SiteRef| x.sites.contains(&p.pair.a) && y.sites.contains(&p.pair.b);
+    found.pairs.iter().filter(|p| is(p, left, right) || is(p, right, left)).collect()
+}
+
+fn check(path: &Path, defines: &[(String, i64)]) -> usize {
+    let model = load(path, defines);
+    let found = campaign(&plan(&model, 2));
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut checked = 0;
+    for expectation in &model.program.expectations {
+        let ExpectationKind::Race { no, left, right, real, harmful, false_ } = &expectation.kind else { continue };
+        let text = format!("{name}:{}: {} ({defines:?})", expectation.line, expectation.text);
+        checked += 1;
+        let pairs = selected(&found, left, right);
+        let confirmed = pairs.iter().any(|p| p.verdict.confirmed());
+        if *no {
+            assert!(pairs.is_empty(), "{text}: it was reported");
+            continue;
+        }
+        if *false_ {
+            assert!(!pairs.is_empty(), "{text}: it was not reported");
+            assert!(!confirmed, "{text}: it was confirmed");
+        }
+        if *real {
+            assert!(confirmed, "{text}: it was not confirmed");
+        }
+        if *harmful {
+            assert!(pairs.iter().any(|p| p.verdict.confirmed() && !p.hurts().is_empty()), "{text}: no order hurts");
+        }
+    }
+    checked
+}
+
+#[test]
+fn race_expectations_of_the_papers_hold() {
+    let checked: usize = models("harnesses/papers").iter().map(|p| check(p, &[])).sum();
+    assert!(checked >= 20, "{checked} lines");
+}
+
+#[test]
+fn race_expectations_of_the_bugs_hold_in_every_variant() {
+    let mut checked = 0;
+    for path in models("harnesses/bugs") {
+        for fixed in [0, 1] {
+            checked += check(&path, &[("FIXED".to_owned(), fixed)]);
+        }
+    }
+    assert!(checked >= 8, "{checked} lines");
+}
+
+/// Nothing that depends on the number of workers, or on what ran before, may reach a result.
+#[test]
+fn campaigns_are_the_same_for_any_number_of_workers() {
+    for path in models("harnesses") {
+        let model = load(&path, &[]);
+        let json = |jobs| {
+            let plan = plan(&model, jobs);
+            ConfirmReport::new("m", 0, &plan, &campaign(&plan)).to_json()
+        };
+        let one = json(1);
+        for jobs in [2, 5] {
+            assert_eq!(one, json(jobs), "{} with {jobs} workers", path.display());
+        }
+    }
+}
+
+/// Every confirmed order has a token that replays to what is said of it.
+#[test]
+fn tokens_of_a_campaign_replay() {
+    use raceflip::exec::{Unobserved, run};
+    use raceflip::sched::Replay;
+    use raceflip::token::Token;
+    use raceflip::vm::Vm;
+    use raceflip::world::{Machine, signature};
+    use std::sync::Arc;
+    let mut replayed = 0;
+    for path in models("harnesses/bugs").iter().chain(&models("harnesses/papers")) {
+        let model = load(path, &[]);
+        let plan = plan(&model, 2);
+        let found = campaign(&plan);
+        let failures = found.pairs.iter().flat_map(|p| &p.orders).flat_map(|o| &o.failures);
+        let failing = failures.chain(&found.phase1.failures).map(|f| (&f.evidence, Some(f.signature.as_str())));
+        let passing = found.pairs.iter().flat_map(|p| &p.orders).filter_map(|o| o.passes.as_ref()).map(|e| (e, None));
+        for (evidence, wanted) in failing.chain(passing) {
+            let token: Token = evidence.token.parse().unwrap();
+            let mut machine = Machine::new(Vm::new(model.code.clone()), token.limits);
+            let mut replay = Replay::new(Arc::new(token.schedule));
+            let summary = run(&mut machine, &mut replay, 0, &mut Unobserved, &AtomicBool::new(false));
+            let outcome = summary.outcome().unwrap_or_else(|| panic!("{}: {:?}", path.display(), summary.end));
+            let ended = signature(&model.code.setup, outcome);
+            assert_eq!(ended, token.signature);
+            assert!(wanted.is_none_or(|w| w == ended));
+            replayed += 1;
+        }
+    }
+    assert!(replayed > 60, "{replayed}");
+}
