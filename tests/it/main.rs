@@ -1,5 +1,6 @@
 //! All integration tests, as one program.
 
+mod cli;
 mod determinism;
 mod lang_check;
 mod lang_errors;
