@@ -102,6 +102,7 @@ impl<I: Id> Default for IdSet<I> {
 }
 
 #[cfg(test)]
+#[allow(unreachable_pub, reason = "the macro makes public types")]
 mod tests {
     use super::*;
     #[allow(unreachable_pub, reason = "the macro is for public ids")]

@@ -31,7 +31,9 @@ impl Confirmation {
     /// Whether nothing was cut short.
     #[must_use]
     pub fn complete(&self) -> bool {
-        self.phase1.complete && self.pairs.len() == self.phase1.candidates.len() && self.pairs.iter().all(|p| p.complete)
+        self.phase1.complete
+            && self.pairs.len() == self.phase1.candidates.len()
+            && self.pairs.iter().all(|p| p.complete)
     }
 }
 

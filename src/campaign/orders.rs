@@ -77,10 +77,7 @@ impl Orders {
         // An access to a field and the end of its object: the shorter name is the object's.
         let place = if x.place.len() <= y.place.len() { &x.place } else { &y.place };
         let (a, b, first) = if x_is_a { (x, y, First::A) } else { (y, x, First::B) };
-        Some((
-            InstancePair { a: a.instance.clone(), b: b.instance.clone(), place: place.clone() },
-            first,
-        ))
+        Some((InstancePair { a: a.instance.clone(), b: b.instance.clone(), place: place.clone() }, first))
     }
 
     /// Adds the next run; returns which statement came first in it, judged by the first two instances that conflict.

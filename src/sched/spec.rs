@@ -91,7 +91,7 @@ impl fmt::Display for StrategySpec {
 /// Any strategy that has a name.
 #[derive(Clone)]
 #[allow(missing_docs, reason = "each is the strategy of the same name")]
-#[allow(clippy::large_enum_variant, reason = "one for each run")]
+#[allow(clippy::large_enum_variant, reason = "there is one in a worker, made once")]
 pub enum Named {
     Random(RandomWalk),
     RoundRobin(RoundRobin),

@@ -118,7 +118,7 @@ impl Guest for Vm {
         let fiber = &self.fibers[thread];
         fiber.awaited(&self.code).is_none_or(|fragment| {
             // An exception in the condition lets the thread go on.
-            evaluate(self.code.fragment(fragment), fiber.top(), world, Some(thread)) != Ok(0)
+            !matches!(evaluate(self.code.fragment(fragment), fiber.top(), world, Some(thread)), Ok(0))
         })
     }
 

@@ -4,7 +4,7 @@ use super::code::Code;
 use super::fiber::{Fiber, FrameKind};
 use super::guest::Vm;
 use super::instr::{Instr, ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
-use super::pure::{Local, local, location};
+use super::pure::{Local, evaluate, local, location};
 use crate::base::Id;
 use crate::event::{
     Args, BarrierId, ConditionId, FailureKind, Happening, LimitKind, ListRead, ListWrite, Location, LockId, Op,
@@ -48,6 +48,11 @@ impl Vm {
     pub(super) fn deliver(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
         let code = self.code.clone();
         let fiber = &mut self.fibers[thread];
+        // What a condition throws lets its thread go on, and is thrown there.
+        let thrown = fiber
+            .awaited(&code)
+            .and_then(|condition| evaluate(code.fragment(condition), fiber.top(), world, Some(thread)).err());
+        let reply = thrown.map_or(reply, Reply::Throw);
         let Some(frame) = fiber.frames.last_mut() else { return Next::Finished };
         let Instr::Visible { op, dst, site } = code.bodies[frame.body].code[frame.pc as usize] else {
             debug_assert!(false, "a thread waits at a visible operation");

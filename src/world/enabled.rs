@@ -172,7 +172,8 @@ impl World {
                 let target = self.thread_of(*target);
                 self.threads[target].queue.is_some() || self.finished(target)
             }
-            Op::Begin => t.queue.as_ref().is_some_and(|q| q.quit || q.ready(self.now)),
+            // Without a queue it throws.
+            Op::Begin => t.queue.as_ref().is_none_or(|q| q.quit || q.ready(self.now)),
             Op::Wake => t.interrupted || due(t.deadline, self.now),
             _ => true,
         }

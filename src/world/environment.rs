@@ -29,6 +29,12 @@ impl World {
         self.fireable.set(event, false);
     }
 
+    /// How many times the event may still fire.
+    #[must_use]
+    pub fn enables_left(&self, event: EventId) -> usize {
+        self.events[event].enables.len()
+    }
+
     /// The environment posts the handler of the event: the k-th firing with what the k-th enable said.
     pub(crate) fn fire(&mut self, event: EventId) {
         let Some((args, instance)) = self.events[event].enables.pop_front() else {

@@ -105,8 +105,8 @@ impl Memory {
             ListRead::Len => l.items.len() as i64,
             ListRead::Get(index) => self.element(list, index)?,
             ListRead::Iterate => iterator(list, l.version),
-            // As Java's iterator: the end is asked for before the version is.
-            ListRead::Next { index, .. } if index >= l.items.len() as i64 => return Ok(None),
+            // As Java's iterator: it ends where its index is the length, before it looks at the version; past a list that became shorter it goes on, and throws.
+            ListRead::Next { index, .. } if index == l.items.len() as i64 => return Ok(None),
             ListRead::Next { version, .. } if version != iterator(list, l.version) => {
                 return Err(Thrown::ConcurrentModification);
             }

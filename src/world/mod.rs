@@ -17,6 +17,7 @@ mod signature;
 mod snapshot;
 mod sync;
 mod threads;
+mod waiting;
 
 pub use contexts::{Contexts, Made};
 pub use enabled::{Openings, Question};

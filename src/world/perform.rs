@@ -2,11 +2,10 @@
 
 use super::World;
 use super::contexts::Made;
-use super::memory::Memory;
 use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
 use crate::event::{
-    Args, BodyId, ContextId, Happening, LimitKind, ListWrite, LockId, NULL, ObjectId, Op, Outcome, PostTime, Target,
-    ThreadId, Value, WaitSet,
+    Args, BodyId, ContextId, Happening, LimitKind, ListWrite, NULL, Op, Outcome, PostTime, SiteId, ThreadId, Value,
+    WaitSet,
 };
 
 /// What a thread is told of the operation that it has performed.
@@ -267,9 +266,8 @@ impl World {
                     let task = TaskMessage { body, args, context, target, is_async, instance };
                     self.enqueue(looper, when, MessageKind::Task(task));
                 } else {
-                    self.refused_posts += 1;
                     let (context, site) = (self.threads[thread].context, self.threads[thread].site);
-                    self.record(Some(thread), Some(context), site, || Happening::Refused);
+                    self.refuse(Some(thread), Some(context), site);
                 }
                 i64::from(accepts)
             }
@@ -314,10 +312,9 @@ impl World {
             }
             Op::Cancel { target, body } => {
                 let looper = self.thread_of(target);
-                if let Some(queue) = &mut self.threads[looper].queue {
-                    queue.cancel(|m| m.target == target && body.is_none_or(|b| b == m.body));
-                    self.refresh_looper(looper);
-                }
+                let queue = self.threads[looper].queue.as_mut().ok_or(Thrown::IllegalState)?;
+                queue.cancel(|m| m.target == target && body.is_none_or(|b| b == m.body));
+                self.refresh_looper(looper);
                 0
             }
             Op::Quit { looper, safely } => {
@@ -382,10 +379,17 @@ impl World {
         self.memory_changed = true;
     }
 
+    // The looper has quit: nothing fails, a warning is kept (rule 6).
+    fn refuse(&mut self, thread: Option<ThreadId>, context: Option<ContextId>, site: Option<SiteId>) {
+        self.refused_posts += 1;
+        self.record(thread, context, site, || Happening::Refused);
+    }
+
     pub(super) fn enqueue(&mut self, looper: ThreadId, when: u64, kind: MessageKind) {
         let most = self.limits.queue;
         let Some(queue) = self.threads[looper].queue.as_mut().filter(|q| !q.quit) else {
-            self.refused_posts += 1;
+            // Only an event gets here: a post has looked.
+            self.refuse(None, None, None);
             return;
         };
         if queue.len() as u64 >= u64::from(most) {
@@ -394,55 +398,5 @@ impl World {
         }
         queue.push(when, kind);
         self.refresh_looper(looper);
-    }
-
-    fn wait(&mut self, thread: ThreadId, on: WaitSet, lock: LockId, timeout: Option<i64>) -> Result<Reply, Thrown> {
-        self.check_owner(thread, lock)?;
-        if std::mem::take(&mut self.threads[thread].interrupted) {
-            return Err(Thrown::Interrupted);
-        }
-        let deadline = timeout.map(|d| self.after(d));
-        let depth = std::mem::take(&mut self.locks[lock].depth);
-        self.locks[lock].owner = None;
-        self.waiters_mut(on).push(thread);
-        let t = &mut self.threads[thread];
-        (t.saved_depth, t.deadline, t.notified) = (depth, deadline, false);
-        self.refresh_lock(lock);
-        Ok(Reply::Again(Op::Reacquire { on, lock }))
-    }
-
-    fn waiters_mut(&mut self, on: WaitSet) -> &mut Vec<ThreadId> {
-        match on {
-            WaitSet::Lock(lock) => &mut self.locks[lock].waiters,
-            WaitSet::Condition(condition) => &mut self.conditions[condition],
-        }
-    }
-
-    fn check_owner(&self, thread: ThreadId, lock: LockId) -> Result<(), Thrown> {
-        self.check_monitor(lock)?;
-        if self.locks[lock].owner == Some(thread) { Ok(()) } else { Err(Thrown::IllegalMonitorState) }
-    }
-
-    fn check_monitor(&self, lock: LockId) -> Result<(), Thrown> {
-        self.locks[lock].object.map_or(Ok(()), |object| self.check_object(object, Thrown::UseAfterFree))
-    }
-
-    fn check_object(&self, object: ObjectId, dead: Thrown) -> Result<(), Thrown> {
-        if self.memory.objects[object].freed { Err(dead) } else { Ok(()) }
-    }
-
-    /// The monitor of a reference, which a guest needs to say what it acquires.
-    pub fn monitor_of(&self, reference: Value) -> Result<LockId, Thrown> {
-        Memory::object_of(reference).map(|object| self.memory.objects[object].lock).ok_or(Thrown::NullPointer)
-    }
-
-    /// The handler of a value, as a target.
-    pub fn target_handler(value: Value) -> Result<Target, Thrown> {
-        u32::try_from(value).map(|h| Target::Handler(crate::event::HandlerId(h))).map_err(|_| Thrown::NullPointer)
-    }
-
-    /// The thread of a value.
-    pub fn thread_value(value: Value) -> Result<ThreadId, Thrown> {
-        u32::try_from(value).map(ThreadId).map_err(|_| Thrown::NullPointer)
     }
 }

@@ -2,10 +2,15 @@
 
 mod cli;
 mod determinism;
+mod figures;
+mod harness_outcomes;
 mod lang_check;
 mod lang_errors;
 mod lang_hostile;
 mod lang_parse;
 mod lang_roundtrip;
+mod language;
 mod load;
 mod snapshot;
+mod support;
+mod tidy;

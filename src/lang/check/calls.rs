@@ -6,7 +6,7 @@ use super::places::{Target, set_site};
 use super::sites::place_text;
 use super::types::article;
 use crate::event::{BodyId, SiteKind};
-use crate::lang::ast::{self, At, ExprKind as Ast};
+use crate::lang::ast::{self, At};
 use crate::lang::program::{Expr, ExprKind, Place, Type};
 
 impl Checker {
@@ -160,10 +160,5 @@ impl Checker {
             (_, None) => (ExprKind::ListClear { list, site }, Type::Void),
         };
         Some(Expr { kind, ty })
-    }
-
-    /// Whether an expression does something if its value is dropped.
-    pub(super) fn has_effect(e: &ast::Expr) -> bool {
-        matches!(e.kind, Ast::Call { .. } | Ast::Method { .. } | Ast::Op(_))
     }
 }

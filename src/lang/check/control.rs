@@ -60,12 +60,15 @@ impl Checker {
 
     /// The number of an exception.
     pub(super) fn exception(&mut self, name: &str) -> ExceptionId {
-        let known = self.out.exceptions.ids().find(|id| self.out.exceptions[*id] == name);
-        match known {
-            Some(id) => id,
-            None if self.scope.dead => ExceptionId(0),
-            None => self.out.exceptions.add(name.to_owned()),
+        if let Some(&id) = self.exception_ids.get(name) {
+            return id;
         }
+        if self.scope.dead {
+            return ExceptionId(0);
+        }
+        let id = self.out.exceptions.add(name.to_owned());
+        self.exception_ids.insert(name.to_owned(), id);
+        id
     }
 
     fn cond(&mut self, cond: &Cond) -> Option<Expr> {

@@ -15,8 +15,8 @@ impl Checker {
         self.scope = Scope::default();
         for item in &file.items {
             let ItemKind::Expect { expect, condition } = &item.kind else { continue };
-            if self.components {
-                // Components would define some of their names.
+            // Components would define some of their names.
+            if self.components || self.enough() {
                 return;
             }
             let holds = match condition {

@@ -7,6 +7,7 @@ use super::{Checker, MAX_CELLS};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, ItemKind, Storage, Value};
 use crate::lang::program::{ClassId, Expr, ExprKind, Global, Init, Type};
+use std::collections::BTreeMap;
 
 impl Checker {
     /// `let`s first: variables may start with what they name. Each names only what stands before it.
@@ -20,6 +21,9 @@ impl Checker {
             }
         }
         for item in &file.items {
+            if self.enough() {
+                return;
+            }
             match &item.kind {
                 ItemKind::Field { storage, field } if *storage != Storage::Let => {
                     let offset = self.out.globals.last().map_or(0, |g| g.offset + g.cells);
@@ -43,17 +47,16 @@ impl Checker {
     }
 
     fn fields(&mut self, class: ClassId, fields: &[(Storage, ast::Field)]) {
-        let mut first: Vec<(String, At)> = Vec::new();
+        let mut first: BTreeMap<&str, At> = BTreeMap::new();
         let mut offset = 0;
         for (storage, field) in fields {
             let name = &field.name;
-            if let Some((_, at)) = first.iter().find(|(n, _)| *n == name.text) {
+            if let Some(at) = first.insert(&name.text, name.at) {
                 let message = format!("field `{}` is declared twice", name.text);
                 let problem = Diagnostic::new(name.at.0, message, "already a field of this class");
                 self.problems.add(problem.note(at.0, "first declared here"));
                 continue;
             }
-            first.push((name.text.clone(), name.at));
             // A field with an error stays known by name; nothing runs then.
             let global = self.field(*storage, field, offset).unwrap_or_else(|| Global {
                 name: name.text.clone(),
@@ -121,12 +124,15 @@ impl Checker {
 
     /// Counts cells before they are made.
     fn take_cells(&mut self, ty: &Type, at: At) -> Option<()> {
+        let full = self.cells > MAX_CELLS;
         self.cells = self.cells.saturating_add(ty.cells());
-        if self.cells > MAX_CELLS {
-            self.too_large(at);
-            return None;
+        if self.cells <= MAX_CELLS {
+            return Some(());
         }
-        Some(())
+        if !full {
+            self.too_large(at);
+        }
+        None
     }
 
     /// The type of a variable: as annotated, else that of its initial value.
@@ -228,12 +234,12 @@ impl Checker {
     /// A first value: a constant, a name with a fixed value, or `new`.
     pub(super) fn first_value(&mut self, e: &ast::Expr) -> Option<Expr> {
         let value = self.in_mode(Mode::First, |c| c.value(e))?;
-        debug_assert!(matches!(value.kind, ExprKind::Word(_) | ExprKind::New(_) | ExprKind::Indexed { .. }));
-        if let ExprKind::Indexed { .. } = value.kind {
-            self.error(e.at, "the index is out of bounds", "there is no such element");
-            return None;
+        match value.kind {
+            ExprKind::Word(_) | ExprKind::New(_) => return Some(value),
+            ExprKind::Indexed { .. } => self.error(e.at, "the index is out of bounds", "there is no such element"),
+            _ => self.error(e.at, "a first value that has to be computed", "only constants, `new`, and names"),
         }
-        Some(value)
+        None
     }
 
     fn top_level_let(&mut self, field: &ast::Field) -> Option<Named> {

@@ -4,6 +4,7 @@
 //! properties, expectations. A branch that a constant rules out is lowered like any other, for its errors, and then thrown away: its sites
 //! and labels are never made ([`sites`]). `None` out of a lowering function means that an error was reported: say nothing more about it.
 
+mod assign;
 mod calls;
 mod consts;
 mod control;
@@ -22,14 +23,15 @@ mod problems;
 mod properties;
 mod refs;
 mod scope;
+mod signatures;
 mod sites;
 mod stmts;
 mod types;
 mod verbs;
 
-use super::program::{Class, Program, TextId, Type, Uncaught};
+use super::program::{BUILT_IN_EXCEPTIONS, Class, ExceptionId, Program, TextId, Type, Uncaught};
 use super::{Diagnostic, Source, ast, near};
-use crate::base::IndexVec;
+use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, ListenerId};
 use indexmap::{IndexMap, IndexSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +49,9 @@ pub(super) const MAX_LOCKS: u64 = 10_000;
 pub(super) const MAX_LOCAL_CELLS: u64 = 10_000;
 /// The most terms of a property once its quantifiers are expanded.
 pub(super) const MAX_TERMS: u64 = 10_000;
+
+/// After these errors the rest is not looked at: suggestions for each of thousands of errors take long.
+const ENOUGH_PROBLEMS: usize = 200;
 
 /// Why a model is refused.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -92,6 +97,7 @@ struct Checker {
     signatures: IndexVec<BodyId, Signature>,
     listeners: IndexVec<ListenerId, Vec<Type>>,
     text_ids: BTreeMap<String, TextId>,
+    exception_ids: BTreeMap<String, ExceptionId>,
     // What may be expected, in live code or not.
     thrown: IndexSet<String>,
     messages: IndexSet<String>,
@@ -141,11 +147,12 @@ impl Checker {
                 labels: Vec::new(),
                 expectations: Vec::new(),
                 texts: IndexVec::new(),
-                exceptions: super::program::BUILT_IN_EXCEPTIONS.iter().map(|&e| e.to_owned()).collect(),
+                exceptions: BUILT_IN_EXCEPTIONS.iter().map(|&e| e.to_owned()).collect(),
             },
             signatures: IndexVec::new(),
             listeners: IndexVec::new(),
             text_ids: BTreeMap::new(),
+            exception_ids: BUILT_IN_EXCEPTIONS.iter().enumerate().map(|(i, &e)| (e.to_owned(), Id::new(i))).collect(),
             thrown: IndexSet::new(),
             messages: IndexSet::new(),
             transactions: IndexSet::new(),
@@ -159,6 +166,11 @@ impl Checker {
             cells: 0,
             terms: 0,
         }
+    }
+
+    /// Whether so many errors are known that looking for more is a waste.
+    fn enough(&self) -> bool {
+        self.problems.count() >= ENOUGH_PROBLEMS
     }
 
     /// Reports an error.

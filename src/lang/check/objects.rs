@@ -1,5 +1,6 @@
 //! The objects that come with an object: fields that start as `new`. They must end somewhere, and fit the memory.
 
+use super::names::Named;
 use super::{Checker, MAX_CELLS};
 use crate::base::Id;
 use crate::lang::Diagnostic;
@@ -23,7 +24,7 @@ impl Checker {
         let mut known: Vec<Option<Weight>> = vec![None; self.out.classes.len()];
         for item in &file.items {
             let ItemKind::Class { name, .. } = &item.kind else { continue };
-            let Some(class) = self.out.classes.ids().find(|c| self.out.classes[*c].name == name.text) else { continue };
+            let Some(&Named::Class(class)) = self.names.get(&name.text).map(|e| &e.named) else { continue };
             match self.weigh(class, 0, &mut known) {
                 Some(weight) if weight.cells > MAX_CELLS => return self.too_large(name.at),
                 Some(_) => {}
@@ -38,7 +39,7 @@ impl Checker {
         let globals = self.out.globals.iter().flat_map(|g| &g.init).filter_map(made);
         let start = globals.chain(self.out.objects.iter().copied());
         let cells = start.map(|c| known[c.index()].map_or(1, |w| w.cells)).fold(self.cells, u64::saturating_add);
-        if cells > MAX_CELLS {
+        if cells > MAX_CELLS && self.cells <= MAX_CELLS {
             self.too_large(file.items.first().map_or(At::default(), |i| i.at));
         }
     }

@@ -103,6 +103,11 @@ impl Checker {
     }
 
     fn field_of(&mut self, object: &ast::Expr, name: &ast::Name, whole: &ast::Expr) -> Option<Target> {
+        if name.text == "len"
+            && let Some(len) = self.constant_len(object)
+        {
+            return Some(Target::Value(word(len, Type::Int)));
+        }
         let target = self.target(object)?;
         if name.text == "len" {
             match target {
@@ -147,6 +152,22 @@ impl Checker {
         let field = u32::try_from(field).expect("tables are bounded");
         let root = Root::Field { object: Box::new(object), class, field, site: NO_SITE };
         Some(Target::Shared(Place { root, index: Vec::new(), ty, atomic }))
+    }
+
+    /// The length of a global array, which is a constant: `0..a.len` is a constant range.
+    fn constant_len(&self, object: &ast::Expr) -> Option<i64> {
+        let Ast::Name(name) = &object.kind else { return None };
+        if self.local(name).is_some() {
+            return None;
+        }
+        match self.names.get(name)?.named {
+            Named::Global(id) => match self.out.globals[id].ty {
+                Type::Array(_, len) => Some(i64::from(len)),
+                _ => None,
+            },
+            Named::Family { len, .. } => Some(i64::from(len)),
+            _ => None,
+        }
     }
 
     fn element_of(&mut self, object: &ast::Expr, index: &ast::Expr) -> Option<Target> {

@@ -49,12 +49,9 @@ impl Checker {
             );
             return None;
         };
-        let label = &self.out.labels[index];
-        let all = label.sites.clone();
-        let mut sites = if uses == Use::Failure {
-            self.out.sites.ids().filter(|id| self.out.sites[*id].label.as_ref() == Some(name)).collect()
-        } else {
-            all
+        let mut sites = match uses {
+            Use::Failure => state.sites,
+            Use::Race | Use::Order => self.out.labels[index].sites.clone(),
         };
         sites.retain(|id| {
             let site = &self.out.sites[*id];
@@ -93,11 +90,11 @@ impl Checker {
     /// The name after `of` is that of something that can be accessed.
     fn place_exists(&mut self, of: &ast::Name) -> Option<()> {
         let fields = self.out.classes.iter().flat_map(|c| &c.fields).map(|f| f.name.as_str());
-        let known: Vec<&str> = self.names.keys().map(String::as_str).chain(fields).collect();
-        if known.contains(&of.text.as_str()) {
+        let mut known = self.names.keys().map(String::as_str).chain(fields);
+        if self.names.contains_key(&of.text) || known.clone().any(|name| name == of.text) {
             return Some(());
         }
-        let help = did_you_mean(&of.text, known);
+        let help = did_you_mean(&of.text, known.by_ref());
         let mut problem =
             Diagnostic::new(of.at.0, format!("unknown name `{}`", of.text), "neither a variable nor a field");
         problem.help = help;

@@ -40,6 +40,8 @@ impl Lines {
 pub(super) struct LabelState {
     /// Its place in live code, and its index among the live labels.
     pub(super) live: Option<(Span, usize)>,
+    /// All sites of that statement, checks as well.
+    pub(super) sites: Vec<SiteId>,
 }
 
 impl Checker {
@@ -99,7 +101,7 @@ impl Checker {
             return None;
         }
         let index = self.out.labels.len();
-        self.labels.insert(name.text.clone(), LabelState { live: Some((name.at.0, index)) });
+        self.labels.insert(name.text.clone(), LabelState { live: Some((name.at.0, index)), sites: Vec::new() });
         let from = label.from.as_ref().map(|f| f.text.clone());
         self.out.labels.push(LabelDef { name: name.text.clone(), from, sites: Vec::new() });
         Some(index)
@@ -107,7 +109,11 @@ impl Checker {
 
     /// Leaves a label: its checks count only if it has nothing else.
     pub(super) fn close_label(&mut self, index: usize) {
-        let sites = &mut self.out.labels[index].sites;
+        let label = &mut self.out.labels[index];
+        if let Some(state) = self.labels.get_mut(&label.name) {
+            state.sites.clone_from(&label.sites);
+        }
+        let sites = &mut label.sites;
         let other = |id: &SiteId| self.out.sites[*id].kind != SiteKind::Check;
         if sites.iter().any(other) {
             sites.retain(other);

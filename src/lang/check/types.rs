@@ -213,7 +213,7 @@ impl Checker {
             });
         }
         let (wanted_name, got) = (self.name_of(wanted), self.name_of(&value.ty));
-        let message = format!("{what} is {}, not {}", article(&wanted_name), article_or(&got));
+        let message = format!("{what} is {}, not {}", article(&got), article(&wanted_name));
         let help = match (&value.ty, wanted) {
             (Type::Int, Type::Bool) => Some("compare it: `... != 0`".to_owned()),
             (Type::Bool | Type::Message, Type::Int) => Some("write `if` around a 1 and a 0, or keep it a bool".into()),
@@ -224,7 +224,7 @@ impl Checker {
             (Type::Null, Type::Int) => Some("an int is never null; take a constant such as -1 for \"none\"".into()),
             _ => None,
         };
-        let mut problem = crate::lang::Diagnostic::new(at.0, message, format!("this is {}", article_or(&got)));
+        let mut problem = crate::lang::Diagnostic::new(at.0, message, format!("this is {}", article(&got)));
         problem.help = help;
         self.problems.add(problem);
         None
@@ -260,7 +260,7 @@ impl Checker {
         }
         if !(left.ty.fits(&right.ty) || right.ty.fits(&left.ty)) {
             let (a, b) = (self.name_of(&left.ty), self.name_of(&right.ty));
-            let message = format!("{} and {} cannot be compared", article_or(&a), article_or(&b));
+            let message = format!("{} and {} cannot be compared", article(&a), article(&b));
             if a == "null" || b == "null" {
                 let other = if a == "null" { b } else { a };
                 self.error(at, message, format!("{} is never null", article(&other)));
@@ -299,13 +299,9 @@ impl Checker {
 
 /// "an int"
 pub(super) fn article(name: &str) -> String {
+    if matches!(name, "null" | "nothing") {
+        return format!("`{name}`");
+    }
     let an = name.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O']);
     format!("{} `{name}`", if an { "an" } else { "a" })
-}
-
-fn article_or(name: &str) -> String {
-    match name {
-        "null" | "nothing" => format!("`{name}`"),
-        _ => article(name),
-    }
 }

@@ -1,3 +1,5 @@
+//! The lexer by a table: a text and its tokens.
+
 use super::*;
 
 /// The tokens as text: words and symbols as written, `^` before one whose newline counts, `S<value>` a string.

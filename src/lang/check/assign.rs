@@ -1,0 +1,183 @@
+//! Assignments: to locals, shared memory, elements of lists and arrays; `x op= e` reads and writes.
+
+use super::Checker;
+use super::places::{Target, set_site, set_sites};
+use super::sites::place_text;
+use crate::event::SiteKind;
+use crate::lang::Diagnostic;
+use crate::lang::ast::{self, At, BinaryOp, Value};
+use crate::lang::program::{ElementIndex, Expr, ExprKind, Place, Stmt, Type};
+
+impl Checker {
+    /// Lowers `place = value`, `place op= value`.
+    pub(super) fn assign(
+        &mut self,
+        place: &ast::Expr,
+        op: Option<BinaryOp>,
+        value: &Value,
+        out: &mut Vec<Stmt>,
+    ) -> Option<()> {
+        let target = self.target(place);
+        let value = match value {
+            Value::Expr(e) => e,
+            Value::List(_, at) => {
+                let help = format!("`{}.clear()`, then `push`", place_text(place));
+                self.error_help(*at, "a literal cannot be assigned", "lists and arrays are not copied", help);
+                return None;
+            }
+        };
+        let Some(target) = target else {
+            self.value(value)?;
+            return None;
+        };
+        match (target, op) {
+            (Target::Local { id, fixed }, op) => {
+                if fixed {
+                    self.error_help(
+                        place.at,
+                        "the variable of a `for` cannot be assigned",
+                        "it counts the loop",
+                        "copy it: `let n = ...`",
+                    );
+                    return None;
+                }
+                let ty = self.local_type(id);
+                let old = Expr { kind: ExprKind::Local(id), ty: ty.clone() };
+                let value = self.new_value(op, &ty, old, value, place.at)?;
+                out.push(Stmt::SetLocal(id, value));
+            }
+            (
+                Target::LocalElement { ty: Type::Array(..), .. } | Target::Shared(Place { ty: Type::Array(..), .. }),
+                _,
+            ) => {
+                self.error_help(place.at, "an array cannot be assigned", "a whole array", "assign its elements");
+                return None;
+            }
+            (Target::Shared(Place { ty: Type::List(_), .. }), _) => {
+                let help = format!("`{}.clear()`, then `push` in a loop", place_text(place));
+                self.error_help(place.at, "a list cannot be assigned", "a whole list", help);
+                return None;
+            }
+            (Target::LocalElement { local, mut index, ty }, op) => {
+                let site = self.check_site();
+                set_sites(&mut index, site);
+                if op.is_some() {
+                    self.keep_indices(&mut index, out);
+                }
+                let old = ExprKind::LocalElement { local, index: index.clone() };
+                let value = self.new_value(op, &ty, Expr { kind: old, ty: ty.clone() }, value, place.at)?;
+                out.push(Stmt::SetLocalElement { local, index, value });
+            }
+            (Target::Shared(target), None) => {
+                let value = self.expr_of(value, &target.ty, "the value")?;
+                out.push(self.write(target, value, place));
+            }
+            (Target::Shared(target), Some(op)) => {
+                if target.atomic {
+                    return self.atomic_update(place, op, &target.ty, value);
+                }
+                let (mut target, text) = (target, place_text(place));
+                let read = self.site(SiteKind::Read, text.clone(), place.at);
+                set_site(&mut target, read);
+                let value = self.operand(op, &target.ty, value, place.at)?;
+                let write = self.site(SiteKind::Write, text, place.at);
+                out.push(Stmt::Update { place: target, op, value, read, write });
+            }
+            (Target::ListElement { mut list, index, ty }, op) => {
+                let text = place_text(place);
+                let read = op.map(|_| self.site(SiteKind::Read, text.clone(), place.at));
+                let value = match op {
+                    None => self.expr_of(value, &ty, "the element")?,
+                    Some(op) => self.operand(op, &ty, value, place.at)?,
+                };
+                let write = self.site(SiteKind::Write, text, place.at);
+                set_site(&mut list, read.unwrap_or(write));
+                out.push(match (op, read) {
+                    (Some(op), Some(read)) => Stmt::ListUpdate { list, index, op, value, read, write },
+                    _ => Stmt::ListSet { list, index, value, site: write },
+                });
+            }
+            (Target::Family { .. } | Target::Value(_), _) => {
+                self.value(value)?;
+                self.cannot_assign(place);
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    fn write(&mut self, mut target: Place, value: Expr, place: &ast::Expr) -> Stmt {
+        let kind = if target.atomic { SiteKind::AtomicWrite } else { SiteKind::Write };
+        let site = self.site(kind, place_text(place), place.at);
+        set_site(&mut target, site);
+        Stmt::Write { place: target, value, site }
+    }
+
+    /// `old op value`, or the value alone.
+    fn new_value(&mut self, op: Option<BinaryOp>, ty: &Type, old: Expr, value: &ast::Expr, at: At) -> Option<Expr> {
+        let Some(op) = op else { return self.expr_of(value, ty, "the value") };
+        let value = self.operand(op, ty, value, at)?;
+        self.arithmetic(op, old, value, at)
+    }
+
+    fn operand(&mut self, op: BinaryOp, ty: &Type, value: &ast::Expr, at: At) -> Option<Expr> {
+        if *ty != Type::Int {
+            self.no_operator(op, ty, at);
+            return None;
+        }
+        self.expr_of(value, &Type::Int, "the value")
+    }
+
+    fn atomic_update(&mut self, place: &ast::Expr, op: BinaryOp, ty: &Type, value: &ast::Expr) -> Option<()> {
+        if *ty != Type::Int {
+            self.no_operator(op, ty, place.at);
+            return None;
+        }
+        self.expr_of(value, &Type::Int, "the value")?;
+        let text = self.lines.slice(place.at.0);
+        let amount = self.lines.slice(value.at.0);
+        let less =
+            if amount.chars().all(char::is_alphanumeric) { format!("-{amount}") } else { format!("-({amount})") };
+        let help = match op {
+            BinaryOp::Add => {
+                format!("`fetch_add({text}, {amount})` is one step; `{text} = {text} + {amount}` is a read and a write")
+            }
+            BinaryOp::Sub => {
+                format!("`fetch_add({text}, {less})` is one step; `{text} = {text} - {amount}` is a read and a write")
+            }
+            _ => format!("write the two steps out: `{text} = {text} {} {amount}`", super::fold::symbol(op)),
+        };
+        let message = format!("`{}=` on an atomic", super::fold::symbol(op));
+        self.error_help(place.at, message, "is this one step or two?", help);
+        None
+    }
+
+    /// Puts indices that are needed twice into locals.
+    fn keep_indices(&mut self, index: &mut ElementIndex, out: &mut Vec<Stmt>) {
+        for dimension in index {
+            if matches!(dimension.index.kind, ExprKind::Word(_) | ExprKind::Local(_)) {
+                continue;
+            }
+            let id = self.temporary(Type::Int);
+            let kept = Expr { kind: ExprKind::Local(id), ty: Type::Int };
+            out.push(Stmt::SetLocal(id, std::mem::replace(&mut dimension.index, kept)));
+        }
+    }
+
+    fn cannot_assign(&mut self, place: &ast::Expr) {
+        if let ast::ExprKind::Name(name) = &place.kind
+            && let Some(entry) = self.names.get(name)
+        {
+            let (what, span) = (entry.what, entry.span);
+            let mut problem =
+                Diagnostic::new(place.at.0, format!("`{name}` cannot be assigned"), format!("it is {what}"))
+                    .note(span, "declared here");
+            if what == "a `let`" {
+                problem = problem.help(format!("a top-level `let` is immutable: `var {name} = ...` is shared memory"));
+            }
+            self.problems.add(problem);
+            return;
+        }
+        self.error(place.at, "this cannot be assigned", "not a variable, field or element");
+    }
+}

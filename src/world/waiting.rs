@@ -1,0 +1,65 @@
+//! Waiting, and what operations check before they act: who owns a lock, whether an object lives, what a value means.
+
+use super::World;
+use super::memory::Memory;
+use super::perform::{Reply, Thrown};
+use crate::event::{LockId, ObjectId, Op, Target, ThreadId, Value, WaitSet};
+
+impl World {
+    /// Gives up all holds and enters the wait set; the second half is to return.
+    pub(super) fn wait(
+        &mut self,
+        thread: ThreadId,
+        on: WaitSet,
+        lock: LockId,
+        timeout: Option<i64>,
+    ) -> Result<Reply, Thrown> {
+        self.check_owner(thread, lock)?;
+        if std::mem::take(&mut self.threads[thread].interrupted) {
+            return Err(Thrown::Interrupted);
+        }
+        let deadline = timeout.map(|d| self.after(d));
+        let depth = std::mem::take(&mut self.locks[lock].depth);
+        self.locks[lock].owner = None;
+        self.waiters_mut(on).push(thread);
+        let t = &mut self.threads[thread];
+        (t.saved_depth, t.deadline, t.notified) = (depth, deadline, false);
+        self.refresh_lock(lock);
+        Ok(Reply::Again(Op::Reacquire { on, lock }))
+    }
+
+    pub(super) fn waiters_mut(&mut self, on: WaitSet) -> &mut Vec<ThreadId> {
+        match on {
+            WaitSet::Lock(lock) => &mut self.locks[lock].waiters,
+            WaitSet::Condition(condition) => &mut self.conditions[condition],
+        }
+    }
+
+    pub(super) fn check_owner(&self, thread: ThreadId, lock: LockId) -> Result<(), Thrown> {
+        self.check_monitor(lock)?;
+        if self.locks[lock].owner == Some(thread) { Ok(()) } else { Err(Thrown::IllegalMonitorState) }
+    }
+
+    pub(super) fn check_monitor(&self, lock: LockId) -> Result<(), Thrown> {
+        self.locks[lock].object.map_or(Ok(()), |object| self.check_object(object, Thrown::UseAfterFree))
+    }
+
+    pub(super) fn check_object(&self, object: ObjectId, dead: Thrown) -> Result<(), Thrown> {
+        if self.memory.objects[object].freed { Err(dead) } else { Ok(()) }
+    }
+
+    /// The monitor of a reference, which a guest needs to say what it acquires.
+    pub fn monitor_of(&self, reference: Value) -> Result<LockId, Thrown> {
+        Memory::object_of(reference).map(|object| self.memory.objects[object].lock).ok_or(Thrown::NullPointer)
+    }
+
+    /// The handler of a value, as a target.
+    pub fn target_handler(value: Value) -> Result<Target, Thrown> {
+        u32::try_from(value).map(|h| Target::Handler(crate::event::HandlerId(h))).map_err(|_| Thrown::NullPointer)
+    }
+
+    /// The thread of a value.
+    pub fn thread_value(value: Value) -> Result<ThreadId, Thrown> {
+        u32::try_from(value).map(ThreadId).map_err(|_| Thrown::NullPointer)
+    }
+}

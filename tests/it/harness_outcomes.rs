@@ -1,0 +1,165 @@
+//! The harness models end as they say, and as the data about queue facts and bugs says.
+//!
+//! The seeds are fixed, so nothing here is left to chance. How many are needed: an outcome that a random walk comes to with probability p is
+//! missed by n seeds with probability (1 - p)^n. The rarest that is asserted here is the ERROR of `racefuzzer_fig2` with p about 0.5%: 5,000 seeds miss
+//! it with probability below 1e-10.
+
+use crate::support::{Ended, Kind, disappointed, models, named, program, read, text, walk};
+use raceflip::lang::program::{EndValue, ExpectationKind};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+const SEEDS: u64 = 5_000;
+
+/// A queue fact of the data.
+#[derive(Deserialize)]
+struct Fact {
+    id: String,
+    expected_outcomes: Vec<String>,
+}
+
+/// A bug of the data.
+#[derive(Deserialize)]
+struct Bug {
+    id: String,
+    expected_outcomes: Vec<String>,
+    expected_fixed: Option<Vec<String>>,
+    expected_partial: Option<Vec<String>>,
+}
+
+/// The data's names of failures of queue facts, and the models' own.
+const QUEUE_NAMES: [(&str, &str); 1] = [("OverwrittenByPending", "set_value_stays")];
+
+/// What the data says of Q29 is `stuck[]`: Android keeps the messages behind the fence in a queue that nobody serves any more. Here a looper
+/// that quits drops what its fences hold back (queue rule 6), so nothing is left that could be stuck.
+const Q29: (&str, &str) = ("stuck[]", "ok[]");
+
+/// The data's names of failures of bugs, and what the models call them: an exception, a property or a message.
+const BUG_NAMES: [(&str, &str, &str); 11] = [
+    ("AB01", "NPE", "NullPointer"),
+    ("AB05", "LostEvent", "not_lost"),
+    ("AB21", "RunAfterUnsubscribe", "ran after unsubscribe"),
+    ("AB42", "NPE", "NullPointer"),
+    ("AB44", "deadlock", "deadlock"),
+    ("AB46", "ConcurrentModification", "ConcurrentModification"),
+    ("AB48", "Leak", "no_leak"),
+    ("AB50", "IndexOutOfBounds", "IndexOutOfBounds"),
+    ("BE09", "NPE", "NullPointer"),
+    ("OL08", "LostUpdate", "no_lost_update"),
+    ("", "hang", "deadlock"),
+];
+
+/// What goes wrong with a model under some constants; and everything that was seen.
+fn broken(path: &str, defines: &[(&str, i64)]) -> (Vec<String>, BTreeMap<Ended, u64>) {
+    let program = program(path, &read(path), defines).unwrap_or_else(|e| panic!("{e}"));
+    let ends = walk(&program, &named(&program), SEEDS);
+    let mut wrong: Vec<String> = program
+        .expectations
+        .iter()
+        .filter_map(|e| disappointed(e, &ends))
+        .map(|w| format!("{path} {defines:?} {w}"))
+        .collect();
+    if ends.keys().any(|e| matches!(e.kind, Kind::Limit(_))) {
+        wrong.push(format!("{path} {defines:?} reaches a limit: {}", text(&ends)));
+    }
+    (wrong, ends)
+}
+
+#[test]
+fn queue_facts_are_facts() {
+    let facts: Vec<Fact> = serde_json::from_str(&read("tests/data/queue_facts.json")).unwrap();
+    assert_eq!(facts.len(), 30);
+    let paths = models("harnesses/queue");
+    let mut wrong = Vec::new();
+    for fact in &facts {
+        let prefix = format!("harnesses/queue/{}_", fact.id.to_lowercase());
+        let found: Vec<&String> = paths.iter().filter(|p| p.starts_with(&prefix)).collect();
+        let [path] = found[..] else {
+            wrong.push(format!("{} has {} models", fact.id, found.len()));
+            continue;
+        };
+        let (problems, ends) = broken(path, &[]);
+        wrong.extend(problems);
+        let checked = program(path, &read(path), &[]).unwrap();
+        let complete = checked.expectations.iter().any(|e| matches!(e.kind, ExpectationKind::Outcomes { .. }));
+        assert!(complete, "{path} does not say all its outcomes");
+        let wanted: BTreeSet<String> = fact.expected_outcomes.iter().map(|o| here(&fact.id, o)).collect();
+        let seen: BTreeSet<String> = ends.keys().map(as_data).collect();
+        if seen != wanted {
+            wrong.push(format!("{path}: the data has {wanted:?}, seen {seen:?}"));
+        }
+    }
+    assert_eq!(paths.len(), facts.len(), "a model that is no fact");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// An outcome of the data in this project's words.
+fn here(id: &str, outcome: &str) -> String {
+    if id == "Q29" {
+        assert_eq!(outcome, Q29.0);
+        return Q29.1.to_owned();
+    }
+    let outcome = outcome.replace("hang[", "deadlock[");
+    QUEUE_NAMES.iter().find(|(data, _)| *data == outcome).map_or(outcome, |(_, model)| (*model).to_owned())
+}
+
+/// An end in the data's notation: `ok[1,2]`; a failure is its name alone.
+fn as_data(end: &Ended) -> String {
+    let log = end.values.values().next();
+    match (&end.kind, log) {
+        (Kind::Failure { .. }, _) | (_, None) => end.kind.word(),
+        (kind, Some(EndValue::List(log))) => format!("{}{log:?}", kind.word()).replace(' ', ""),
+        (kind, Some(EndValue::Word(word))) => format!("{}[{word}]", kind.word()),
+    }
+}
+
+#[test]
+fn bugs_happen_and_repairs_hold() {
+    let bugs: Vec<Bug> = serde_json::from_str(&read("tests/data/bugs.json")).unwrap();
+    let paths = models("harnesses/bugs");
+    assert_eq!(paths.len(), 10);
+    let mut wrong = Vec::new();
+    for path in &paths {
+        let header = read(path);
+        let id = header.trim_start_matches("// ").split('.').next().unwrap();
+        let bug = bugs.iter().find(|b| b.id == id).unwrap_or_else(|| panic!("{path} names no bug: `{id}`"));
+        let variants = [Some(&bug.expected_outcomes), bug.expected_fixed.as_ref(), bug.expected_partial.as_ref()];
+        for (fixed, wanted) in (0..).zip(variants) {
+            let Some(wanted) = wanted else { continue };
+            let (problems, ends) = broken(path, &[("FIXED", fixed)]);
+            wrong.extend(problems);
+            let wanted: BTreeSet<&str> = wanted.iter().map(|o| bug_name(id, o)).collect();
+            let seen: BTreeSet<String> = ends.keys().map(|e| e.kind.word()).collect();
+            if !seen.iter().map(String::as_str).eq(wanted.iter().copied()) {
+                wrong.push(format!("{path} FIXED={fixed}: the data has {wanted:?}, seen {}", text(&ends)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn bug_name<'n>(id: &str, outcome: &'n str) -> &'n str {
+    let row = BUG_NAMES.iter().find(|(of, data, _)| (*of == id || of.is_empty()) && *data == outcome);
+    match row {
+        Some((_, _, model)) => model,
+        None => {
+            assert_eq!(outcome, "ok", "{id}: no row of the table has this outcome");
+            outcome
+        }
+    }
+}
+
+#[test]
+fn figures_of_papers_end_as_they_say() {
+    let paths = models("harnesses/papers");
+    assert!(paths.len() >= 18);
+    let mut wrong = Vec::new();
+    for path in &paths {
+        let variants: &[&[(&str, i64)]] =
+            if read(path).contains("\nconst FIXED") { &[&[("FIXED", 0)], &[("FIXED", 1)]] } else { &[&[]] };
+        for defines in variants {
+            wrong.extend(broken(path, defines).0);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,85 @@
+//! The examples of the language reference do what it says.
+//!
+//! A block ```` ```race ```` is run under 500 seeds and must end as its `expect` lines say; each example is chosen so that its rarest outcome has a
+//! probability above 5%, which 500 seeds miss with probability below 1e-11. A block ```` ```race,error ```` must be refused with the first line of the
+//! ```` ```text ```` block after it.
+
+use crate::support::{disappointed, named, program, read, text, walk};
+use raceflip::lang::program::ExpectationKind;
+
+const SEEDS: u64 = 500;
+const PAGE: &str = "docs/language.md";
+
+/// A fenced block: the line of its fence, what stands behind the fence, its text.
+struct Fenced {
+    line: usize,
+    info: String,
+    text: String,
+}
+
+fn blocks(page: &str) -> Vec<Fenced> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Fenced> = None;
+    for (line, written) in (1..).zip(page.lines()) {
+        match (written.strip_prefix("```"), &mut open) {
+            (Some(info), None) => open = Some(Fenced { line, info: info.to_owned(), text: String::new() }),
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (None, Some(block)) => block.text.extend([written, "\n"]),
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a block is not closed");
+    blocks
+}
+
+#[test]
+fn examples_end_as_they_say() {
+    let page = read(PAGE);
+    let mut wrong = Vec::new();
+    let mut examples = 0;
+    for block in blocks(&page).iter().filter(|b| b.info == "race") {
+        examples += 1;
+        let at = format!("{PAGE}:{}", block.line);
+        let program = match program(&at, &block.text, &[]) {
+            Ok(program) => program,
+            Err(e) => {
+                wrong.push(e);
+                continue;
+            }
+        };
+        let says_how_it_ends = program.expectations.iter().any(|e| {
+            matches!(
+                e.kind,
+                ExpectationKind::Outcomes { .. } | ExpectationKind::Failure { .. } | ExpectationKind::Deadlock { .. }
+            )
+        });
+        if !says_how_it_ends {
+            wrong.push(format!("{at}: the example does not say how it ends"));
+        }
+        let ends = walk(&program, &named(&program), SEEDS);
+        wrong.extend(program.expectations.iter().filter_map(|e| disappointed(e, &ends)).map(|w| format!("{at} {w}")));
+        if let Some(rare) = ends.values().min().filter(|times| **times < SEEDS / 20) {
+            wrong.push(format!("{at}: an outcome came only {rare} times: {}", text(&ends)));
+        }
+    }
+    assert!(examples >= 45, "{examples} examples");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn errors_are_told_as_written() {
+    let page = read(PAGE);
+    let blocks = blocks(&page);
+    let mut errors = 0;
+    for (i, block) in blocks.iter().enumerate().filter(|(_, b)| b.info == "race,error") {
+        errors += 1;
+        let at = format!("{PAGE}:{}", block.line);
+        let told = blocks.get(i + 1).filter(|b| b.info == "text").unwrap_or_else(|| panic!("{at}: no text follows"));
+        let rendered = match program(&at, &block.text, &[]) {
+            Ok(_) => panic!("{at}: the example is accepted"),
+            Err(rendered) => rendered,
+        };
+        assert_eq!(rendered.lines().next(), told.text.lines().next(), "{at}: {rendered}");
+    }
+    assert!(errors >= 8, "{errors} errors");
+}

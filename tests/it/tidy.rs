@@ -1,0 +1,188 @@
+//! What `docs/architecture.md` says of the source, held by a test: the order of the modules, the purity of the core, the size and the head of files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The modules from bottom to top: each may use those before it.
+const ORDER: [&str; 12] =
+    ["base", "event", "world", "lang", "vm", "sched", "exec", "detect", "token", "campaign", "formats", "cli"];
+
+/// Those that do not know each other.
+const STRANGERS: [&str; 3] = ["detect", "sched", "vm"];
+
+/// The most lines of a file.
+const LONGEST: usize = 450;
+
+/// Files that may be longer, and why.
+const LONGER: [(&str, &str); 3] = [
+    ("src/lang/ast.rs", "a table: one type for each form of the grammar"),
+    ("src/lang/program.rs", "a table: one type for each form of a checked program"),
+    ("tests/it/lang_check.rs", "a table: one row for each refusal"),
+];
+
+/// What stands nowhere but in `cli`, and why.
+const ONLY_IN_CLI: [(&str, &str); 9] = [
+    ("SystemTime", "a run does not depend on the time of day"),
+    ("Instant::now", "a run does not depend on how long it takes"),
+    ("std::env", "a run does not depend on the environment"),
+    ("std::fs", "files are read and written by the command line"),
+    ("println!", "the core does not print"),
+    ("eprintln!", "the core does not print"),
+    ("HashMap", "its order is not fixed, and may reach an output"),
+    ("HashSet", "its order is not fixed, and may reach an output"),
+    ("thread_rng", "chance comes from the seed alone"),
+];
+
+/// What stands nowhere, and why.
+const NOWHERE: [(&str, &str); 4] = [
+    ("unsafe ", "safe Rust is fast enough"),
+    ("todo!", "unfinished"),
+    ("unimplemented!", "unfinished"),
+    ("dbg!", "left over"),
+];
+
+/// Every Rust file under a folder: its path from the top with `/`, and its text.
+fn rust_files(folder: &str) -> BTreeMap<String, String> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = BTreeMap::new();
+    let mut open: Vec<PathBuf> = vec![top.join(folder)];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let parts: Vec<_> = path.strip_prefix(top).unwrap().iter().map(|p| p.to_string_lossy()).collect();
+            files.insert(parts.join("/"), fs::read_to_string(&path).unwrap());
+        }
+    }
+    files
+}
+
+/// The module that a file of `src` belongs to; `None` for the roots of the crates.
+fn module(path: &str) -> Option<&str> {
+    let inside = path.strip_prefix("src/")?;
+    let name = inside.split('/').next()?.trim_end_matches(".rs");
+    (!matches!(name, "lib" | "main")).then_some(name)
+}
+
+/// The modules that a line names after `crate::`, also in a group: `use crate::{base::X, event}`.
+fn used(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let code: Vec<&str> = text.lines().map(code).collect();
+    let text = code.join("\n");
+    for (at, _) in text.match_indices("crate::") {
+        let line = text[..at].matches('\n').count() + 1;
+        let rest = &text[at + "crate::".len()..];
+        let names: Vec<&str> = match rest.strip_prefix('{') {
+            Some(group) => top_level(group),
+            None => vec![rest],
+        };
+        for name in names {
+            let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+            // Macros stand at the root of the crate.
+            if !name[end..].starts_with('!') {
+                found.push((line, name[..end].to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// The parts of `a::{x, y}, b}` up to the brace that closes it.
+fn top_level(group: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                parts.push(group[start..at].trim());
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(group[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.retain(|p| !p.is_empty());
+    parts
+}
+
+#[test]
+fn modules_use_only_those_below_them() {
+    let mut wrong = Vec::new();
+    for (path, text) in rust_files("src") {
+        let Some(user) = module(&path) else { continue };
+        let Some(height) = ORDER.iter().position(|m| *m == user) else {
+            wrong.push(format!("{path}: the module `{user}` has no place in the order"));
+            continue;
+        };
+        for (line, name) in used(&text) {
+            let at = format!("{path}:{line}");
+            match ORDER.iter().position(|m| *m == name) {
+                None => wrong.push(format!("{at}: `crate::{name}` has no place in the order")),
+                Some(other) if other > height => wrong.push(format!("{at}: `{user}` uses `{name}`, which is above it")),
+                Some(_) if user != name && STRANGERS.contains(&user) && STRANGERS.contains(&&*name) => {
+                    wrong.push(format!("{at}: `{user}` and `{name}` do not know each other"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_finder_of_uses_finds_them() {
+    let text = "use crate::base::Id; // crate::cli\nuse crate::{event, vm::{Code, Vm}};\ncrate::define_id! { X }\nlet x = crate::lang::near();";
+    let names: Vec<(usize, String)> = used(text);
+    let expected = [(1, "base"), (2, "event"), (2, "vm"), (4, "lang")].map(|(line, name)| (line, name.to_owned()));
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn files_have_a_head_and_an_end() {
+    let mut wrong = Vec::new();
+    for (path, text) in rust_files("src").into_iter().chain(rust_files("tests")) {
+        if !text.starts_with("//! ") {
+            wrong.push(format!("{path}: the first line says with `//!` what the file is for"));
+        }
+        let lines = text.lines().count();
+        if lines > LONGEST && !LONGER.iter().any(|(longer, _)| *longer == path) {
+            wrong.push(format!("{path}: {lines} lines; more than {LONGEST} need a reason"));
+        }
+    }
+    for (path, reason) in LONGER {
+        let lines = crate::support::read(path).lines().count();
+        assert!(lines > LONGEST, "{path} has only {lines} lines: it needs no reason ({reason})");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_core_is_pure() {
+    let mut wrong = Vec::new();
+    for (path, text) in rust_files("src") {
+        let cli = matches!(module(&path), Some("cli") | None);
+        let forbidden = ONLY_IN_CLI.iter().filter(|_| !cli).chain(&NOWHERE);
+        for (word, reason) in forbidden {
+            for (line, _) in (1..).zip(text.lines()).filter(|(_, line)| contains(line, word)) {
+                wrong.push(format!("{path}:{line}: `{}`: {reason}", word.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A line without its comment.
+fn code(line: &str) -> &str {
+    line.split("//").next().unwrap_or(line)
+}
+
+/// Whether a line of code has the word; comments may speak of it.
+fn contains(line: &str, word: &str) -> bool {
+    let code = code(line);
+    code.match_indices(word).any(|(at, _)| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
