@@ -2,7 +2,7 @@
 
 use super::exit::Status;
 use super::load::Model;
-use super::output::{BOLD, paint};
+use super::output::{BOLD, clean, paint};
 use super::plan::{Choices, Form, Plan, TraceFile};
 use super::progress::Progress;
 use super::steps::{StepList, Words};
@@ -162,7 +162,7 @@ impl Told<'_> {
             return;
         }
         writeln!(out, "steps {}, virtual time {} ms, stall {} ms", summary.steps, summary.now, summary.stall);
-        writeln!(out, "strategy {}, seed {}", self.strategy, self.seed);
+        writeln!(out, "strategy {}, seed {}", clean(self.strategy), self.seed);
         if text.len() <= LONGEST_ARGUMENT {
             writeln!(out, "{} raceflip replay {} {text}", paint(BOLD, "replay:"), model.argument());
         } else {
@@ -178,7 +178,7 @@ impl Told<'_> {
         let d = Limits::default();
         let l = &self.limits;
         if self.strategy.parse() != Ok(StrategySpec::Random) {
-            command.push_str(&format!(" --strategy {}", shell::quote(self.strategy)));
+            command.push_str(&format!(" --strategy {}", shell::quote(&clean(self.strategy))));
         }
         command.push_str(&format!(" --seed {}", self.seed));
         for (name, value) in &self.model.defines {
