@@ -275,7 +275,7 @@ impl Failures {
     }
 
     fn finish(mut self, worker: &mut Worker<'_>) -> Vec<FailureReport> {
-        self.all.sort_by(|x, y| y.1.cmp(&x.1));
+        self.all.sort_by_key(|x| std::cmp::Reverse(x.1));
         self.all
             .into_iter()
             .filter_map(|(trial, runs, least_stall)| {

@@ -1,6 +1,7 @@
 //! Commands that make a run again, to be pasted into a shell.
 
 use super::load::Model;
+use super::output::clean;
 use super::shell;
 use crate::sched::StrategySpec;
 use crate::world::Limits;
@@ -12,7 +13,7 @@ const LONGEST_ARGUMENT: usize = 32_000;
 pub(super) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Limits) -> String {
     let mut command = format!("raceflip run {}", model.argument());
     if strategy.parse() != Ok(StrategySpec::Random) {
-        command.push_str(&format!(" --strategy {}", shell::quote(strategy)));
+        command.push_str(&format!(" --strategy {}", shell::quote(&clean(strategy))));
     }
     command.push_str(&format!(" --seed {seed}"));
     for (name, value) in &model.defines {

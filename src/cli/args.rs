@@ -39,11 +39,11 @@ pub(super) struct Cli {
     /// When to use colours
     ///
     /// `auto`: on a terminal, unless NO_COLOR is set. `always` and `never` overrule both.
-    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN", help_heading = "Everywhere")]
     pub(super) color: Colour,
 
     /// Log what raceflip does, on stderr (twice: more of it)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Everywhere")]
     pub(super) verbose: u8,
 
     #[command(subcommand)]

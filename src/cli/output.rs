@@ -42,13 +42,16 @@ pub(super) fn paint(style: Style, text: impl fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A text from a model or a path, safe to print: control characters are escaped.
+/// A text from a model, a path or a token, safe to print: control characters are escaped.
 pub(super) fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\t' => clean.push(' '),
-            c if c.is_control() => clean.extend(c.escape_default()),
+            // Also those that turn the direction of what follows.
+            c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
+                clean.extend(c.escape_default());
+            }
             c => clean.push(c),
         }
     }
@@ -113,22 +116,22 @@ impl Output {
 
     /// `error: ...` on stderr.
     pub(super) fn error(&mut self, text: impl fmt::Display) {
-        self.tell(&format!("{}: {text}\n", paint(BAD, "error")));
+        self.tell(&format!("{}: {}\n", paint(BAD, "error"), clean(&text.to_string())));
     }
 
     /// `warning: ...` on stderr.
     pub(super) fn warning(&mut self, text: impl fmt::Display) {
-        self.tell(&format!("{}: {text}\n", paint(ODD, "warning")));
+        self.tell(&format!("{}: {}\n", paint(ODD, "warning"), clean(&text.to_string())));
     }
 
     /// `note: ...` on stderr.
     pub(super) fn note(&mut self, text: impl fmt::Display) {
-        self.tell(&format!("{}: {text}\n", paint(NOTE, "note")));
+        self.tell(&format!("{}: {}\n", paint(NOTE, "note"), clean(&text.to_string())));
     }
 
     /// A line on stderr below an error.
     pub(super) fn more(&mut self, text: impl fmt::Display) {
-        self.tell(&format!("{text}\n"));
+        self.tell(&format!("{}\n", clean(&text.to_string())));
     }
 
     pub(super) fn refuse(&mut self, refusal: &Refusal) {
@@ -164,4 +167,14 @@ pub(super) fn usage(error: &clap::Error, colour: Colour) -> Status {
         AutoStream::new(out, choice).write_all(text.ansi().to_string().as_bytes())
     };
     if error.use_stderr() { Status::Refused } else { Status::Nothing }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn control_characters_are_shown() {
+        assert_eq!(clean("a\tb \u{1b}[31m\u{202e}\u{e9}\u{7f}\n"), "a b \\u{1b}[31m\\u{202e}\u{e9}\\u{7f}\\n");
+    }
 }

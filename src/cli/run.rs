@@ -17,9 +17,9 @@ const AFTER: &str = "\
 Strategies:
   random            every choice that is open is as likely as any other (the default)
   round-robin       threads in turn, one step each
-  directed:A~B      RaceFuzzer: holds a thread back at one of the two sites until another reaches the other one;
-                    sites are `@label`, `@label.read of x`, or LINE:COLUMN; `,patience=N` after them says for how
-                    many steps a thread is held back
+  directed:A~B      RaceFuzzer: holds a thread back at one of two sites until another reaches
+                    the other. A site is `@label`, `@label.read of x`, or LINE:COLUMN.
+                    `directed:A~B,patience=N`: holds it back for N steps at most.
 
 Examples:
   raceflip run app.race

@@ -2,7 +2,7 @@
 
 use super::exit::Status;
 use super::load::Model;
-use super::output::{BOLD, paint};
+use super::output::{BOLD, clean, paint};
 use super::plan::{Choices, Form, Plan, TraceFile};
 use super::progress::Progress;
 use super::steps::{StepList, Words};
@@ -159,7 +159,7 @@ impl Told<'_> {
             return;
         }
         writeln!(out, "steps {}, virtual time {} ms, stall {} ms", summary.steps, summary.now, summary.stall);
-        writeln!(out, "strategy {}, seed {}", self.strategy, self.seed);
+        writeln!(out, "strategy {}, seed {}", clean(self.strategy), self.seed);
         let commands = again::replay(model, &text, self.strategy, self.seed, &self.limits);
         for (i, command) in commands.iter().enumerate() {
             let head = if i == 0 { paint(BOLD, "replay:") } else { " ".repeat("replay:".len()) };

@@ -179,25 +179,22 @@ impl<'o> StepList<'o> {
     }
 }
 
-// Wide enough for most names; a longer one pushes the rest of its own line only.
+// Wide enough for most names; a longer one takes room from what stands beside it.
 const WHO: usize = 26;
-const WHAT: usize = 38;
+const LINE: usize = WHO + 2 + 38;
 
 impl Observer for StepList<'_> {
     fn event(&mut self, world: &World, event: &Event) {
         let Some(line) = self.words.line(world, event) else { return };
         let number = if line.is_step { world.steps().to_string() } else { String::new() };
-        let Line { who, what, site, .. } = line;
-        let mut text = format!("{}  {who:<WHO$}  ", paint(DIM, format_args!("{number:>5}")));
-        match site.filter(|_| matches!(event.what, Happening::Performed { .. })).map(|s| &world.setup().sites[s]) {
-            None => text.push_str(&what),
-            Some(site) => {
-                text.push_str(&format!("{what:<WHAT$}  {}", paint(DIM, format_args!(":{}", site.line))));
-                if let Some(label) = &site.label {
-                    text.push_str(&format!(" {}", paint(ODD, format_args!("@{label}"))));
-                }
+        let mut text = format!("{:<WHO$}  {}", line.who, line.what);
+        let performed = matches!(event.what, Happening::Performed { .. });
+        if let Some(site) = line.site.filter(|_| performed).map(|s| &world.setup().sites[s]) {
+            text = format!("{text:<LINE$}  {}", paint(DIM, format_args!(":{}", site.line)));
+            if let Some(label) = &site.label {
+                text.push_str(&format!(" {}", paint(ODD, format_args!("@{label}"))));
             }
         }
-        writeln!(self.out, "{}", text.trim_end());
+        writeln!(self.out, "{}  {text}", paint(DIM, format_args!("{number:>5}")));
     }
 }

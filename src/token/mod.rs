@@ -6,6 +6,8 @@
 //! `docs/formats.md` has the layout. A new layout is a new prefix; every version ever written stays in the tests.
 
 mod bytes;
+#[cfg(test)]
+mod tests;
 
 use crate::sched::{ActorName, Schedule, Scheduled};
 use crate::world::Limits;

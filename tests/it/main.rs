@@ -1,5 +1,7 @@
 //! All integration tests, as one program.
 
+mod cli;
+mod cli_replay;
 mod determinism;
 mod figures;
 mod harness_outcomes;
