@@ -95,7 +95,7 @@ fn a_run_in_words() {
            env/onStart#1/activityManager#1  ends
         6  main                        begin env/onCreateContextMenu#1
         7  env/onCreateContextMenu#1   read bound: null                        :40 @B
-           env/onCreateContextMenu#1   throws
+           env/onCreateContextMenu#1   throws NullPointer
 
     failure: NullPointer at harnesses/bugs/connectbot_menu.race:40:13 (@B) in env/onCreateContextMenu#1 on main
        40 |         @B: use bound

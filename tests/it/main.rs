@@ -13,6 +13,7 @@ mod lang_roundtrip;
 mod language;
 mod load;
 mod races;
+mod readme;
 mod snapshot;
 mod support;
 mod tidy;
