@@ -1,6 +1,7 @@
 //! raceflip: a controlled-scheduling race fuzzer for modeled apps.
 
 pub mod base;
+pub mod detect;
 pub mod event;
 pub mod exec;
 pub mod lang;

@@ -1,0 +1,132 @@
+//! Locksets: which locks a thread holds at an access.
+//!
+//! A wait gives its lock up and its reacquisition takes it back, with the same depth, also when it ends by an exception. The thread
+//! performs nothing between the two, so that no access sees the difference: both are left out, and a wait that threw at once needs no
+//! telling apart.
+
+use crate::base::{Id, IndexVec};
+use crate::event::{Happening, LockId, Op, RwLockId, ThreadId};
+use crate::world::World;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+crate::define_id! {
+    #[allow(unreachable_pub, reason = "the macro makes public types")]
+    /// An interned lockset; 0 is the empty one.
+    LocksetId
+}
+
+/// One hold.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Hold {
+    /// A lock, a mutex or a monitor.
+    Lock(LockId),
+    /// The read side.
+    Read(RwLockId),
+    /// The write side.
+    Write(RwLockId),
+}
+
+impl Hold {
+    // Whether no two threads can have these at once.
+    fn excludes(self, other: Hold) -> bool {
+        match (self, other) {
+            (Hold::Lock(a), Hold::Lock(b)) => a == b,
+            (Hold::Write(a), Hold::Write(b) | Hold::Read(b)) | (Hold::Read(a), Hold::Write(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    fn name(self, world: &World) -> String {
+        let rwlock = |id: RwLockId| world.setup().rwlocks.get(id.index()).map_or("?", |(name, _)| name);
+        match self {
+            Hold::Lock(lock) => world.lock_name(lock),
+            Hold::Read(id) => format!("read {}", rwlock(id)),
+            Hold::Write(id) => format!("write {}", rwlock(id)),
+        }
+    }
+}
+
+/// The locks that all threads hold.
+pub(super) struct Held {
+    threads: BTreeMap<ThreadId, Thread>,
+    sets: IndexVec<LocksetId, Vec<Hold>>,
+    ids: HashMap<Vec<Hold>, LocksetId>,
+    // Monitors of objects whose life has ended: to acquire or release one throws, and changes nothing.
+    dead: BTreeSet<LockId>,
+}
+
+#[derive(Default)]
+struct Thread {
+    // invariant: no count is 0
+    counts: BTreeMap<Hold, u32>,
+    // The interned set, unless it has changed since.
+    lockset: Option<LocksetId>,
+}
+
+impl Held {
+    pub(super) fn new() -> Self {
+        let mut held =
+            Self { threads: BTreeMap::new(), sets: IndexVec::new(), ids: HashMap::new(), dead: BTreeSet::new() };
+        held.intern(Vec::new());
+        held
+    }
+
+    fn intern(&mut self, set: Vec<Hold>) -> LocksetId {
+        if let Some(id) = self.ids.get(&set) {
+            return *id;
+        }
+        let id = self.sets.add(set.clone());
+        self.ids.insert(set, id);
+        id
+    }
+
+    pub(super) fn observe(&mut self, world: &World, thread: ThreadId, what: &Happening) {
+        let Happening::Performed { op, .. } = what else { return };
+        match *op {
+            Op::Acquire(lock) if !self.dead.contains(&lock) => self.count(thread, Hold::Lock(lock), true),
+            Op::Release(lock) if !self.dead.contains(&lock) => self.count(thread, Hold::Lock(lock), false),
+            Op::ReadLock(id) => self.count(thread, Hold::Read(id), true),
+            Op::ReadUnlock(id) => self.count(thread, Hold::Read(id), false),
+            Op::WriteLock(id) => self.count(thread, Hold::Write(id), true),
+            Op::WriteUnlock(id) => self.count(thread, Hold::Write(id), false),
+            Op::Free(object) => {
+                self.dead.insert(world.memory().object(object).lock);
+            }
+            _ => {}
+        }
+    }
+
+    // A release of what is not held throws, and changes nothing.
+    fn count(&mut self, thread: ThreadId, hold: Hold, more: bool) {
+        let thread = self.threads.entry(thread).or_default();
+        let n = thread.counts.get(&hold).copied().unwrap_or(0);
+        match if more { n + 1 } else { n.saturating_sub(1) } {
+            0 => thread.counts.remove(&hold),
+            n => thread.counts.insert(hold, n),
+        };
+        thread.lockset = None;
+    }
+
+    /// What the thread holds now.
+    pub(super) fn lockset(&mut self, thread: ThreadId) -> LocksetId {
+        let Some(t) = self.threads.get(&thread) else { return LocksetId(0) };
+        if let Some(id) = t.lockset {
+            return id;
+        }
+        let set = t.counts.keys().copied().collect();
+        let id = self.intern(set);
+        self.threads.entry(thread).or_default().lockset = Some(id);
+        id
+    }
+
+    /// Whether no two threads can have these sets at once.
+    pub(super) fn exclude(&self, a: LocksetId, b: LocksetId) -> bool {
+        let b = &self.sets[b];
+        self.sets[a].iter().any(|x| b.iter().any(|y| x.excludes(*y)))
+    }
+
+    /// The names of a set's locks.
+    pub(super) fn names(&self, world: &World, set: LocksetId) -> Vec<String> {
+        self.sets[set].iter().map(|hold| hold.name(world)).collect()
+    }
+}

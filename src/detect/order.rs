@@ -1,0 +1,350 @@
+//! Happens-before over one run, by vector clocks; the edges are those of the module's head.
+//!
+//! Every edge is known when its later end happens: a cause is a clock that was copied when the earlier end happened. So one pass is exact.
+
+use super::clock::{ChainId, Clock, INIT, Point};
+use super::queues::{Class, Ended, Posted, Tasks, Time};
+use crate::base::{Id, IndexVec};
+use crate::event::{BarrierId, ContextId, Event, EventId, Happening, Op, PostTime, ThreadId};
+use crate::world::{MessageKind, World};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// What is known of the contexts that run, the messages that wait, and the causes of what is to come.
+pub(super) struct Order {
+    started: bool,
+    // What a context knows that nobody made: that `init` is over.
+    root: Clock,
+    chains: IndexVec<ChainId, Chain>,
+    // Chains whose last context has ended, latest last. Some may have been taken again.
+    closed: VecDeque<ChainId>,
+    contexts: HashMap<ContextId, Context>,
+    messages: HashMap<ContextId, Posted>,
+    forks: HashMap<ContextId, Clock>,
+    threads: IndexVec<ThreadId, Thread>,
+    // The enables that are left; `None` for one without cause.
+    enables: BTreeMap<EventId, VecDeque<Option<Clock>>>,
+    barriers: BTreeMap<BarrierId, Generation>,
+}
+
+struct Chain {
+    // The last epoch of its last context, if that has ended.
+    last: Option<u32>,
+}
+
+/// A running context.
+pub(super) struct Context {
+    // Its epoch now.
+    at: Point,
+    // What it knows besides.
+    clock: Clock,
+}
+
+impl Context {
+    /// Whether the point is before what this context does now.
+    pub(super) fn has(&self, point: Point) -> bool {
+        point.chain == self.at.chain || self.clock.has(point)
+    }
+
+    /// Where it is.
+    pub(super) fn at(&self) -> Point {
+        self.at
+    }
+
+    fn knowledge(&self) -> Clock {
+        let mut clock = self.clock.clone();
+        clock.learn(self.at);
+        clock
+    }
+
+    // What it knows, for somebody else to learn; what it does from now on is not in it.
+    fn send(&mut self) -> Clock {
+        let clock = self.knowledge();
+        self.at.epoch = self.at.epoch.saturating_add(1);
+        clock
+    }
+}
+
+#[derive(Default)]
+struct Thread {
+    queue: Queue,
+    exit: Option<Clock>,
+    // What lets it pass the barrier at which it has arrived.
+    pass: Option<Clock>,
+    tasks: Tasks,
+    running: Option<Running>,
+}
+
+#[derive(Default)]
+enum Queue {
+    #[default]
+    None,
+    // From the start of the thread.
+    Born,
+    Attached(Clock),
+}
+
+// A task that has begun: what its message said.
+struct Running {
+    context: ContextId,
+    begin: Point,
+    post: Option<Point>,
+    class: Option<Class>,
+}
+
+// Those who have arrived at a barrier and may not pass.
+#[derive(Default)]
+struct Generation {
+    waiting: Vec<ThreadId>,
+    clock: Clock,
+}
+
+// How many closed chains a new context tries, besides those of the tasks that it follows.
+const MOST_CLOSED: usize = 32;
+
+impl Order {
+    pub(super) fn new() -> Self {
+        let mut chains = IndexVec::new();
+        let init = chains.add(Chain { last: None });
+        debug_assert_eq!(init, INIT);
+        let mut root = Clock::default();
+        root.learn(Point { chain: INIT, epoch: u32::MAX });
+        Self {
+            started: false,
+            root,
+            chains,
+            closed: VecDeque::new(),
+            contexts: HashMap::new(),
+            messages: HashMap::new(),
+            forks: HashMap::new(),
+            threads: IndexVec::new(),
+            enables: BTreeMap::new(),
+            barriers: BTreeMap::new(),
+        }
+    }
+
+    /// The event's context, if it runs.
+    pub(super) fn context(&self, context: ContextId) -> Option<&Context> {
+        self.contexts.get(&context)
+    }
+
+    fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize_with(thread.index() + 1, Thread::default);
+        }
+        &mut self.threads[thread]
+    }
+
+    // Makes the clocks of what happens up to and with this event.
+    pub(super) fn observe(&mut self, world: &World, event: &Event) {
+        if !std::mem::replace(&mut self.started, true) {
+            self.adopt(world);
+        }
+        match (&event.what, event.thread.zip(event.context)) {
+            (Happening::ThreadInit, Some((_, context))) => {
+                let clock = self.forks.remove(&context).unwrap_or_else(|| self.root.clone());
+                self.open(context, clock, &[]);
+            }
+            (Happening::ThreadExit, Some((thread, home))) => self.exit(thread, home),
+            (Happening::End, Some((thread, _))) => self.end_task(thread),
+            (Happening::Fire(event, context), _) => self.fire(*event, *context),
+            (Happening::Performed { op, made, value }, Some((thread, context))) => {
+                self.perform(world, thread, context, op, *made);
+                if let (Op::SpawnLooper, Ok(looper)) = (op, u32::try_from(*value)) {
+                    self.thread(ThreadId(looper)).queue = Queue::Born;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    // `init` is not recorded: what it has posted and enabled is found in the first state. Its clock stands at 1, so that what it posts is due
+    // at a known instant; the posts are performed in the order of their contexts.
+    fn adopt(&mut self, world: &World) {
+        for (id, thread) in world.threads().enumerate() {
+            let Some(queue) = &thread.queue else { continue };
+            self.thread(id).queue = Queue::Born;
+            for message in queue.messages() {
+                let MessageKind::Task(task) = &message.kind else { continue };
+                let post = Point { chain: INIT, epoch: task.context.0.saturating_add(1) };
+                let mut clock = Clock::default();
+                clock.learn(post);
+                let class = Class { time: Time::instant(message.when), is_async: task.is_async };
+                self.messages.insert(task.context, Posted { clock, post: Some(post), class: Some(class) });
+            }
+        }
+        for event in world.setup().events.ids() {
+            let left = std::iter::repeat_n(None, world.enables_left(event)).collect();
+            self.enables.insert(event, left);
+        }
+    }
+
+    fn open(&mut self, context: ContextId, clock: Clock, preferred: &[ChainId]) -> Point {
+        let free = preferred.iter().copied().chain(self.closed.iter().rev().copied()).find_map(|chain| {
+            let last = self.chains[chain].last.filter(|last| clock.get(chain) >= *last)?;
+            // A chain that is as long as epochs go is left alone.
+            Some(Point { chain, epoch: last.checked_add(1)? })
+        });
+        let at = match free {
+            Some(at) => {
+                self.chains[at.chain].last = None;
+                at
+            }
+            None => Point { chain: self.chains.add(Chain { last: None }), epoch: 1 },
+        };
+        self.contexts.insert(context, Context { at, clock });
+        at
+    }
+
+    // Ends a context: its last epoch and what it knows.
+    fn close(&mut self, context: ContextId) -> Option<(Point, Clock)> {
+        let ended = self.contexts.remove(&context)?;
+        self.chains[ended.at.chain].last = Some(ended.at.epoch);
+        if self.closed.len() == MOST_CLOSED {
+            self.closed.pop_front();
+        }
+        self.closed.push_back(ended.at.chain);
+        Some((ended.at, ended.knowledge()))
+    }
+
+    fn running(&mut self, context: ContextId) -> &mut Context {
+        let (chains, root) = (&mut self.chains, &self.root);
+        // A run that is watched from its start names every context before it acts.
+        self.contexts.entry(context).or_insert_with(|| {
+            debug_assert!(false, "{context:?} has not begun");
+            Context { at: Point { chain: chains.add(Chain { last: None }), epoch: 1 }, clock: root.clone() }
+        })
+    }
+
+    fn send(&mut self, context: ContextId) -> Clock {
+        self.running(context).send()
+    }
+
+    fn receive(&mut self, context: ContextId, clock: &Clock) {
+        self.running(context).clock.join(clock);
+    }
+
+    fn perform(&mut self, world: &World, thread: ThreadId, context: ContextId, op: &Op, made: Option<ContextId>) {
+        match op {
+            Op::Fork { .. } | Op::SpawnLooper => {
+                let clock = self.send(context);
+                if let Some(child) = made {
+                    self.forks.insert(child, clock);
+                }
+            }
+            Op::Join(other) => {
+                if let Some(clock) = self.thread(*other).exit.clone() {
+                    self.receive(context, &clock);
+                }
+            }
+            Op::AttachQueue => {
+                let clock = self.send(context);
+                let queue = &mut self.thread(thread).queue;
+                // A second queue is refused.
+                if matches!(queue, Queue::None) {
+                    *queue = Queue::Attached(clock);
+                }
+            }
+            Op::Post { target, time, is_async, .. } => {
+                let looper = world.thread_of(*target);
+                if let Queue::Attached(clock) = &self.thread(looper).queue {
+                    let clock = clock.clone();
+                    self.receive(context, &clock);
+                }
+                if let Some(task) = made {
+                    self.post(context, task, *time, *is_async);
+                }
+            }
+            Op::Begin => match made {
+                Some(task) => self.begin(world, thread, task),
+                // It leaves its loop: all that it ran is behind it.
+                None => self.learn_tasks(thread, context),
+            },
+            Op::Enable { event, .. } => {
+                let clock = self.send(context);
+                self.enables.entry(*event).or_default().push_back(Some(clock));
+            }
+            Op::Disable(event) => {
+                self.enables.remove(event);
+            }
+            Op::Arrive(barrier) => {
+                let parties = world.setup().barriers.get(barrier.index()).map_or(1, |(_, parties)| *parties);
+                self.arrive(thread, context, *barrier, parties);
+            }
+            Op::Pass { .. } => {
+                if let Some(clock) = self.thread(thread).pass.take() {
+                    self.receive(context, &clock);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn post(&mut self, context: ContextId, task: ContextId, time: PostTime, is_async: bool) {
+        let post = self.running(context).at();
+        let clock = self.send(context);
+        let class = Class { time: Time::of(time), is_async };
+        self.messages.insert(task, Posted { clock, post: Some(post), class: Some(class) });
+    }
+
+    // The environment posts the handler: because of the oldest enable, and of nothing else.
+    fn fire(&mut self, event: EventId, task: ContextId) {
+        let cause = self.enables.get_mut(&event).and_then(VecDeque::pop_front).flatten();
+        let clock = cause.unwrap_or_else(|| self.root.clone());
+        let class = Class { time: Time::Delay(0), is_async: false };
+        self.messages.insert(task, Posted { clock, post: None, class: Some(class) });
+    }
+
+    fn begin(&mut self, world: &World, looper: ThreadId, task: ContextId) {
+        let unknown = || Posted { clock: Clock::default(), post: None, class: None };
+        let posted = self.messages.remove(&task).unwrap_or_else(unknown);
+        // The looper's own code is before its loop.
+        let mut clock = self.send(world.thread(looper).home);
+        clock.join(&posted.clock);
+        let followed = self.thread(looper).tasks.teach(&posted, &mut clock);
+        let begin = self.open(task, clock, &followed);
+        let Posted { post, class, .. } = posted;
+        self.thread(looper).running = Some(Running { context: task, begin, post, class });
+    }
+
+    fn end_task(&mut self, looper: ThreadId) {
+        let Some(Running { context, begin, post, class }) = self.thread(looper).running.take() else { return };
+        let Some((end, clock)) = self.close(context) else { return };
+        self.thread(looper).tasks.add(Ended { begin, end, clock }, post, class);
+    }
+
+    fn learn_tasks(&mut self, looper: ThreadId, home: ContextId) {
+        let last: Vec<Arc<Ended>> = self.thread(looper).tasks.last().cloned().collect();
+        for ended in last {
+            let context = self.running(home);
+            if !context.has(ended.end) {
+                context.clock.join(&ended.clock);
+            }
+        }
+    }
+
+    // An exception may end a looper in the middle of a task.
+    fn exit(&mut self, thread: ThreadId, home: ContextId) {
+        self.end_task(thread);
+        self.learn_tasks(thread, home);
+        let exit = self.close(home).map(|(_, clock)| clock);
+        self.thread(thread).exit = exit;
+    }
+
+    // The last one of a generation goes on at once; the others pass later.
+    fn arrive(&mut self, thread: ThreadId, context: ContextId, barrier: BarrierId, parties: i64) {
+        let clock = self.send(context);
+        let generation = self.barriers.entry(barrier).or_default();
+        generation.clock.join(&clock);
+        generation.waiting.push(thread);
+        if (generation.waiting.len() as i64) < parties {
+            return;
+        }
+        let Generation { waiting, clock } = std::mem::take(generation);
+        for waiter in waiting {
+            self.thread(waiter).pass = Some(clock.clone());
+        }
+        self.thread(thread).pass = None;
+        self.receive(context, &clock);
+    }
+}

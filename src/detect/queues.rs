@@ -1,0 +1,181 @@
+//! FIFO and NOPRE: which earlier tasks of a looper are before a task that begins.
+//!
+//! Both look at the task's *post* only, so that one question to its clock decides:
+//!
+//! - NOPRE: the begin of e1 is before the post of e2. A task runs to its end, and e2 was not in the queue when e1 began.
+//! - FIFO: the post of e1 is before the post of e2, and e1's message cannot stand behind e2's, nor be passed by it ([`Class::precedes`]).
+//!
+//! In either case e1 ends before e2 begins, in every run that has both.
+//!
+//! Of the tasks that are before e2 only those count that are not before another of them, so that the ended tasks are kept by chain: by their
+//! own for NOPRE (the last one that began early enough), by their poster's and by class for FIFO (the last one that was posted early
+//! enough; the posts of one class in one chain are in FIFO order themselves). A begin costs a binary search for each chain that its post
+//! knows, and for each class in which that chain has posted.
+
+use super::clock::{ChainId, Clock, INIT, Point};
+use crate::event::PostTime;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a post says of its place in the queue.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Class {
+    pub(super) time: Time,
+    pub(super) is_async: bool,
+}
+
+/// When a message is due.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Time {
+    /// At the front.
+    Front,
+    /// This long after the post.
+    Delay(u64),
+    /// At this instant, not 0.
+    At(u64),
+}
+
+impl Time {
+    pub(super) fn of(time: PostTime) -> Self {
+        let unsigned = |d: i64| u64::try_from(d).unwrap_or(0);
+        match time {
+            PostTime::Now => Time::Delay(0),
+            PostTime::After(delay) => Time::Delay(unsigned(delay)),
+            PostTime::Front => Time::Front,
+            PostTime::At(instant) => Time::instant(unsigned(instant)),
+        }
+    }
+
+    /// Due at an instant; 0 is the key of the front.
+    pub(super) fn instant(instant: u64) -> Self {
+        if instant == 0 { Time::Front } else { Time::At(instant) }
+    }
+}
+
+impl Class {
+    /// Whether a message of this class, posted before one of class `later`, begins before it whatever the clock does between.
+    pub(super) fn precedes(self, later: Class) -> bool {
+        match (self.time, later.time) {
+            // Last in, first out.
+            (_, Time::Front) => false,
+            // Its key is below that of every ordinary message and of every fence: while it is there, nothing else but another front
+            // post can begin, asynchronous or not.
+            (Time::Front, _) => true,
+            // A fence between the two lets the asynchronous one pass.
+            _ if !self.is_async && later.is_async => false,
+            (Time::Delay(d1), Time::Delay(d2)) => d1 <= d2,
+            (Time::At(t1), Time::At(t2)) => t1 <= t2,
+            // The clock is at 1 at least when the later one is posted.
+            (Time::At(t), Time::Delay(d)) => t <= d.saturating_add(1),
+            // The clock may be past `t` when the earlier one is posted.
+            (Time::Delay(_), Time::At(_)) => false,
+        }
+    }
+
+    // Whether, of two posts of this class, the first begins first.
+    fn is_fifo(self) -> bool {
+        self.precedes(self)
+    }
+}
+
+/// A message that waits to begin.
+pub(super) struct Posted {
+    /// What is before its post, the post itself included.
+    pub(super) clock: Clock,
+    /// The post; `None` if nobody performed it (a firing). What knows a firing knows its task's begin, and NOPRE serves.
+    pub(super) post: Option<Point>,
+    /// Its place in the queue; `None` if it is not known.
+    pub(super) class: Option<Class>,
+}
+
+/// A task that has ended.
+pub(super) struct Ended {
+    /// Its first epoch.
+    pub(super) begin: Point,
+    /// Its last epoch, of the same chain.
+    pub(super) end: Point,
+    /// What is before its end, which is included.
+    pub(super) clock: Clock,
+}
+
+/// The tasks of one looper that have ended.
+#[derive(Default)]
+pub(super) struct Tasks {
+    // By their own chains. invariant: ascending by begin
+    by_chain: BTreeMap<ChainId, Vec<Arc<Ended>>>,
+    // By the chains of their posters. invariant: ascending by class and own chain
+    by_poster: BTreeMap<ChainId, Vec<Row>>,
+}
+
+// Tasks of one class that one chain has posted.
+struct Row {
+    class: Class,
+    // Their own chain, if the class is not FIFO; else 0.
+    own: ChainId,
+    // invariant: ascending by post; a later one ended later, and after the earlier one in happens-before
+    tasks: Vec<Entry>,
+}
+
+struct Entry {
+    // The epoch of the post, and that of the end.
+    post: u32,
+    end: Point,
+    ended: Arc<Ended>,
+}
+
+impl Tasks {
+    /// A task has ended.
+    pub(super) fn add(&mut self, ended: Ended, post: Option<Point>, class: Option<Class>) {
+        let (begin, end) = (ended.begin, ended.end);
+        let ended = Arc::new(ended);
+        self.by_chain.entry(begin.chain).or_default().push(ended.clone());
+        let (Some(Point { chain: poster, epoch: post }), Some(class)) = (post, class) else { return };
+        let own = if class.is_fifo() { INIT } else { begin.chain };
+        let rows = self.by_poster.entry(poster).or_default();
+        let at = rows.binary_search_by_key(&(class, own), |row| (row.class, row.own)).unwrap_or_else(|at| {
+            rows.insert(at, Row { class, own, tasks: Vec::new() });
+            at
+        });
+        let tasks = &mut rows[at].tasks;
+        // Posted later, but it has ended first: whoever knows that post knows this one, which ended last. (Front posts only.)
+        while tasks.last().is_some_and(|task| task.post > post) {
+            debug_assert!(!class.is_fifo(), "the queue is first in, first out");
+            tasks.pop();
+        }
+        tasks.push(Entry { post, end, ended });
+    }
+
+    /// Lets `clock`, that of the task of this message, learn the ends that FIFO and NOPRE put before its begin. Returns the chains of tasks that were
+    /// news.
+    pub(super) fn teach(&self, posted: &Posted, clock: &mut Clock) -> Vec<ChainId> {
+        let mut news = Vec::new();
+        let mut learn = |end: Point, ended: &Ended| {
+            if !clock.has(end) {
+                clock.join(&ended.clock);
+                news.push(end.chain);
+            }
+        };
+        for Point { chain, epoch } in posted.clock.points() {
+            if let Some(tasks) = self.by_chain.get(&chain) {
+                let early = tasks.partition_point(|task| task.begin.epoch <= epoch);
+                if let Some(task) = tasks[..early].last() {
+                    learn(task.end, task);
+                }
+            }
+            let (Some(rows), Some(class)) = (self.by_poster.get(&chain), posted.class) else { continue };
+            // The longest delay first: it has ended last, and the others are no news.
+            for row in rows.iter().rev().filter(|row| row.class.precedes(class)) {
+                let early = row.tasks.partition_point(|task| task.post <= epoch);
+                if let Some(task) = row.tasks[..early].last() {
+                    learn(task.end, &task.ended);
+                }
+            }
+        }
+        news
+    }
+
+    /// The last tasks of all chains.
+    pub(super) fn last(&self) -> impl Iterator<Item = &Arc<Ended>> {
+        self.by_chain.values().filter_map(|tasks| tasks.last())
+    }
+}

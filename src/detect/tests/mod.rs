@@ -1,0 +1,84 @@
+//! The detector against the rules written down naively, on random programs, and by hand for each edge.
+
+mod edges;
+mod naive;
+mod random;
+mod script;
+
+use super::{Candidate, ContextKind, Hybrid, Pair};
+use crate::base::Rng;
+use crate::event::{Actor, Choice, Event, Happening, Op, ThreadId};
+use crate::world::{Limits, Machine, Question};
+use script::Script;
+use std::collections::BTreeSet;
+
+/// A recorded run.
+struct Recorded {
+    machine: Machine<Script>,
+    events: Vec<Seen>,
+    candidates: Vec<Candidate>,
+}
+
+/// An event with what the naive rules need to know besides.
+struct Seen {
+    event: Event,
+    /// The thread that a post reaches.
+    looper: Option<ThreadId>,
+    /// The operation threw.
+    threw: bool,
+}
+
+type Found = BTreeSet<(Pair, ContextKind)>;
+
+impl Recorded {
+    fn found(&self) -> Found {
+        self.candidates.iter().flat_map(|c| c.kinds.iter().map(|k| (c.pair, *k))).collect()
+    }
+}
+
+/// Runs the script under a random walk of at most `most` steps, which sometimes goes on with one thread for a while.
+fn run(script: Script, seed: u64, most: u64) -> Recorded {
+    let mut rng = Rng::seeded(seed);
+    let mut machine = Machine::new(script, Limits::default());
+    let (mut hybrid, mut events) = (Hybrid::new(), Vec::new());
+    machine.start(true);
+    let mut tell = |machine: &Machine<Script>| {
+        for event in machine.world.recorded() {
+            hybrid.observe(&machine.world, event);
+            let looper = match &event.what {
+                Happening::Performed { op: Op::Post { target, .. }, .. } => Some(machine.world.thread_of(*target)),
+                _ => None,
+            };
+            let threw = matches!(event.what, Happening::Performed { .. }) && machine.guest.threw;
+            events.push(Seen { event: event.clone(), looper, threw });
+        }
+    };
+    tell(&machine);
+    let mut last = None;
+    while machine.world.outcome().is_none() && machine.world.steps() < most {
+        let openings = machine.world.openings();
+        let total = openings.total() - usize::from(openings.stop);
+        if total == 0 {
+            break;
+        }
+        let drawn = machine.world.open_actor(&openings, rng.below(total as u32) as usize);
+        let actor = match last {
+            Some(last) if rng.below(3) > 0 && machine.world.is_open(last) => last,
+            _ => drawn,
+        };
+        last = matches!(actor, Actor::Thread(_)).then_some(actor);
+        let argument = match machine.world.question(actor) {
+            None => 0,
+            Some(Question::Branch) => u64::from(rng.coin()),
+            Some(Question::Waiter(n)) => u64::from(rng.below(n as u32)),
+            Some(Question::Instant) => {
+                let instants = machine.world.instants();
+                instants[rng.below(instants.len() as u32) as usize]
+            }
+        };
+        machine.guest.threw = false;
+        machine.step(Choice { actor, argument });
+        tell(&machine);
+    }
+    Recorded { machine, events, candidates: hybrid.finish() }
+}

@@ -1,0 +1,314 @@
+//! The rules read literally: a matrix over all events, a fixpoint for FIFO and NOPRE, all pairs of accesses.
+
+use super::{Found, Pair, Recorded, Seen};
+use crate::detect::ContextKind;
+use crate::event::{ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, ThreadId};
+use crate::world::{Made, World};
+use std::collections::{BTreeMap, VecDeque};
+
+// The pseudo-thread of `init`.
+const INIT: ThreadId = ThreadId(u32::MAX);
+
+struct Relation<'a> {
+    world: &'a World,
+    all: Vec<Seen>,
+    // direct[j][i]: an edge from i to j.
+    direct: Vec<Vec<bool>>,
+    // before[j][i]: i happens before j.
+    before: Vec<Vec<bool>>,
+}
+
+// A task that began.
+struct Task {
+    looper: ThreadId,
+    begin: usize,
+    // Its last event, if it has ended.
+    end: Option<usize>,
+    // Its post or firing.
+    cause: usize,
+}
+
+/// The candidates of a run.
+pub(super) fn candidates(run: &Recorded) -> Found {
+    let relation = Relation::new(run);
+    let all = &relation.all;
+    let mut found = Found::new();
+    for j in 0..all.len() {
+        for i in 0..j {
+            let (x, y) = (&all[i].event, &all[j].event);
+            let Some((a, b)) = access(x).zip(access(y)) else { continue };
+            if !a.conflicts(&b) || x.context == y.context || relation.before[j][i] {
+                continue;
+            }
+            let task = |e: &Event| e.thread.is_some_and(|t| Some(run.machine.world.thread(t).home) != e.context);
+            let kind = if x.thread == y.thread {
+                ContextKind::SameLooper
+            } else {
+                match (task(x), task(y)) {
+                    (true, true) => ContextKind::TaskTask,
+                    (false, false) => ContextKind::ThreadThread,
+                    _ => ContextKind::ThreadTask,
+                }
+            };
+            if kind != ContextKind::SameLooper && guarded(all, i, j) {
+                continue;
+            }
+            if let Some((s, t)) = x.site.zip(y.site) {
+                found.insert((Pair::new(s, t), kind));
+            }
+        }
+    }
+    found
+}
+
+fn access(event: &Event) -> Option<crate::event::Access> {
+    op(event).and_then(Op::access)
+}
+
+fn op(event: &Event) -> Option<&Op> {
+    match &event.what {
+        Happening::Performed { op, .. } => Some(op),
+        _ => None,
+    }
+}
+
+fn made(event: &Event) -> Option<ContextId> {
+    match &event.what {
+        Happening::Performed { made, .. } => *made,
+        Happening::Fire(_, context) => Some(*context),
+        _ => None,
+    }
+}
+
+// What the thread of event `at` holds then, by counting what it has done, with what threw left out: locks, read sides, write sides.
+type Holds = (BTreeMap<LockId, i64>, BTreeMap<RwLockId, i64>, BTreeMap<RwLockId, i64>);
+
+fn holds(all: &[Seen], at: usize) -> Holds {
+    let (mut locks, mut reads, mut writes) = Holds::default();
+    let mut put_aside = BTreeMap::new();
+    for seen in all[..at].iter().filter(|s| s.event.thread == all[at].event.thread) {
+        match op(&seen.event) {
+            Some(Op::Reacquire { lock, .. }) => {
+                locks.insert(*lock, put_aside.remove(lock).unwrap_or(0));
+            }
+            _ if seen.threw => {}
+            Some(Op::Acquire(lock)) => *locks.entry(*lock).or_default() += 1,
+            Some(Op::Release(lock)) => *locks.entry(*lock).or_default() -= 1,
+            Some(Op::Wait { lock, .. }) => {
+                put_aside.insert(*lock, locks.remove(lock).unwrap_or(0));
+            }
+            Some(Op::ReadLock(lock)) => *reads.entry(*lock).or_default() += 1,
+            Some(Op::ReadUnlock(lock)) => *reads.entry(*lock).or_default() -= 1,
+            Some(Op::WriteLock(lock)) => *writes.entry(*lock).or_default() += 1,
+            Some(Op::WriteUnlock(lock)) => *writes.entry(*lock).or_default() -= 1,
+            _ => {}
+        }
+    }
+    locks.retain(|_, n| *n > 0);
+    reads.retain(|_, n| *n > 0);
+    writes.retain(|_, n| *n > 0);
+    (locks, reads, writes)
+}
+
+fn guarded(all: &[Seen], i: usize, j: usize) -> bool {
+    let ((l1, r1, w1), (l2, r2, w2)) = (holds(all, i), holds(all, j));
+    l1.keys().any(|l| l2.contains_key(l))
+        || w1.keys().any(|l| w2.contains_key(l) || r2.contains_key(l))
+        || w2.keys().any(|l| r1.contains_key(l))
+}
+
+impl<'a> Relation<'a> {
+    fn new(run: &'a Recorded) -> Self {
+        let world = &run.machine.world;
+        let mut all = init_events(run);
+        let init = all.len();
+        all.extend(run.events.iter().map(|s| Seen { event: s.event.clone(), ..*s }));
+        let n = all.len();
+        let direct = vec![vec![false; n]; n];
+        let mut relation = Self { world, all, direct, before: Vec::new() };
+        relation.basic(init);
+        relation.close();
+        let tasks = relation.tasks();
+        while relation.queue_rules(&tasks) {
+            relation.close();
+        }
+        relation
+    }
+
+    fn edge(&mut self, i: usize, j: usize) {
+        assert!(i < j, "an effect before its cause: {:?} {:?}", self.all[i].event, self.all[j].event);
+        self.direct[j][i] = true;
+    }
+
+    // Every edge goes forward, so that one sweep closes.
+    fn close(&mut self) {
+        let n = self.all.len();
+        self.before = vec![vec![false; n]; n];
+        for j in 0..n {
+            for i in 0..j {
+                if self.direct[j][i] {
+                    let (earlier, later) = self.before.split_at_mut(j);
+                    later[0][i] = true;
+                    later[0].iter_mut().zip(&earlier[i]).for_each(|(x, y)| *x |= *y);
+                }
+            }
+        }
+    }
+
+    fn basic(&mut self, init: usize) {
+        let n = self.all.len();
+        let home = |t: ThreadId| (t != INIT).then(|| self.world.thread(t).home);
+        let mut edges = Vec::new();
+        for j in 0..n {
+            let y = &self.all[j].event;
+            // `init` is before everything.
+            if j >= init {
+                edges.extend((0..init).map(|i| (i, j)));
+            }
+            for i in 0..j {
+                let x = &self.all[i].event;
+                let same_context = x.context.is_some() && x.context == y.context;
+                let forks = matches!(y.what, Happening::ThreadInit) && made(x).is_some() && made(x) == y.context;
+                let posts = matches!(op(y), Some(Op::Begin)) && made(x).is_some() && made(x) == made(y);
+                let joins = matches!(x.what, Happening::ThreadExit)
+                    && matches!(op(y), Some(Op::Join(t)) if Some(*t) == x.thread);
+                let attaches = matches!(op(x), Some(Op::AttachQueue))
+                    && !self.all[i].threw
+                    && self.all[j].looper.is_some()
+                    && self.all[j].looper == x.thread;
+                let same_thread = x.thread.is_some() && x.thread == y.thread;
+                let enters = same_thread && x.context == x.thread.and_then(home) && matches!(op(y), Some(Op::Begin));
+                let leaves = same_thread
+                    && (matches!(op(y), Some(Op::Begin)) && made(y).is_none()
+                        || matches!(y.what, Happening::ThreadExit));
+                if same_context || forks || posts || joins || attaches || enters || leaves {
+                    edges.push((i, j));
+                }
+            }
+        }
+        edges.extend(self.barriers());
+        edges.extend(self.firings());
+        for (i, j) in edges {
+            self.edge(i, j);
+        }
+    }
+
+    fn barriers(&self) -> Vec<(usize, usize)> {
+        let mut edges = Vec::new();
+        let mut arrivals = BTreeMap::<_, Vec<usize>>::new();
+        for (j, seen) in self.all.iter().enumerate() {
+            match op(&seen.event) {
+                Some(Op::Arrive(barrier)) => {
+                    let parties = self.world.setup().barriers[barrier.0 as usize].1 as usize;
+                    let of = arrivals.entry(*barrier).or_default();
+                    of.push(j);
+                    if of.len().is_multiple_of(parties) {
+                        edges.extend(of[of.len() - parties..of.len() - 1].iter().map(|i| (*i, j)));
+                    }
+                }
+                Some(Op::Pass { barrier, generation }) => {
+                    let parties = self.world.setup().barriers[barrier.0 as usize].1 as usize;
+                    let first = *generation as usize * parties;
+                    edges.extend(arrivals[barrier][first..first + parties].iter().map(|i| (*i, j)));
+                }
+                _ => {}
+            }
+        }
+        edges
+    }
+
+    fn firings(&self) -> Vec<(usize, usize)> {
+        let mut edges = Vec::new();
+        let mut left: BTreeMap<EventId, VecDeque<Option<usize>>> = BTreeMap::new();
+        for (id, event) in self.world.setup().events.enumerate() {
+            left.insert(id, vec![None; event.initially as usize].into());
+        }
+        for (j, seen) in self.all.iter().enumerate() {
+            match (&seen.event.what, op(&seen.event)) {
+                (_, Some(Op::Enable { event, .. })) => left.entry(*event).or_default().push_back(Some(j)),
+                (_, Some(Op::Disable(event))) => left.entry(*event).or_default().clear(),
+                (Happening::Fire(event, _), _) => {
+                    let enable = left.entry(*event).or_default().pop_front().expect("an enable");
+                    edges.extend(enable.map(|i| (i, j)));
+                }
+                _ => {}
+            }
+        }
+        edges
+    }
+
+    fn tasks(&self) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        for (begin, seen) in self.all.iter().enumerate() {
+            let (Some(Op::Begin), Some(context)) = (op(&seen.event), made(&seen.event)) else { continue };
+            let cause = (0..begin).find(|i| made(&self.all[*i].event) == Some(context)).expect("a post");
+            let end = (begin..self.all.len()).find(|i| {
+                let e = &self.all[*i].event;
+                matches!(e.what, Happening::End) && e.context == Some(context)
+            });
+            tasks.push(Task { looper: seen.event.thread.expect("a looper"), begin, end, cause });
+        }
+        tasks
+    }
+
+    // Adds what FIFO and NOPRE say now; whether that was anything.
+    fn queue_rules(&mut self, tasks: &[Task]) -> bool {
+        let mut more = false;
+        for e2 in tasks {
+            for e1 in tasks.iter().filter(|e1| e1.looper == e2.looper && e1.begin != e2.begin) {
+                let fifo = self.before[e2.cause][e1.cause] && self.keeps_order(e1.cause, e2.cause);
+                let nopre = self.before[e2.cause][e1.begin];
+                if fifo || nopre {
+                    // Also a test of the rules: the world must not have begun them the other way round.
+                    assert!(e1.begin < e2.begin, "{:?} {:?}", self.all[e1.cause].event, self.all[e2.cause].event);
+                    let end = e1.end.expect("a task that ended");
+                    if !self.direct[e2.begin][end] {
+                        self.edge(end, e2.begin);
+                        more = true;
+                    }
+                }
+            }
+        }
+        more
+    }
+
+    // Whether the first message stands before the second at whatever instants they are posted, and no fence lets the second pass.
+    fn keeps_order(&self, first: usize, second: usize) -> bool {
+        const LAST: i64 = 40;
+        let at = |i: usize| if self.all[i].event.thread == Some(INIT) { 1..=1 } else { 1..=LAST };
+        let when = |i: usize, now: i64| match op(&self.all[i].event) {
+            Some(Op::Post { time, .. }) => match time {
+                PostTime::Now => now,
+                PostTime::After(d) => now + d.max(&0),
+                PostTime::Front => 0,
+                PostTime::At(t) => *t.max(&0),
+            },
+            _ => now,
+        };
+        let is_async = |i: usize| matches!(op(&self.all[i].event), Some(Op::Post { is_async: true, .. }));
+        at(first).all(|n1| {
+            at(second).filter(|n2| n1 <= *n2).all(|n2| {
+                let (w1, w2) = (when(first, n1), when(second, n2));
+                w2 > 0 && w1 <= w2 && (w1 == 0 || is_async(first) || !is_async(second))
+            })
+        })
+    }
+}
+
+// What `init` did, which is not recorded: its operations, with the contexts that it made in order.
+fn init_events(run: &Recorded) -> Vec<Seen> {
+    let (world, script) = (&run.machine.world, &run.machine.guest);
+    let contexts = world.contexts();
+    let all = (0..contexts.len() as u32).map(ContextId);
+    let Some(init) = all.clone().find(|c| contexts.made(*c) == Made::Init) else { return Vec::new() };
+    let mut children = all.filter(|c| contexts.parent(*c) == Some(init));
+    let event = |op: &Op| {
+        let made = match op {
+            Op::Post { .. } | Op::Fork { .. } => children.next(),
+            _ => None,
+        };
+        let what = Happening::Performed { op: op.clone(), value: 0, made };
+        Event { step: 0, thread: Some(INIT), context: Some(init), site: None, now: 1, what }
+    };
+    script.init.iter().map(event).map(|event| Seen { event, looper: None, threw: false }).collect()
+}

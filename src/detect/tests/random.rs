@@ -1,0 +1,233 @@
+//! Random programs: the detector and the naive rules find the same.
+
+use super::naive;
+use super::run;
+use super::script::{Script, Step};
+use crate::base::{IndexVec, Rng, mix};
+use crate::event::{
+    BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListRead, ListWrite, ListenerId, Location, LockId,
+    ObjectId, Op, PostTime, RwLockId, Target, ThreadId, WaitSet,
+};
+use crate::world::{EventSetup, FirstValue, Prefer, Setup, ThreadSetup};
+use std::collections::BTreeMap;
+
+const PROGRAMS: u64 = 4_000;
+const STEPS: u64 = 110;
+
+// Threads: two loopers, one that attaches its queue, two others.
+const LOOPERS: u32 = 3;
+const THREADS: u32 = 5;
+// Bodies: tasks first, then what is forked, then a spawned looper's, then one for each declared thread.
+const TASKS: u32 = 6;
+const FORKED: u32 = 2;
+const SPAWNED: u32 = TASKS + FORKED;
+
+// How a run's choices are made small: which kinds of operations it likes.
+struct Shape {
+    times: u32,
+    locks: u32,
+    busy: u32,
+}
+
+fn setup(rng: &mut Rng) -> Setup {
+    let thread = |(i, name): (usize, &str)| ThreadSetup { name: name.to_owned(), daemon: false, looper: i < 2 };
+    let event = |(i, initially)| EventSetup { name: format!("e{i}"), body: BodyId(i), looper: ThreadId(i), initially };
+    Setup {
+        threads: ["ui", "io", "late", "w", "v"].into_iter().enumerate().map(thread).collect(),
+        bodies: (0..SPAWNED + 1 + THREADS).map(|i| format!("b{i}")).collect(),
+        locks: vec![("l".to_owned(), true), ("m".to_owned(), false)],
+        conditions: vec!["c".to_owned()],
+        rwlocks: vec![("rw".to_owned(), Prefer::None)],
+        barriers: vec![("bar".to_owned(), 1 + i64::from(rng.below(3)))],
+        handlers: IndexVec::from(vec![("h".to_owned(), ThreadId(0)), ("g".to_owned(), ThreadId(1))]),
+        listeners: IndexVec::from(vec!["ls".to_owned()]),
+        events: [(0, rng.below(3)), (1, rng.below(2))].into_iter().map(event).collect(),
+        cells: vec![FirstValue::Word(0), FirstValue::Word(0), FirstValue::List(vec![])],
+        cell_names: ["x", "y", "list"].map(str::to_owned).to_vec(),
+        classes: vec![
+            ("Object".to_owned(), vec![]),
+            ("Node".to_owned(), vec![FirstValue::Word(0), FirstValue::Word(0)]),
+        ],
+        field_names: vec![vec![], vec!["a".to_owned(), "b".to_owned()]],
+        objects: vec![1, 1],
+        delays: vec![1, 2, 3],
+        uncaught_ends_thread: rng.below(4) == 0,
+        ..Setup::default()
+    }
+}
+
+fn time(rng: &mut Rng, shape: &Shape) -> PostTime {
+    match rng.below(shape.times) {
+        0..3 => PostTime::Now,
+        3 => PostTime::After(i64::from(rng.below(4)) - 1),
+        4 => PostTime::Front,
+        5 => PostTime::After(i64::from(1 + rng.below(2))),
+        _ => PostTime::At(i64::from(rng.below(6))),
+    }
+}
+
+fn any_post(rng: &mut Rng, shape: &Shape) -> Op {
+    let target = match rng.below(8) {
+        0 => Target::Handler(HandlerId(rng.below(2))),
+        i => Target::Thread(ThreadId([0, 0, 0, 1, 1, 1, 2][i as usize - 1])),
+    };
+    let is_async = shape.times > 4 && rng.below(4) == 0;
+    Op::Post {
+        target,
+        body: BodyId(rng.below(TASKS)),
+        args: Default::default(),
+        time: time(rng, shape),
+        is_async,
+        instance: None,
+    }
+}
+
+fn any_access(rng: &mut Rng) -> Op {
+    let global = |cell| Location { cell, object: None };
+    // Cells 0 to 2 are globals; the two objects have two each.
+    let field = |rng: &mut Rng| {
+        let object = rng.below(2);
+        Location { cell: 3 + object * 2 + rng.below(2), object: Some(ObjectId(object)) }
+    };
+    match rng.below(16) {
+        0..4 => Op::Read(global(rng.below(2))),
+        4..8 => Op::Write(global(rng.below(2)), 1),
+        8 => Op::ListRead { at: global(2), list: ListId(0), what: ListRead::Len },
+        9 => Op::ListWrite { at: global(2), list: ListId(0), what: ListWrite::Push(1) },
+        10 | 11 => Op::Read(field(rng)),
+        12 => Op::Write(field(rng), 1),
+        13 | 14 => Op::Use(ObjectId(rng.below(2))),
+        _ => Op::Free(ObjectId(rng.below(2))),
+    }
+}
+
+// Steps of a body: mostly an operation, sometimes a section of a lock.
+fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<Step>) {
+    let push = |to: &mut Vec<Step>, op| to.push(Step::Do(op));
+    let (lock, rw) = (LockId(rng.below(2)), RwLockId(0));
+    let condition = if rng.coin() { WaitSet::Lock(lock) } else { WaitSet::Condition(ConditionId(0)) };
+    match rng.below(26 + shape.locks) {
+        0..8 => push(to, any_access(rng)),
+        8..13 => push(to, any_post(rng, shape)),
+        13 => push(to, Op::Fork { body: BodyId(TASKS + rng.below(FORKED)), args: Default::default() }),
+        14 => to.push(Step::Join(rng.below(2) as usize)),
+        15 => push(to, Op::Enable { event: EventId(rng.below(2)), args: Default::default(), instance: None }),
+        16 if rng.coin() => push(to, Op::Disable(EventId(rng.below(2)))),
+        16 => push(to, Op::Register { listener: ListenerId(0), body: BodyId(TASKS) }),
+        17 => push(to, Op::Arrive(BarrierId(0))),
+        18 if rng.coin() => push(to, Op::SpawnLooper),
+        18 => to.push(Step::Post(rng.below(2) as usize, BodyId(rng.below(TASKS)), time(rng, shape))),
+        19 if rng.below(3) == 0 => push(to, Op::Quit { looper: ThreadId(rng.below(2)), safely: rng.coin() }),
+        19 => to.push(Step::Quit(rng.below(2) as usize)),
+        20 if shape.times > 4 => push(to, Op::Fence(ThreadId(rng.below(2)))),
+        21 => to.push(Step::Lift),
+        22 if rng.coin() => {
+            push(to, Op::Cancel { target: Target::Thread(ThreadId(0)), body: Some(BodyId(rng.below(TASKS))) })
+        }
+        22 => push(to, Op::Join(ThreadId(rng.below(THREADS)))),
+        23 if rng.below(3) == 0 => push(to, Op::Perform(ListenerId(0))),
+        23 => push(to, Op::Interrupt(ThreadId(rng.below(THREADS)))),
+        24 => push(to, Op::Sleep(2)),
+        25 => push(to, Op::Notify { on: condition, all: rng.coin() }),
+        26 | 27 => {
+            push(to, Op::Acquire(lock));
+            push(to, any_access(rng));
+            if rng.below(3) == 0 {
+                push(to, Op::Wait { on: condition, lock, timeout: rng.coin().then_some(1) });
+            }
+            push(to, any_access(rng));
+            push(to, Op::Release(lock));
+        }
+        28 => {
+            // The monitor of an object, twice; the object may die between.
+            let monitor = LockId(2 + rng.below(2));
+            let ops =
+                [Op::Acquire(monitor), Op::Acquire(monitor), any_access(rng), Op::Release(monitor), any_access(rng)];
+            ops.into_iter().chain([Op::Release(monitor), any_access(rng)]).for_each(|op| push(to, op));
+        }
+        29 => {
+            [Op::ReadLock(rw), any_access(rng), Op::ReadUnlock(rw)].into_iter().for_each(|op| push(to, op));
+        }
+        30 => {
+            [Op::WriteLock(rw), any_access(rng), Op::WriteUnlock(rw)].into_iter().for_each(|op| push(to, op));
+        }
+        31 => push(to, Op::Release(lock)),
+        _ => push(to, Op::AttachQueue),
+    }
+}
+
+fn body(rng: &mut Rng, shape: &Shape, most: u32) -> Vec<Step> {
+    let mut to = Vec::new();
+    for _ in 0..1 + rng.below(most) {
+        steps(rng, shape, &mut to);
+    }
+    to
+}
+
+fn program(seed: u64) -> Script {
+    let mut rng = Rng::seeded(seed);
+    let rng = &mut rng;
+    let shape = Shape {
+        times: [3, 4, 8, 8][rng.below(4) as usize],
+        locks: [0, 2, 7, 7][rng.below(4) as usize],
+        busy: 2 + rng.below(6),
+    };
+    let setup = setup(rng);
+    let mut bodies: Vec<Vec<Step>> = (0..TASKS + FORKED).map(|_| body(rng, &shape, 3)).collect();
+    bodies.push(vec![Step::Do(any_access(rng)), Step::Loop, Step::Do(any_access(rng))]);
+    for thread in 0..THREADS {
+        let mut own = body(rng, &shape, shape.busy);
+        if thread == 2 {
+            own.push(Step::Do(Op::AttachQueue));
+            own.extend(body(rng, &shape, 2));
+        }
+        if thread < LOOPERS {
+            own.push(Step::Loop);
+            own.extend(body(rng, &shape, 2));
+        }
+        bodies.push(own);
+    }
+    let mut init = Vec::new();
+    for _ in 0..rng.below(5) {
+        init.push(match rng.below(6) {
+            0 => Op::Enable { event: EventId(rng.below(2)), args: Default::default(), instance: None },
+            1 => Op::Fork { body: BodyId(TASKS), args: Default::default() },
+            _ => match any_post(rng, &shape) {
+                Op::Post { body, time, is_async, .. } => {
+                    let target = Target::Thread(ThreadId(rng.below(2)));
+                    Op::Post { target, body, args: Default::default(), time, is_async, instance: None }
+                }
+                other => other,
+            },
+        });
+    }
+    let starts = (0..THREADS).map(|i| BodyId(SPAWNED + 1 + i)).collect();
+    Script::new(setup, bodies, starts, BodyId(SPAWNED), init)
+}
+
+#[test]
+fn finds_what_the_rules_say_on_random_programs() {
+    let mut kinds = BTreeMap::new();
+    let mut events = 0;
+    for seed in 0..PROGRAMS {
+        let run = run(program(mix(1, seed)), mix(2, seed), STEPS);
+        let expected = naive::candidates(&run);
+        events += run.events.len();
+        for (_, kind) in &expected {
+            *kinds.entry(*kind).or_insert(0) += 1;
+        }
+        let found = run.found();
+        if found != expected {
+            for seen in &run.events {
+                println!("{:?}", seen.event);
+            }
+            println!("init {:?}", run.machine.guest.init);
+            println!("only found: {:?}", found.difference(&expected).collect::<Vec<_>>());
+            println!("only expected: {:?}", expected.difference(&found).collect::<Vec<_>>());
+            panic!("seed {seed}");
+        }
+    }
+    println!("{events} events, {kinds:?}");
+    // The programs are not so tame that nothing is found.
+    assert!(kinds.len() == 4 && kinds.values().all(|n| *n > PROGRAMS / 4), "{kinds:?}");
+}

@@ -1,0 +1,190 @@
+//! A guest whose bodies are lists of operations.
+
+use crate::event::{BodyId, Failure, Happening, Op, PostTime, SiteId, Target, ThreadId, Value};
+use crate::world::{Guest, Next, Reply, Setup, World};
+use std::sync::Arc;
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// An operation.
+    Do(Op),
+    /// Joins the k-th thread that this thread has forked, if there is one.
+    Join(usize),
+    /// Posts to it.
+    Post(usize, BodyId, PostTime),
+    /// Stops it, if it is a looper.
+    Quit(usize),
+    /// Lifts the fence that this thread has put up last, if there is one.
+    Lift,
+    /// Runs its messages until it quits.
+    Loop,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kind {
+    Root,
+    Task,
+    Callback,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Fiber {
+    frames: Vec<(BodyId, usize, Kind)>,
+    forked: Vec<ThreadId>,
+    fence: Option<Value>,
+}
+
+/// Bodies, what starts, and what `init` does.
+#[derive(Clone)]
+pub(super) struct Script {
+    pub(super) setup: Arc<Setup>,
+    pub(super) bodies: Vec<Vec<Step>>,
+    /// What each declared thread runs.
+    pub(super) starts: Vec<BodyId>,
+    /// What a spawned looper runs.
+    pub(super) looper: BodyId,
+    pub(super) init: Vec<Op>,
+    /// The last operation threw.
+    pub(super) threw: bool,
+    fibers: Vec<Fiber>,
+}
+
+/// Sites are numbered through the bodies in hundreds.
+pub(super) fn site(body: BodyId, pc: usize) -> SiteId {
+    SiteId(body.0 * 100 + pc as u32)
+}
+
+impl Script {
+    pub(super) fn new(
+        setup: Setup,
+        bodies: Vec<Vec<Step>>,
+        starts: Vec<BodyId>,
+        looper: BodyId,
+        init: Vec<Op>,
+    ) -> Self {
+        Self { setup: Arc::new(setup), bodies, starts, looper, init, threw: false, fibers: Vec::new() }
+    }
+
+    fn fiber(&mut self, thread: ThreadId) -> &mut Fiber {
+        let i = thread.0 as usize;
+        if self.fibers.len() <= i {
+            self.fibers.resize(i + 1, Fiber::default());
+        }
+        &mut self.fibers[i]
+    }
+
+    fn run(&mut self, world: &mut World, thread: ThreadId) -> Next {
+        loop {
+            let fiber = &self.fibers[thread.0 as usize];
+            let Some(&(body, pc, kind)) = fiber.frames.last() else { return Next::Finished };
+            let op = match self.bodies[body.0 as usize].get(pc) {
+                None => {
+                    if kind == Kind::Task {
+                        world.end_task(thread);
+                    }
+                    self.fiber(thread).frames.pop();
+                    continue;
+                }
+                Some(Step::Do(op)) => Some(op.clone()),
+                Some(Step::Join(k)) => fiber.forked.get(*k).map(|t| Op::Join(*t)),
+                Some(Step::Quit(k)) => fiber.forked.get(*k).map(|t| Op::Quit { looper: *t, safely: false }),
+                Some(Step::Post(k, body, time)) => fiber.forked.get(*k).map(|t| post(*t, *body, *time)),
+                Some(Step::Lift) => fiber.fence.map(Op::Lift),
+                Some(Step::Loop) => return Next::At(Op::Begin, None),
+            };
+            match op {
+                Some(op) => return Next::At(op, Some(site(body, pc))),
+                None => self.advance(thread),
+            }
+        }
+    }
+
+    fn advance(&mut self, thread: ThreadId) {
+        if let Some(top) = self.fiber(thread).frames.last_mut() {
+            top.1 += 1;
+        }
+    }
+}
+
+/// An ordinary post.
+pub(super) fn post(looper: ThreadId, body: BodyId, time: PostTime) -> Op {
+    Op::Post { target: Target::Thread(looper), body, args: Default::default(), time, is_async: false, instance: None }
+}
+
+impl Guest for Script {
+    fn setup(&self) -> &Arc<Setup> {
+        &self.setup
+    }
+
+    fn reset(&mut self) {
+        self.fibers.clear();
+    }
+
+    fn initialize(&mut self, world: &mut World) {
+        let thread = world.init_thread();
+        let home = world.thread(thread).home;
+        world.fill_memory(home);
+        for op in self.init.clone() {
+            assert!(world.perform_now(thread, op, None).is_some(), "init does not block");
+        }
+        world.finish(thread);
+    }
+
+    fn spawn(&mut self, world: &mut World, thread: ThreadId, how: Option<Op>) -> Next {
+        let body = match how {
+            None => self.starts[thread.0 as usize],
+            Some(Op::Fork { body, .. }) => body,
+            Some(_) => self.looper,
+        };
+        self.fiber(thread).frames.push((body, 0, Kind::Root));
+        self.run(world, thread)
+    }
+
+    fn resume(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
+        let frame = self.fiber(thread).frames.last().copied();
+        let step = frame.and_then(|(body, pc, _)| self.bodies[body.0 as usize].get(pc)).cloned();
+        match reply {
+            Reply::Task(body, _) => self.fiber(thread).frames.push((body, 0, Kind::Task)),
+            Reply::Callbacks(bodies) => {
+                self.advance(thread);
+                self.fiber(thread).frames.extend(bodies.into_iter().rev().map(|b| (b, 0, Kind::Callback)));
+            }
+            Reply::Throw(_) => {
+                self.threw = true;
+                let context = world.thread(thread).context;
+                world.record(Some(thread), Some(context), None, || Happening::Thrown);
+                if world.setup().uncaught_ends_thread {
+                    self.fiber(thread).frames.clear();
+                    world.abandon_queue(thread);
+                    return Next::Finished;
+                }
+                self.advance(thread);
+            }
+            Reply::Value(value) => {
+                match step {
+                    Some(Step::Do(Op::Fork { .. } | Op::SpawnLooper)) => {
+                        self.fiber(thread).forked.push(ThreadId(value as u32));
+                    }
+                    Some(Step::Do(Op::Fence(_))) => self.fiber(thread).fence = Some(value),
+                    _ => {}
+                }
+                self.advance(thread);
+            }
+            Reply::LeaveLoop | Reply::Exhausted | Reply::Again(_) => self.advance(thread),
+        }
+        self.run(world, thread)
+    }
+
+    fn condition(&mut self, _: &World, _: ThreadId) -> bool {
+        true
+    }
+
+    fn broken_always(&mut self, _: &World) -> Option<Failure> {
+        None
+    }
+
+    fn broken_at_end(&mut self, _: &World) -> Option<Failure> {
+        None
+    }
+}
