@@ -137,11 +137,9 @@ impl Tasks {
             at
         });
         let tasks = &mut rows[at].tasks;
-        // Posted later, but it has ended first: whoever knows that post knows this one, which ended last. (Front posts only.)
-        while tasks.last().is_some_and(|task| task.post > post) {
-            debug_assert!(!class.is_fifo(), "the queue is first in, first out");
-            tasks.pop();
-        }
+        // By FIFO; and two front posts of one chain whose tasks share a chain, out of order, cannot be: the second task would have to be before
+        // the begin of the first, which only the first post and what began before it are.
+        debug_assert!(tasks.last().is_none_or(|task| task.post < post), "in the order of their posts");
         tasks.push(Entry { post, end, ended });
     }
 
