@@ -1,5 +1,6 @@
 //! All integration tests, as one program.
 
+mod detect_models;
 mod lang_check;
 mod lang_errors;
 mod lang_hostile;
