@@ -4,6 +4,7 @@
 //! something. A clock says how far each chain is known. Copying one copies a pointer for each 32 chains, joining skips the blocks that
 //! are shared, and a chain that nobody has met takes no room.
 
+use crate::base::Id;
 use std::sync::Arc;
 
 crate::define_id! {
@@ -40,6 +41,15 @@ impl Clock {
     /// Whether the point is known.
     pub(super) fn has(&self, point: Point) -> bool {
         self.get(point.chain) >= point.epoch
+    }
+
+    /// What is known, chain by chain.
+    pub(super) fn points(&self) -> impl Iterator<Item = Point> + '_ {
+        let known = self.blocks.iter().enumerate().filter_map(|(i, block)| Some((i, block.as_ref()?)));
+        known.flat_map(|(i, block)| {
+            let point = move |(k, epoch): (usize, &u32)| Point { chain: ChainId::new(i * WIDTH + k), epoch: *epoch };
+            block.iter().enumerate().map(point).filter(|point| point.epoch > 0)
+        })
     }
 
     /// Learns the point, and so what is before it on its chain.
@@ -101,6 +111,9 @@ mod tests {
             }
             let (clock, plain) = &clocks[i];
             assert!((0..200).all(|c| clock.get(ChainId(c)) == plain[c as usize]));
+            assert!(
+                clock.points().map(|p| (p.chain.0, p.epoch)).eq((0..200).zip(plain.clone()).filter(|(_, e)| *e > 0))
+            );
         }
     }
 }

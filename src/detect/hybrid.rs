@@ -1,6 +1,6 @@
 //! Hybrid detection over the events of one run (RaceFuzzer, section 2.2, phase 1; see the module's head).
 //!
-//! Each place keeps one entry for each chain, thread, lockset, site and kind, that of the latest access. This loses nothing: the earlier
+//! Each place keeps one entry for each chain, looper (if it is a task's), lockset, site and kind, that of the latest access. This loses nothing: the earlier
 //! access x is before the later x' of the same chain, so that a y which is not after x is not after x' either. A summary of the last
 //! read and write only would lose pairs of sites.
 
@@ -13,46 +13,52 @@ use crate::event::{
 };
 use crate::exec::Observer;
 use crate::world::World;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Hybrid detection over one run: an [`Observer`] that is shown every event from the start of the app.
 pub struct Hybrid {
     order: Order,
     held: Held,
-    places: BTreeMap<AccessPlace, Vec<Entry>>,
+    places: HashMap<AccessPlace, Vec<Group>>,
     // The cells of each object that were accessed: a free meets them all.
-    cells: BTreeMap<ObjectId, BTreeSet<Location>>,
+    cells: HashMap<ObjectId, BTreeSet<Location>>,
     found: BTreeMap<Pair, Candidate>,
 }
 
-// An access, and where its thread was.
-#[derive(Clone, Copy)]
-struct Entry {
+// What decides whether two accesses can meet, but for their order.
+#[derive(Clone, Copy, PartialEq)]
+struct Traits {
     site: SiteId,
     access: Access,
-    thread: ThreadId,
-    is_task: bool,
+    // Of a task. Which thread own code belongs to does not matter: it is ordered with all else on its thread.
+    looper: Option<ThreadId>,
     lockset: LocksetId,
+}
+
+impl Traits {
+    fn kind(&self, other: &Traits) -> ContextKind {
+        match (self.looper, other.looper) {
+            (None, None) => ContextKind::ThreadThread,
+            (Some(a), Some(b)) if a == b => ContextKind::SameLooper,
+            (Some(_), Some(_)) => ContextKind::TaskTask,
+            _ => ContextKind::ThreadTask,
+        }
+    }
+}
+
+// One access.
+#[derive(Clone, Copy)]
+struct When {
     point: Point,
     context: ContextId,
     step: u64,
 }
 
-impl Entry {
-    // Whether a later access with the same future meetings stands for both.
-    fn is_renewed_by(&self, later: &Entry) -> bool {
-        (self.site, self.access, self.thread, self.is_task, self.lockset, self.point.chain)
-            == (later.site, later.access, later.thread, later.is_task, later.lockset, later.point.chain)
-    }
-
-    fn kind(&self, other: &Entry) -> ContextKind {
-        match (self.is_task, other.is_task) {
-            _ if self.thread == other.thread => ContextKind::SameLooper,
-            (false, false) => ContextKind::ThreadThread,
-            (true, true) => ContextKind::TaskTask,
-            _ => ContextKind::ThreadTask,
-        }
-    }
+// Accesses with the same traits.
+struct Group {
+    traits: Traits,
+    // invariant: one of each chain, the latest
+    whens: Vec<When>,
 }
 
 impl Default for Hybrid {
@@ -68,8 +74,8 @@ impl Hybrid {
         Self {
             order: Order::new(),
             held: Held::new(),
-            places: BTreeMap::new(),
-            cells: BTreeMap::new(),
+            places: HashMap::new(),
+            cells: HashMap::new(),
             found: BTreeMap::new(),
         }
     }
@@ -82,9 +88,10 @@ impl Hybrid {
             && let Some(access) = op.access()
             && let Some(point) = self.order.context(context).map(|c| c.at())
         {
-            let is_task = world.thread(thread).home != context;
+            let looper = (world.thread(thread).home != context).then_some(thread);
             let lockset = self.held.lockset(thread);
-            self.meet(world, Entry { site, access, thread, is_task, lockset, point, context, step: event.step });
+            let traits = Traits { site, access, looper, lockset };
+            self.meet(world, traits, When { point, context, step: event.step });
         }
         self.held.observe(world, thread, &event.what);
     }
@@ -96,47 +103,51 @@ impl Hybrid {
     }
 
     // Compares an access with all before it that could conflict, and keeps it.
-    fn meet(&mut self, world: &World, new: Entry) {
+    fn meet(&mut self, world: &World, new: Traits, when: When) {
         let place = new.access.place;
-        self.meet_at(world, place, &new);
+        self.meet_at(world, place, &new, &when);
         match place {
             AccessPlace::Life(object) if new.access.kind == AccessKind::Write => {
                 for at in self.cells.get(&object).cloned().unwrap_or_default() {
-                    self.meet_at(world, AccessPlace::Cell(at), &new);
+                    self.meet_at(world, AccessPlace::Cell(at), &new, &when);
                 }
             }
             AccessPlace::Cell(at @ Location { object: Some(object), .. }) => {
-                self.meet_at(world, AccessPlace::Life(object), &new);
+                self.meet_at(world, AccessPlace::Life(object), &new, &when);
                 self.cells.entry(object).or_default().insert(at);
             }
             _ => {}
         }
-        let entries = self.places.entry(place).or_default();
-        match entries.iter_mut().find(|e| e.is_renewed_by(&new)) {
-            Some(old) => *old = new,
-            None => entries.push(new),
+        let groups = self.places.entry(place).or_default();
+        let Some(group) = groups.iter_mut().find(|group| group.traits == new) else {
+            groups.push(Group { traits: new, whens: vec![when] });
+            return;
+        };
+        match group.whens.iter_mut().find(|old| old.point.chain == when.point.chain) {
+            Some(old) => *old = when,
+            None => group.whens.push(when),
         }
     }
 
-    fn meet_at(&mut self, world: &World, place: AccessPlace, new: &Entry) {
-        let (Some(entries), Some(now)) = (self.places.get(&place), self.order.context(new.context)) else { return };
-        for old in entries {
+    fn meet_at(&mut self, world: &World, place: AccessPlace, new: &Traits, when: &When) {
+        let (Some(groups), Some(now)) = (self.places.get(&place), self.order.context(when.context)) else { return };
+        for Group { traits: old, whens } in groups {
             let kind = old.kind(new);
-            let races = old.access.conflicts(&new.access)
-                && !now.has(old.point)
-                && (kind == ContextKind::SameLooper || !self.held.exclude(old.lockset, new.lockset));
-            if !races {
+            let guarded = || kind != ContextKind::SameLooper && self.held.exclude(old.lockset, new.lockset);
+            if !old.access.conflicts(&new.access) || guarded() {
                 continue;
             }
+            let mut unordered = whens.iter().filter(|old| !now.has(old.point));
+            let Some(first) = unordered.next() else { continue };
             let pair = Pair::new(old.site, new.site);
             let candidate = self.found.entry(pair).or_insert_with(|| Candidate {
                 pair,
                 kinds: BTreeSet::new(),
-                evidence: evidence(world, &self.held, old, new),
+                evidence: evidence(world, &self.held, (old, first), (new, when)),
                 count: 0,
             });
             candidate.kinds.insert(kind);
-            candidate.count += 1;
+            candidate.count += 1 + unordered.count() as u64;
         }
     }
 }
@@ -147,17 +158,17 @@ impl Observer for Hybrid {
     }
 }
 
-fn evidence(world: &World, held: &Held, old: &Entry, new: &Entry) -> Evidence {
-    let (a, b) = if old.site <= new.site { (old, new) } else { (new, old) };
-    let name = |e: &Entry| world.contexts().name(world.setup(), e.context);
+fn evidence(world: &World, held: &Held, old: (&Traits, &When), new: (&Traits, &When)) -> Evidence {
+    let ((a, a_when), (b, b_when)) = if old.0.site <= new.0.site { (old, new) } else { (new, old) };
+    let name = |context| world.contexts().name(world.setup(), context);
     // A free and a field: it is the life that they disagree about.
-    let at = [a, b].map(|e| e.access.place).into_iter().max().unwrap_or(a.access.place);
+    let place = a.access.place.max(b.access.place);
     Evidence {
         run: 0,
-        place: Place::of(world, at),
-        location: world.place_name(at),
-        steps: (a.step, b.step),
-        contexts: (name(a), name(b)),
+        place: Place::of(world, place),
+        location: world.place_name(place),
+        steps: (a_when.step, b_when.step),
+        contexts: (name(a_when.context), name(b_when.context)),
         locksets: (held.names(world, a.lockset), held.names(world, b.lockset)),
     }
 }

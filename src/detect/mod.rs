@@ -31,9 +31,11 @@
 //! # Cost
 //!
 //! One pass. A clock is a list of shared blocks: contexts that know the same share it, and a chain is a sequence of contexts each of
-//! which is before the next, so that a thousand tasks in a row have one component. With n contexts, c chains and m accesses: time
-//! O(n c / 32) for clocks, O(m e) for accesses to places with e entries (chain, thread, lockset, site, kind); memory O(n c / 32) pointers
-//! at worst, when nothing is ordered.
+//! which is before the next, so that a thousand tasks in a row have one component. With n contexts and c chains: O(n c / 32) time and
+//! pointers for clocks at worst, when nothing is ordered. An access looks at one entry for each chain, looper, lockset, site and kind that
+//! its place has seen. 20,000 tasks of one thread: 4 chains, 0.1 s; 10,000 threads that post two tasks each to one looper, all
+//! of which write one variable: 20,003 chains, 2 s and 60 MB. The worst are thousands of different delays on one looper: a begin asks
+//! each delay that the poster has used, n^2 / 4 steps.
 
 mod candidate;
 mod clock;

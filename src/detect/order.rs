@@ -7,7 +7,7 @@ use super::queues::{Class, Ended, Posted, Tasks, Time};
 use crate::base::{Id, IndexVec};
 use crate::event::{BarrierId, ContextId, Event, EventId, Happening, Op, PostTime, ThreadId};
 use crate::world::{MessageKind, World};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// What is known of the contexts that run, the messages that wait, and the causes of what is to come.
@@ -18,9 +18,9 @@ pub(super) struct Order {
     chains: IndexVec<ChainId, Chain>,
     // Chains whose last context has ended, latest last. Some may have been taken again.
     closed: VecDeque<ChainId>,
-    contexts: BTreeMap<ContextId, Context>,
-    messages: BTreeMap<ContextId, Posted>,
-    forks: BTreeMap<ContextId, Clock>,
+    contexts: HashMap<ContextId, Context>,
+    messages: HashMap<ContextId, Posted>,
+    forks: HashMap<ContextId, Clock>,
     threads: IndexVec<ThreadId, Thread>,
     // The enables that are left; `None` for one without cause.
     enables: BTreeMap<EventId, VecDeque<Option<Clock>>>,
@@ -114,9 +114,9 @@ impl Order {
             root,
             chains,
             closed: VecDeque::new(),
-            contexts: BTreeMap::new(),
-            messages: BTreeMap::new(),
-            forks: BTreeMap::new(),
+            contexts: HashMap::new(),
+            messages: HashMap::new(),
+            forks: HashMap::new(),
             threads: IndexVec::new(),
             enables: BTreeMap::new(),
             barriers: BTreeMap::new(),
@@ -179,9 +179,8 @@ impl Order {
         }
     }
 
-    fn open(&mut self, context: ContextId, clock: Clock, preferred: &[Arc<Ended>]) -> Point {
-        let preferred = preferred.iter().map(|ended| ended.end.chain);
-        let free = preferred.chain(self.closed.iter().rev().copied()).find_map(|chain| {
+    fn open(&mut self, context: ContextId, clock: Clock, preferred: &[ChainId]) -> Point {
+        let free = preferred.iter().copied().chain(self.closed.iter().rev().copied()).find_map(|chain| {
             let last = self.chains[chain].last.filter(|last| clock.get(chain) >= *last)?;
             // A chain that is as long as epochs go is left alone.
             Some(Point { chain, epoch: last.checked_add(1)? })
@@ -299,16 +298,12 @@ impl Order {
     fn begin(&mut self, world: &World, looper: ThreadId, task: ContextId) {
         let unknown = || Posted { clock: Clock::default(), post: None, class: None };
         let posted = self.messages.remove(&task).unwrap_or_else(unknown);
-        let before = self.thread(looper).tasks.before(&posted);
-        let Posted { mut clock, post, class } = posted;
         // The looper's own code is before its loop.
-        clock.join(&self.send(world.thread(looper).home));
-        for ended in &before {
-            if !clock.has(ended.end) {
-                clock.join(&ended.clock);
-            }
-        }
-        let begin = self.open(task, clock, &before);
+        let mut clock = self.send(world.thread(looper).home);
+        clock.join(&posted.clock);
+        let followed = self.thread(looper).tasks.teach(&posted, &mut clock);
+        let begin = self.open(task, clock, &followed);
+        let Posted { post, class, .. } = posted;
         self.thread(looper).running = Some(Running { context: task, begin, post, class });
     }
 

@@ -9,8 +9,8 @@
 //!
 //! Of the tasks that are before e2 only those count that are not before another of them, so that the ended tasks are kept by chain: by their
 //! own for NOPRE (the last one that began early enough), by their poster's and by class for FIFO (the last one that was posted early
-//! enough; the posts of one class in one chain are in FIFO order themselves). A begin costs a binary search for each chain that has tasks
-//! on this looper and for each chain and class that has posted to it.
+//! enough; the posts of one class in one chain are in FIFO order themselves). A begin costs a binary search for each chain that its post
+//! knows, and for each class in which that chain has posted.
 
 use super::clock::{ChainId, Clock, INIT, Point};
 use crate::event::PostTime;
@@ -98,54 +98,78 @@ pub(super) struct Ended {
     pub(super) clock: Clock,
 }
 
-// A poster's chain, and the task's own chain where the class is not FIFO (else 0).
-type Row = (ChainId, ChainId);
-// The epoch of the post.
-type Entry = (u32, Arc<Ended>);
-
 /// The tasks of one looper that have ended.
 #[derive(Default)]
 pub(super) struct Tasks {
-    // invariant: ascending by begin
+    // By their own chains. invariant: ascending by begin
     by_chain: BTreeMap<ChainId, Vec<Arc<Ended>>>,
-    // invariant: ascending by the epoch of the post, and by end as far as one chain goes
-    by_post: BTreeMap<Class, BTreeMap<Row, Vec<Entry>>>,
+    // By the chains of their posters. invariant: ascending by class and own chain
+    by_poster: BTreeMap<ChainId, Vec<Row>>,
+}
+
+// Tasks of one class that one chain has posted.
+struct Row {
+    class: Class,
+    // Their own chain, if the class is not FIFO; else 0.
+    own: ChainId,
+    // invariant: ascending by post; a later one ended later, and after the earlier one in happens-before
+    tasks: Vec<Entry>,
+}
+
+struct Entry {
+    // The epoch of the post, and that of the end.
+    post: u32,
+    end: Point,
+    ended: Arc<Ended>,
 }
 
 impl Tasks {
     /// A task has ended.
     pub(super) fn add(&mut self, ended: Ended, post: Option<Point>, class: Option<Class>) {
+        let (begin, end) = (ended.begin, ended.end);
         let ended = Arc::new(ended);
-        self.by_chain.entry(ended.begin.chain).or_default().push(ended.clone());
-        let (Some(post), Some(class)) = (post, class) else { return };
-        let own = if class.is_fifo() { INIT } else { ended.begin.chain };
-        let row = self.by_post.entry(class).or_default().entry((post.chain, own)).or_default();
-        // Posted later, but it has ended first: whoever knows that post knows this one, which ended last. (Front posts only.)
-        while row.last().is_some_and(|(epoch, _)| *epoch > post.epoch) {
-            debug_assert!(!class.is_fifo(), "the queue is first in, first out");
-            row.pop();
-        }
-        row.push((post.epoch, ended));
+        self.by_chain.entry(begin.chain).or_default().push(ended.clone());
+        let (Some(Point { chain: poster, epoch: post }), Some(class)) = (post, class) else { return };
+        let own = if class.is_fifo() { INIT } else { begin.chain };
+        let rows = self.by_poster.entry(poster).or_default();
+        let at = rows.binary_search_by_key(&(class, own), |row| (row.class, row.own)).unwrap_or_else(|at| {
+            rows.insert(at, Row { class, own, tasks: Vec::new() });
+            at
+        });
+        let tasks = &mut rows[at].tasks;
+        // By FIFO; and two front posts of one chain whose tasks share a chain, out of order, cannot be: the second task would have to be before
+        // the begin of the first, which only the first post and what began before it are.
+        debug_assert!(tasks.last().is_none_or(|task| task.post < post), "in the order of their posts");
+        tasks.push(Entry { post, end, ended });
     }
 
-    /// The last tasks that FIFO and NOPRE put before the task of this message.
-    pub(super) fn before(&self, posted: &Posted) -> Vec<Arc<Ended>> {
-        let known = &posted.clock;
-        let mut found = Vec::new();
-        for (chain, tasks) in &self.by_chain {
-            let until = known.get(*chain);
-            let early = if until == 0 { 0 } else { tasks.partition_point(|t| t.begin.epoch <= until) };
-            found.extend(early.checked_sub(1).map(|i| tasks[i].clone()));
-        }
-        let Some(class) = posted.class else { return found };
-        for (_, rows) in self.by_post.iter().filter(|(earlier, _)| earlier.precedes(class)) {
-            for ((poster, _), row) in rows {
-                let until = known.get(*poster);
-                let early = if until == 0 { 0 } else { row.partition_point(|(epoch, _)| *epoch <= until) };
-                found.extend(early.checked_sub(1).map(|i| row[i].1.clone()));
+    /// Lets `clock`, that of the task of this message, learn the ends that FIFO and NOPRE put before its begin. Returns the chains of tasks that were
+    /// news.
+    pub(super) fn teach(&self, posted: &Posted, clock: &mut Clock) -> Vec<ChainId> {
+        let mut news = Vec::new();
+        let mut learn = |end: Point, ended: &Ended| {
+            if !clock.has(end) {
+                clock.join(&ended.clock);
+                news.push(end.chain);
+            }
+        };
+        for Point { chain, epoch } in posted.clock.points() {
+            if let Some(tasks) = self.by_chain.get(&chain) {
+                let early = tasks.partition_point(|task| task.begin.epoch <= epoch);
+                if let Some(task) = tasks[..early].last() {
+                    learn(task.end, task);
+                }
+            }
+            let (Some(rows), Some(class)) = (self.by_poster.get(&chain), posted.class) else { continue };
+            // The longest delay first: it has ended last, and the others are no news.
+            for row in rows.iter().rev().filter(|row| row.class.precedes(class)) {
+                let early = row.tasks.partition_point(|task| task.post <= epoch);
+                if let Some(task) = row.tasks[..early].last() {
+                    learn(task.end, &task.ended);
+                }
             }
         }
-        found
+        news
     }
 
     /// The last tasks of all chains.

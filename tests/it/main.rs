@@ -1,10 +1,6 @@
 //! All integration tests, as one program.
 
-mod cli;
-mod cli_replay;
-mod determinism;
-mod figures;
-mod harness_outcomes;
+mod detect_models;
 mod lang_check;
 mod lang_errors;
 mod lang_hostile;

@@ -270,6 +270,12 @@ fn barriers_in_both_directions() {
 fn enables_pay_firings() {
     let main = vec![write(), enable(), write()];
     check(app(vec![vec![write()]], vec![looper(), main]), &[((0, 0), (T + 1, 2), ThreadTask)]);
+    // The first firing is paid by what the event starts with, of which there is none before anything.
+    let mut free = app(vec![vec![write()]], vec![looper(), vec![write(), enable()]]);
+    let mut setup = Setup::clone(&free.setup);
+    setup.events[EventId(0)].initially = 1;
+    free.setup = std::sync::Arc::new(setup);
+    check(free, &[((0, 0), (0, 0), SameLooper), ((0, 0), (T + 1, 0), ThreadTask)]);
     // Two firings: the environment has no program order.
     check(app(vec![vec![write()]], vec![looper(), vec![enable(), enable()]]), &[((0, 0), (0, 0), SameLooper)]);
     // What is taken back pays nothing: the firing that comes is paid later, unless it came before.
