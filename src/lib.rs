@@ -1,6 +1,8 @@
 //! raceflip: a controlled-scheduling race fuzzer for modeled apps.
 
 pub mod base;
+pub mod campaign;
+pub mod cli;
 pub mod detect;
 pub mod event;
 pub mod exec;

@@ -10,10 +10,9 @@ use super::trial::{RunId, Trial, Worker};
 use super::{Context, Plan, parallel};
 use crate::base::mix;
 use crate::detect::{Candidate, Candidates, ContextKind, Hybrid, Pair};
-use crate::event::{Event, SiteId};
-use crate::exec::{End, Observer};
+use crate::event::SiteId;
+use crate::exec::End;
 use crate::sched::{SiteSpec, StrategySpec, site_text};
-use crate::world::World;
 use std::sync::atomic::Ordering;
 
 /// A whole campaign.
@@ -37,14 +36,6 @@ impl Confirmation {
     }
 }
 
-struct Detecting(Hybrid);
-
-impl Observer for Detecting {
-    fn event(&mut self, world: &World, event: &Event) {
-        self.0.observe(world, event);
-    }
-}
-
 // Detection runs: one round robin, which is how most runs in the field look, and random walks.
 fn detection_run(plan: &Plan, i: usize) -> RunId {
     let strategy = if i == 0 { StrategySpec::RoundRobin } else { StrategySpec::Random };
@@ -61,9 +52,9 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
         context.stop,
         || Worker::new(plan),
         |worker, i| {
-            let mut observer = Detecting(Hybrid::new());
-            let trial = worker.perform(&detection_run(plan, i), &mut observer, context.stop);
-            (trial, observer.0.finish())
+            let mut hybrid = Hybrid::new();
+            let trial = worker.perform(&detection_run(plan, i), &mut hybrid, context.stop);
+            (trial, hybrid.finish())
         },
         || context.progress.done(),
     );

@@ -7,7 +7,7 @@
 use crate::base::{Id, IndexVec};
 use crate::event::{Happening, LockId, Op, RwLockId, ThreadId};
 use crate::world::World;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 crate::define_id! {
     #[allow(unreachable_pub, reason = "the macro makes public types")]
@@ -50,7 +50,7 @@ impl Hold {
 pub(super) struct Held {
     threads: BTreeMap<ThreadId, Thread>,
     sets: IndexVec<LocksetId, Vec<Hold>>,
-    ids: HashMap<Vec<Hold>, LocksetId>,
+    ids: BTreeMap<Vec<Hold>, LocksetId>,
     // Monitors of objects whose life has ended: to acquire or release one throws, and changes nothing.
     dead: BTreeSet<LockId>,
 }
@@ -66,7 +66,7 @@ struct Thread {
 impl Held {
     pub(super) fn new() -> Self {
         let mut held =
-            Self { threads: BTreeMap::new(), sets: IndexVec::new(), ids: HashMap::new(), dead: BTreeSet::new() };
+            Self { threads: BTreeMap::new(), sets: IndexVec::new(), ids: BTreeMap::new(), dead: BTreeSet::new() };
         held.intern(Vec::new());
         held
     }

@@ -13,15 +13,15 @@ use crate::event::{
 };
 use crate::exec::Observer;
 use crate::world::World;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Hybrid detection over one run: an [`Observer`] that is shown every event from the start of the app.
 pub struct Hybrid {
     order: Order,
     held: Held,
-    places: HashMap<AccessPlace, Vec<Group>>,
+    places: BTreeMap<AccessPlace, Vec<Group>>,
     // The cells of each object that were accessed: a free meets them all.
-    cells: HashMap<ObjectId, BTreeSet<Location>>,
+    cells: BTreeMap<ObjectId, BTreeSet<Location>>,
     found: BTreeMap<Pair, Candidate>,
 }
 
@@ -74,8 +74,8 @@ impl Hybrid {
         Self {
             order: Order::new(),
             held: Held::new(),
-            places: HashMap::new(),
-            cells: HashMap::new(),
+            places: BTreeMap::new(),
+            cells: BTreeMap::new(),
             found: BTreeMap::new(),
         }
     }

@@ -7,7 +7,7 @@ use super::queues::{Class, Ended, Posted, Tasks, Time};
 use crate::base::{Id, IndexVec};
 use crate::event::{BarrierId, ContextId, Event, EventId, Happening, Op, PostTime, ThreadId};
 use crate::world::{MessageKind, World};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// What is known of the contexts that run, the messages that wait, and the causes of what is to come.
@@ -18,9 +18,9 @@ pub(super) struct Order {
     chains: IndexVec<ChainId, Chain>,
     // Chains whose last context has ended, latest last. Some may have been taken again.
     closed: VecDeque<ChainId>,
-    contexts: HashMap<ContextId, Context>,
-    messages: HashMap<ContextId, Posted>,
-    forks: HashMap<ContextId, Clock>,
+    contexts: BTreeMap<ContextId, Context>,
+    messages: BTreeMap<ContextId, Posted>,
+    forks: BTreeMap<ContextId, Clock>,
     threads: IndexVec<ThreadId, Thread>,
     // The enables that are left; `None` for one without cause.
     enables: BTreeMap<EventId, VecDeque<Option<Clock>>>,
@@ -114,9 +114,9 @@ impl Order {
             root,
             chains,
             closed: VecDeque::new(),
-            contexts: HashMap::new(),
-            messages: HashMap::new(),
-            forks: HashMap::new(),
+            contexts: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            forks: BTreeMap::new(),
             threads: IndexVec::new(),
             enables: BTreeMap::new(),
             barriers: BTreeMap::new(),

@@ -37,6 +37,5 @@ fn every_model_is_watched_the_same_twice() {
         seen += 1;
         racy += u32::from(!found.is_empty());
     }
-    println!("{racy} of {seen} models have candidates");
     assert!(seen > 50 && racy > 20, "{racy} of {seen}");
 }

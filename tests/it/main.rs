@@ -1,6 +1,11 @@
 //! All integration tests, as one program.
 
+mod cli;
+mod cli_replay;
 mod detect_models;
+mod determinism;
+mod figures;
+mod harness_outcomes;
 mod lang_check;
 mod lang_errors;
 mod lang_hostile;

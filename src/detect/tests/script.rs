@@ -153,7 +153,7 @@ impl Guest for Script {
             Reply::Throw(_) => {
                 self.threw = true;
                 let context = world.thread(thread).context;
-                world.record(Some(thread), Some(context), None, || Happening::Thrown);
+                world.record(Some(thread), Some(context), None, || Happening::Thrown(String::new()));
                 if world.setup().uncaught_ends_thread {
                     self.fiber(thread).frames.clear();
                     world.abandon_queue(thread);
