@@ -2,7 +2,7 @@
 
 use super::instr::{FragmentId, Instr, Reg};
 use crate::base::{Digester, IndexVec};
-use crate::event::BodyId;
+use crate::event::{BodyId, Value};
 use crate::lang::program::{ExceptionId, TextId};
 use crate::world::{Kind, Setup};
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub(super) struct BodyCode {
     pub(super) params: u16,
     /// The kind of each register, parameters first.
     pub(super) kinds: Vec<Kind>,
+    /// What each register holds before it is written: nothing that a state could take for a reference.
+    pub(super) blank: Vec<Value>,
     /// Inner ones first.
     pub(super) handlers: Vec<Handler>,
     /// For each instruction, which registers may be read from there on (a bit for each).

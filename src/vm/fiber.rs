@@ -40,11 +40,11 @@ impl Fiber {
         self.regs.clear();
     }
 
-    /// Pushes a frame of `size` registers whose first ones are the arguments.
-    pub(super) fn push(&mut self, body: BodyId, size: usize, args: &[Value], kind: FrameKind) {
+    /// Pushes a frame whose first registers are the arguments, the others blank.
+    pub(super) fn push(&mut self, body: BodyId, blank: &[Value], args: &[Value], kind: FrameKind) {
         let base = self.regs.len();
         self.regs.extend_from_slice(args);
-        self.regs.resize(base + size.max(args.len()), 0);
+        self.regs.extend_from_slice(blank.get(args.len()..).unwrap_or_default());
         self.frames.push(Frame { body, pc: 0, base: base as u32, kind });
     }
 
@@ -52,6 +52,11 @@ impl Fiber {
         let frame = self.frames.pop()?;
         self.regs.truncate(frame.base as usize);
         Some(frame)
+    }
+
+    /// How deep the calls are. Callbacks that stand at their start are not counted: they wait for the one that runs.
+    pub(super) fn depth(&self) -> usize {
+        self.frames.iter().filter(|f| f.kind != FrameKind::Callback || f.pc > 0).count()
     }
 
     /// The registers of the top frame.

@@ -36,10 +36,10 @@ impl Vm {
     }
 
     fn begin(&mut self, thread: ThreadId, body: BodyId, args: &[Value]) {
-        let size = self.code.bodies[body].kinds.len();
+        let code = self.code.clone();
         let fiber = self.fiber(thread);
         fiber.clear();
-        fiber.push(body, size, args, FrameKind::Root);
+        fiber.push(body, &code.bodies[body].blank, args, FrameKind::Root);
     }
 
     fn broken(&self, world: &World, properties: &[(String, u32)]) -> Option<Failure> {

@@ -173,9 +173,10 @@ pub(super) enum Instr {
         offset: u32,
         site: SiteId,
     },
+    /// An element of a local array.
     LoadElement {
         dst: Reg,
-        first: Reg,
+        array: Regs,
         index: Reg,
     },
     StoreElement {

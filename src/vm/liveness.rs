@@ -26,7 +26,7 @@ pub(super) fn live(code: &[Instr], handlers: &[Handler], regs: usize, fragments:
                 out[usize::from(dst) / 64] &= !(1 << (dst % 64));
             }
             // An exception may leave from here, before anything is written.
-            for h in handlers.iter().filter(|h| (h.from..h.to).contains(&(at as u32))) {
+            for h in handlers.iter().filter(|h| protects(h, code, at)) {
                 let mut there = live[h.target as usize].clone();
                 there[usize::from(h.save) / 64] &= !(1 << (h.save % 64));
                 merge(&mut out, &there);
@@ -40,6 +40,23 @@ pub(super) fn live(code: &[Instr], handlers: &[Handler], regs: usize, fragments:
     }
     live.pop();
     live
+}
+
+// Whether an exception may go from here to the handler. A body that performs callbacks stands past that while they run.
+fn protects(handler: &Handler, code: &[Instr], at: usize) -> bool {
+    let performs = |i: &usize| matches!(code[*i], Instr::Visible { op: Visible::Perform { .. }, .. });
+    let before = at.checked_sub(1).filter(performs);
+    [Some(at), before].into_iter().flatten().any(|i| (handler.from..handler.to).contains(&(i as u32)))
+}
+
+// The registers that matter to a condition before it is evaluated.
+fn condition(fragment: &Fragment, fragments: &[Fragment]) -> Vec<Reg> {
+    let regs = 0..fragment.regs;
+    let code: Vec<Instr> = fragment.code.iter().copied().chain([Instr::Return(Some(fragment.result))]).collect();
+    match live(&code, &[], regs.len(), fragments).first() {
+        Some(live) => regs.filter(|reg| live[usize::from(*reg) / 64] >> (reg % 64) & 1 == 1).collect(),
+        None => regs.collect(),
+    }
 }
 
 fn merge(into: &mut [u64], from: &[u64]) {
@@ -86,7 +103,7 @@ fn written(instr: &Instr) -> Option<Reg> {
     }
 }
 
-/// Calls `f` with each register that the instruction reads. An element of a local array may be any element, so a load reads them all; a store writes one and so keeps the others live: arrays count as read wherever they are touched.
+/// Calls `f` with each register that the instruction reads. An element of a local array may be any element, so a load reads them all, and a store writes none for sure.
 fn read(instr: &Instr, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
     let address = |at: Address, f: &mut dyn FnMut(Reg)| {
         if let Address::Reg(reg) = at {
@@ -105,7 +122,10 @@ fn read(instr: &Instr, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
             f(index);
         }
         Instr::Field { object, .. } => f(object),
-        Instr::LoadElement { index, .. } => f(index),
+        Instr::LoadElement { array, index, .. } => {
+            each(array, f);
+            f(index);
+        }
         Instr::StoreElement { index, src, .. } => {
             f(index);
             f(src);
@@ -201,13 +221,7 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::Sleep(reg) => f(reg),
         Visible::Await { condition, timeout } => {
             timeout.into_iter().for_each(&mut *f);
-            let fragment = &fragments[condition as usize];
-            let mut own = Vec::new();
-            for instr in &fragment.code {
-                read(instr, fragments, &mut |reg| own.push(reg));
-            }
-            own.push(fragment.result);
-            own.into_iter().for_each(f);
+            self::condition(&fragments[condition as usize], fragments).into_iter().for_each(f);
         }
         Visible::Fork { args, .. } | Visible::Enable { args, .. } | Visible::Perform { args, .. } => each(args, f),
         Visible::Post { target: t, args, time, .. } => {

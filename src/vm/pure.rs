@@ -5,6 +5,7 @@ use super::instr::{Address, Instr, Reg};
 use crate::event::{Location, ObjectId, ThreadId, Value};
 use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::world::{Memory, Thrown, World};
+use smallvec::SmallVec;
 
 /// Packs a place: [`Kind::Place`](crate::world::Kind::Place).
 pub(super) fn pack(object: ObjectId, cell: u32) -> Value {
@@ -88,7 +89,7 @@ pub(super) fn local(
             let object = Memory::object_of(get(regs, object)).ok_or(Thrown::NullPointer)?;
             (dst, pack(object, memory.object(object).base + offset))
         }
-        Instr::LoadElement { dst, first, index } => (dst, regs[usize::from(first) + get(regs, index) as usize]),
+        Instr::LoadElement { dst, array, index } => (dst, regs[usize::from(array.first) + get(regs, index) as usize]),
         Instr::StoreElement { first, index, src } => {
             regs[usize::from(first) + get(regs, index) as usize] = get(regs, src);
             return Ok(Local::Done);
@@ -125,7 +126,8 @@ pub(super) fn evaluate(
     world: &World,
     thread: Option<ThreadId>,
 ) -> Result<Value, Thrown> {
-    let mut regs = regs.to_vec();
+    // Inline: properties are asked at every step.
+    let mut regs: SmallVec<[Value; 64]> = SmallVec::from_slice(regs);
     regs.resize(usize::from(fragment.regs).max(regs.len()), 0);
     let mut pc = 0;
     // Conditions have no loops: jumps go forward, so this ends.

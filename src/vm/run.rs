@@ -52,6 +52,8 @@ impl Vm {
         let thrown = fiber
             .awaited(&code)
             .and_then(|condition| evaluate(code.fragment(condition), fiber.top(), world, Some(thread)).err());
+        let too_deep = matches!(reply, Reply::Callbacks(_)) && fiber.depth() >= world.limits().depth as usize;
+        let thrown = thrown.or(too_deep.then_some(Thrown::StackOverflow));
         let reply = thrown.map_or(reply, Reply::Throw);
         let Some(frame) = fiber.frames.last_mut() else { return Next::Finished };
         let Instr::Visible { op, dst, site } = code.bodies[frame.body].code[frame.pc as usize] else {
@@ -76,13 +78,13 @@ impl Vm {
                     return next;
                 }
             }
-            Reply::Task(body, args) => fiber.push(body, code.bodies[body].kinds.len(), &args, FrameKind::Task),
+            Reply::Task(body, args) => fiber.push(body, &code.bodies[body].blank, &args, FrameKind::Task),
             Reply::Callbacks(bodies) => {
                 frame.pc += 1;
                 if let Visible::Perform { args, .. } = op {
                     let args = values(fiber.top(), args);
                     for body in bodies.iter().rev() {
-                        fiber.push(*body, code.bodies[*body].kinds.len(), &args, FrameKind::Callback);
+                        fiber.push(*body, &code.bodies[*body].blank, &args, FrameKind::Callback);
                     }
                 }
             }
@@ -144,13 +146,14 @@ impl Vm {
                 self.set(thread, dst, object);
             }
             Instr::Call { body, args, site, .. } => {
-                if fiber.frames.len() as u64 >= u64::from(world.limits().depth) {
+                let most = world.limits().depth as usize;
+                if fiber.frames.len() >= most && fiber.depth() >= most {
                     let exception = self.built_in(Thrown::StackOverflow, Some(site));
                     return self.throw(world, thread, exception);
                 }
                 let args = values(fiber.top(), args);
                 let Instr::Call { dst, .. } = instr else { return None };
-                fiber.push(body, code.bodies[body].kinds.len(), &args, FrameKind::Call(dst));
+                fiber.push(body, &code.bodies[body].blank, &args, FrameKind::Call(dst));
             }
             Instr::Return(src) => {
                 let value = src.map_or(0, |src| fiber.top()[usize::from(src)]);

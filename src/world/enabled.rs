@@ -172,8 +172,8 @@ impl World {
                 let target = self.thread_of(*target);
                 self.threads[target].queue.is_some() || self.finished(target)
             }
-            // Without a queue it throws.
-            Op::Begin => t.queue.as_ref().is_none_or(|q| q.quit || q.ready(self.now)),
+            // Without a queue, or inside a task, it throws.
+            Op::Begin => t.in_task() || t.queue.as_ref().is_none_or(|q| q.quit || q.ready(self.now)),
             Op::Wake => t.interrupted || due(t.deadline, self.now),
             _ => true,
         }

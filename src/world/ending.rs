@@ -3,6 +3,7 @@
 use super::World;
 use super::threads::Status;
 use crate::event::{BlockedThread, DeadlockReport, LockId, Op, Outcome, Target, ThreadId, WaitSet};
+use smallvec::SmallVec;
 
 impl World {
     /// Whether the run rests: every thread that matters has ended or is an idle looper (rule 12 of the language).
@@ -37,7 +38,7 @@ impl World {
 
     /// Ends the run if the thread has closed a ring of lock holders: that is a deadlock also while others run.
     pub(super) fn check_cycle(&mut self, thread: ThreadId) {
-        let mut ring = vec![];
+        let mut ring: SmallVec<[ThreadId; 8]> = SmallVec::new();
         let mut at = thread;
         while let Some(owner) = self.wanted_lock(at).and_then(|lock| self.locks[lock].owner) {
             ring.push(at);

@@ -145,7 +145,7 @@ impl World {
             Op::Wait { on, lock, timeout } => return self.wait(thread, on, lock, timeout),
             Op::Reacquire { on, lock } => {
                 let t = &mut self.threads[thread];
-                let (notified, depth) = (t.notified, t.saved_depth);
+                let (notified, depth) = (t.notified, std::mem::take(&mut t.saved_depth));
                 t.deadline = None;
                 t.notified = false;
                 if !notified {
@@ -273,14 +273,16 @@ impl World {
             }
             Op::Begin => {
                 let now = self.now;
+                if self.threads[thread].in_task() {
+                    return Err(Thrown::IllegalState);
+                }
                 let Some(queue) = self.threads[thread].queue.as_mut() else { return Err(Thrown::IllegalState) };
-                let Some((when, task)) = queue.pop(now) else {
+                let Some(task) = queue.pop(now) else {
                     queue.clear();
                     return Ok(Reply::LeaveLoop);
                 };
                 *made = Some(task.context);
                 self.threads[thread].context = task.context;
-                let _ = when;
                 return Ok(Reply::Task(task.body, task.args));
             }
             Op::AttachQueue => {

@@ -96,11 +96,11 @@ impl Queue {
         self.next().is_some_and(|i| self.messages[i].when <= now)
     }
 
-    /// Takes the message that may begin, with its `when`.
-    pub(super) fn pop(&mut self, now: u64) -> Option<(u64, TaskMessage)> {
+    /// Takes the message that may begin.
+    pub(super) fn pop(&mut self, now: u64) -> Option<TaskMessage> {
         let i = self.next().filter(|&i| self.messages[i].when <= now)?;
         match self.messages.remove(i) {
-            Some(Message { when, kind: MessageKind::Task(task), .. }) => Some((when, task)),
+            Some(Message { kind: MessageKind::Task(task), .. }) => Some(task),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@
 //! written as distances from now, overdue ones as 0 (absolute only up to the largest instant that the app posts `at`),
 //! and the order of a queue by rank. Not written: now, stall, steps, names, counters.
 
-use super::queue::{MessageKind, fence_of};
+use super::queue::{MessageKind, Queue, fence_of};
 use super::threads::Status;
 use super::{Guest, Machine, World};
 use crate::base::{Digester, Id, IdSet};
@@ -94,11 +94,11 @@ impl CanonicalWriter<'_> {
     pub fn value(&mut self, kind: Kind, value: Value) {
         match kind {
             Kind::Word => self.word(value as u64),
+            _ if value == NULL && kind != Kind::Place => self.word(u64::MAX),
             Kind::Iterator => {
                 let list = &self.world.memory.lists[ListId((value >> 32) as u32)];
                 self.word(u64::from(list.version == value as u32));
             }
-            _ if value == NULL && kind != Kind::Place => self.word(u64::MAX),
             Kind::Object => self.object(ObjectId(value as u32)),
             Kind::Thread => self.thread(ThreadId(value as u32)),
             Kind::Handler => self.handler(HandlerId(value as u32)),
@@ -174,12 +174,15 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    // Distance from now; overdue is 0 unless the app posts `at` instants that could still fall before it.
+    // Distance from now; overdue is 0 unless the app posts `at` instants that could still fall before it: later than all of these is one more.
     fn time(&mut self, when: u64) {
         let world = self.world;
-        let absolute = if when <= world.setup.absolute_until { when } else { 0 };
+        let later = match world.setup.absolute_until {
+            0 => 0,
+            last => last.saturating_add(1),
+        };
         self.word(when.saturating_sub(world.now));
-        self.word(if when <= world.now { absolute } else { 0 });
+        self.word(if when <= world.now { when.min(later) } else { 0 });
     }
 
     fn lock(&mut self, lock: LockId) {
@@ -209,9 +212,18 @@ impl CanonicalWriter<'_> {
         let world = self.world;
         let t = &world.threads[thread];
         self.word(t.status as u64);
-        if t.status == Status::Finished {
-            return;
+        if t.status != Status::Finished {
+            self.stand(guest, thread);
         }
+        match &t.queue {
+            Some(queue) => self.queue(guest, queue),
+            None => self.word(0),
+        }
+    }
+
+    fn stand<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
+        let world = self.world;
+        let t = &world.threads[thread];
         self.word(u64::from(t.daemon) | u64::from(t.notified) << 1 | u64::from(t.interrupted) << 2);
         // The second half of an operation stands at the same program counter as the first.
         match &t.pending {
@@ -228,26 +240,24 @@ impl CanonicalWriter<'_> {
         }
         self.word(u64::from(t.saved_depth));
         guest.write_thread(thread, self);
-        match &t.queue {
-            Some(queue) => {
-                self.word(1 + u64::from(queue.quit));
-                self.word(queue.len() as u64);
-                for message in queue.messages() {
-                    self.time(message.when);
-                    match &message.kind {
-                        MessageKind::Fence(_) => self.word(u64::MAX),
-                        MessageKind::Task(task) => {
-                            self.word(u64::from(task.body.0) << 1 | u64::from(task.is_async));
-                            match task.target {
-                                Target::Thread(_) => self.word(u64::MAX),
-                                Target::Handler(handler) => self.handler(handler),
-                            }
-                            self.values(guest.parameter_kinds(task.body), &task.args);
-                        }
+    }
+
+    fn queue<G: Snapshot>(&mut self, guest: &G, queue: &Queue) {
+        self.word(1 + u64::from(queue.quit));
+        self.word(queue.len() as u64);
+        for message in queue.messages() {
+            self.time(message.when);
+            match &message.kind {
+                MessageKind::Fence(_) => self.word(u64::MAX),
+                MessageKind::Task(task) => {
+                    self.word(u64::from(task.body.0) << 1 | u64::from(task.is_async));
+                    match task.target {
+                        Target::Thread(_) => self.word(u64::MAX),
+                        Target::Handler(handler) => self.handler(handler),
                     }
+                    self.values(guest.parameter_kinds(task.body), &task.args);
                 }
             }
-            None => self.word(0),
         }
     }
 
@@ -308,13 +318,14 @@ impl<G: Snapshot> Machine<G> {
         }
         let mut done = (0, 0);
         w.expand(guest, &mut done);
-        // Live threads that nothing refers to, in an order that does not depend on when they were made, as far as their own state tells them apart.
+        // Threads that nothing refers to, but which live or leave messages (`stuck`), in an order that does not depend on when they were made, as far as their own state tells them apart.
         let mut known = IdSet::new();
         w.threads.iter().for_each(|t| known.set(*t, true));
         let mut alone: Vec<_> = world
             .threads
             .enumerate()
-            .filter(|(id, t)| t.status != Status::Finished && !known.contains(*id))
+            .filter(|(_, t)| t.status != Status::Finished || t.queue.as_ref().is_some_and(|q| q.tasks() > 0))
+            .filter(|(id, _)| !known.contains(*id))
             .map(|(id, _)| (guest.thread_key(id), id))
             .collect();
         alone.sort();

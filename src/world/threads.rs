@@ -67,9 +67,15 @@ impl Thread {
         }
     }
 
+    /// Whether it runs a task of its queue.
+    pub(super) fn in_task(&self) -> bool {
+        self.context != self.home
+    }
+
     /// An idle looper: it could begin a message, and none is there to begin, now or later.
     pub(super) fn idle(&self, now: u64) -> bool {
         matches!(self.pending, Op::Begin)
+            && !self.in_task()
             && self.queue.as_ref().is_some_and(|q| !q.quit && !q.ready(now) && !q.messages().any(|m| m.when > now))
     }
 }
@@ -112,6 +118,8 @@ impl World {
     pub(crate) fn abandon_queue(&mut self, thread: ThreadId) {
         if let Some(queue) = &mut self.threads[thread].queue {
             queue.quit(false, 0);
+            // Also what it kept of an earlier `quit safely`.
+            queue.clear();
         }
     }
 

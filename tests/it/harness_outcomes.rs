@@ -93,6 +93,14 @@ fn queue_facts_are_facts() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The outcomes of the fact that a model of `harnesses/queue` is about.
+pub(crate) fn fact(path: &str) -> BTreeSet<String> {
+    let facts: Vec<Fact> = serde_json::from_str(&read("tests/data/queue_facts.json")).unwrap();
+    let fact =
+        facts.iter().find(|f| path.contains(&format!("/{}_", f.id.to_lowercase()))).expect("each model is of a fact");
+    fact.expected_outcomes.iter().map(|o| here(&fact.id, o)).collect()
+}
+
 /// An outcome of the data in this project's words.
 fn here(id: &str, outcome: &str) -> String {
     if id == "Q29" {
@@ -104,7 +112,7 @@ fn here(id: &str, outcome: &str) -> String {
 }
 
 /// An end in the data's notation: `ok[1,2]`; a failure is its name alone.
-fn as_data(end: &Ended) -> String {
+pub(crate) fn as_data(end: &Ended) -> String {
     let log = end.values.values().next();
     match (&end.kind, log) {
         (Kind::Failure { .. }, _) | (_, None) => end.kind.word(),

@@ -8,7 +8,7 @@ use raceflip::lang::program::{
 use raceflip::lang::{Program, Source, check, parse, render};
 use raceflip::sched::RandomWalk;
 use raceflip::vm::{Vm, compile};
-use raceflip::world::{Limits, Machine, Memory};
+use raceflip::world::{Limits, Machine, Memory, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
@@ -112,10 +112,15 @@ pub(crate) fn walk(program: &Program, of: &BTreeSet<GlobalId>, seeds: u64) -> BT
     for seed in 0..seeds {
         let summary = run(&mut machine, &mut strategy, seed, &mut Unobserved, &go_on);
         let outcome = summary.outcome().expect("a random walk comes to an end");
-        let values = of.iter().map(|id| (*id, end_value(&program.globals[*id], machine.world.memory()))).collect();
-        *ends.entry(Ended { kind: Kind::of(outcome), values }).or_insert(0) += 1;
+        *ends.entry(end(program, of, outcome, &machine.world)).or_insert(0) += 1;
     }
     ends
+}
+
+/// The end of a run that came to this outcome.
+pub(crate) fn end(program: &Program, of: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World) -> Ended {
+    let values = of.iter().map(|id| (*id, end_value(&program.globals[*id], world.memory()))).collect();
+    Ended { kind: Kind::of(outcome), values }
 }
 
 /// What a variable holds: a word, the elements of a list, or the cells of an array of words in order.

@@ -13,9 +13,9 @@ impl<'p> Compiler<'p> {
             ExprKind::Word(value) => self.constant(kind(ty), *value),
             ExprKind::Local(local) => self.locals[*local].0,
             ExprKind::LocalElement { local, index } => {
-                let (first, index) = self.element(*local, index);
+                let (array, index) = self.element(*local, index);
                 let dst = self.regs.temp(kind(ty));
-                self.emit(Instr::LoadElement { dst, first, index });
+                self.emit(Instr::LoadElement { dst, array, index });
                 dst
             }
             ExprKind::SelfThread => {
@@ -109,9 +109,12 @@ impl<'p> Compiler<'p> {
                 let target = self.target_ref(target);
                 let time = match time {
                     PostTime::Now => Time::Now,
-                    PostTime::After(d) => Time::After(self.expr(d)),
+                    PostTime::After(d) => Time::After(self.delay(d)),
                     PostTime::Front => Time::Front,
-                    PostTime::At(t) => Time::At(self.expr(t)),
+                    PostTime::At(t) => {
+                        self.shared.times.instant(t);
+                        Time::At(self.expr(t))
+                    }
                 };
                 let op = Visible::Post { target, body: *body, args, time, is_async: *is_async, instance: *instance };
                 self.visible(op, Kind::Word, *site)
@@ -140,15 +143,20 @@ impl<'p> Compiler<'p> {
                         (WaitRef::Lock(lock), lock)
                     }
                 };
-                let timeout = timeout.as_deref().map(|d| self.expr(d));
+                let timeout = timeout.as_deref().map(|d| self.delay(d));
                 self.visible(Visible::Wait { on, lock, timeout }, Kind::Word, *site)
             }
             ExprKind::Await { cond, timeout, site } => {
-                let timeout = timeout.as_deref().map(|d| self.expr(d));
+                let timeout = timeout.as_deref().map(|d| self.delay(d));
                 let condition = self.fragment(cond);
                 self.visible(Visible::Await { condition, timeout }, Kind::Word, *site)
             }
         }
+    }
+
+    pub(super) fn delay(&mut self, e: &'p Expr) -> Reg {
+        self.shared.times.delay(e);
+        self.expr(e)
     }
 
     fn short_circuit(&mut self, left: &'p Expr, right: &'p Expr, and: bool) -> Reg {

@@ -11,7 +11,7 @@ use super::code::{BodyCode, Code, Fragment};
 use super::instr::{FragmentId, Instr, Reg, Visible};
 use super::liveness;
 use crate::base::{Id, IndexVec};
-use crate::event::{BodyId, SiteId};
+use crate::event::{BodyId, NULL, SiteId};
 use crate::lang::Program;
 use crate::lang::ast::When;
 use crate::lang::program::{self, LocalId, Type};
@@ -49,15 +49,15 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
         let body = program.exceptions.last().cloned().unwrap_or_default();
         return Err(CompileError::TooLarge { body, what: "exception names", limit: MOST_EXCEPTIONS });
     }
-    let mut fragments = Vec::new();
+    let mut shared = Shared::default();
     let mut bodies: IndexVec<BodyId, BodyCode> = IndexVec::new();
     let mut setup = setup::setup(program);
     for (id, body) in program.bodies.enumerate() {
-        bodies.push(Compiler::new(program, body, &mut fragments).body(body, false)?);
+        bodies.push(Compiler::new(program, body, &mut shared).body(body, false)?);
         debug_assert_eq!(id.index() + 1, bodies.len());
     }
     let mut starts = Vec::new();
-    let looper = bodies.add(Compiler::synthetic(program, &mut fragments, true)?);
+    let looper = bodies.add(Compiler::synthetic(program, &mut shared, true)?);
     setup.bodies.push("looper".to_owned());
     for thread in &program.threads {
         let body = match (thread.body, thread.looper) {
@@ -65,19 +65,20 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
             (Some(body), false) => body,
             (Some(body), true) => {
                 setup.bodies.push(program.bodies[body].name.clone());
-                bodies.add(
-                    Compiler::new(program, &program.bodies[body], &mut fragments).body(&program.bodies[body], true)?,
-                )
+                bodies
+                    .add(Compiler::new(program, &program.bodies[body], &mut shared).body(&program.bodies[body], true)?)
             }
         };
         starts.push((body, thread.arg));
     }
     let (mut always, mut at_end) = (Vec::new(), Vec::new());
     for property in &program.properties {
-        let fragment = Compiler::synthetic_property(program, &mut fragments, &property.expr)?;
+        let fragment = Compiler::synthetic_property(program, &mut shared, &property.expr)?;
         let to = if property.when == When::Always { &mut always } else { &mut at_end };
         to.push((property.name.clone(), fragment));
     }
+    let Shared { fragments, times } = shared;
+    times.tell(&mut setup);
     Ok(Code {
         setup: Arc::new(setup),
         bodies,
@@ -98,10 +99,17 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
     })
 }
 
+/// What the bodies of a program add to.
+#[derive(Default)]
+struct Shared {
+    fragments: Vec<Fragment>,
+    times: setup::Times,
+}
+
 /// The state of compiling one body.
 struct Compiler<'p> {
     program: &'p Program,
-    fragments: &'p mut Vec<Fragment>,
+    shared: &'p mut Shared,
     name: &'p str,
     code: Vec<Instr>,
     handlers: Vec<super::code::Handler>,
@@ -114,7 +122,7 @@ struct Compiler<'p> {
 }
 
 impl<'p> Compiler<'p> {
-    fn new(program: &'p Program, body: &'p program::Body, fragments: &'p mut Vec<Fragment>) -> Self {
+    fn new(program: &'p Program, body: &'p program::Body, shared: &'p mut Shared) -> Self {
         let mut regs = Registers::default();
         let locals = body
             .locals
@@ -126,7 +134,7 @@ impl<'p> Compiler<'p> {
             .collect();
         Self {
             program,
-            fragments,
+            shared,
             name: &body.name,
             code: Vec::new(),
             handlers: Vec::new(),
@@ -137,10 +145,10 @@ impl<'p> Compiler<'p> {
         }
     }
 
-    fn empty(program: &'p Program, name: &'p str, fragments: &'p mut Vec<Fragment>) -> Self {
+    fn empty(program: &'p Program, name: &'p str, shared: &'p mut Shared) -> Self {
         Self {
             program,
-            fragments,
+            shared,
             name,
             code: Vec::new(),
             handlers: Vec::new(),
@@ -161,12 +169,8 @@ impl<'p> Compiler<'p> {
         self.finish(body.params as u16)
     }
 
-    fn synthetic(
-        program: &'p Program,
-        fragments: &'p mut Vec<Fragment>,
-        looper: bool,
-    ) -> Result<BodyCode, CompileError> {
-        let mut c = Self::empty(program, "looper", fragments);
+    fn synthetic(program: &'p Program, shared: &'p mut Shared, looper: bool) -> Result<BodyCode, CompileError> {
+        let mut c = Self::empty(program, "looper", shared);
         if looper {
             c.begin_loop(None);
         }
@@ -176,10 +180,10 @@ impl<'p> Compiler<'p> {
 
     fn synthetic_property(
         program: &'p Program,
-        fragments: &'p mut Vec<Fragment>,
+        shared: &'p mut Shared,
         expr: &'p program::Expr,
     ) -> Result<FragmentId, CompileError> {
-        let mut c = Self::empty(program, "property", fragments);
+        let mut c = Self::empty(program, "property", shared);
         let id = c.fragment(expr);
         c.check_size()?;
         Ok(id)
@@ -187,8 +191,10 @@ impl<'p> Compiler<'p> {
 
     fn finish(self, params: u16) -> Result<BodyCode, CompileError> {
         self.check_size()?;
-        let live = liveness::live(&self.code, &self.handlers, self.regs.kinds.len(), self.fragments);
-        Ok(BodyCode { code: self.code, params, kinds: self.regs.kinds, handlers: self.handlers, live })
+        let live = liveness::live(&self.code, &self.handlers, self.regs.kinds.len(), &self.shared.fragments);
+        let blank = |kind: &Kind| if matches!(kind, Kind::Word | Kind::Place) { 0 } else { NULL };
+        let blank = self.regs.kinds.iter().map(blank).collect();
+        Ok(BodyCode { code: self.code, params, kinds: self.regs.kinds, blank, handlers: self.handlers, live })
     }
 
     fn check_size(&self) -> Result<(), CompileError> {
@@ -247,8 +253,8 @@ impl<'p> Compiler<'p> {
         let fragment =
             Fragment { code: std::mem::replace(&mut self.code, code), result, regs: self.regs.kinds.len() as u16 };
         self.pure = pure;
-        self.fragments.push(fragment);
-        self.fragments.len() as FragmentId - 1
+        self.shared.fragments.push(fragment);
+        self.shared.fragments.len() as FragmentId - 1
     }
 }
 

@@ -1,6 +1,6 @@
 //! Places in memory and elements of local arrays.
 
-use super::super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, TargetRef, Visible};
+use super::super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Visible};
 use super::{Compiler, kind};
 use crate::event::SiteId;
 use crate::lang::program::{Dimension, Expr, ExprKind, LocalId, Place, Root, Type};
@@ -48,9 +48,9 @@ impl<'p> Compiler<'p> {
         dst
     }
 
-    /// The offset of an element of a local array, in a register.
-    pub(super) fn element(&mut self, local: LocalId, index: &'p [Dimension]) -> (Reg, Reg) {
-        let (first, _) = self.locals[local];
+    /// A local array, and the offset of an element of it in a register.
+    pub(super) fn element(&mut self, local: LocalId, index: &'p [Dimension]) -> (Regs, Reg) {
+        let (first, count) = self.locals[local];
         let mut at = self.constant(Kind::Word, 0);
         for d in index {
             let index = self.bound(d);
@@ -58,7 +58,7 @@ impl<'p> Compiler<'p> {
             self.emit(Instr::Step { dst, base: at, index, stride: d.stride });
             at = dst;
         }
-        (first, at)
+        (Regs { first, count }, at)
     }
 
     pub(super) fn constant(&mut self, kind: Kind, value: i64) -> Reg {
@@ -102,7 +102,18 @@ impl<'p> Compiler<'p> {
     /// The operand of `sync`, `acquire`, `wait` ...: a lock by value or an object.
     pub(super) fn lock_ref(&mut self, e: &'p Expr) -> LockRef {
         let reg = self.expr(e);
-        if matches!(e.ty, Type::Object(_) | Type::Null) { LockRef::Monitor(reg) } else { LockRef::Lock(reg) }
+        lock_in(reg, &e.ty)
+    }
+
+    /// The operand of a block, which holds it to its end: a register of its own, since the block may assign to the local that named it.
+    pub(super) fn keep(&mut self, e: &'p Expr) -> Reg {
+        let src = self.expr(e);
+        if !matches!(e.kind, ExprKind::Local(_)) {
+            return src;
+        }
+        let dst = self.regs.temp(kind(&e.ty));
+        self.emit(Instr::Move { dst, src });
+        dst
     }
 
     /// The operand of `post` and `cancel`.
@@ -110,6 +121,11 @@ impl<'p> Compiler<'p> {
         let reg = self.expr(e);
         if e.ty == Type::Handler { TargetRef::Handler(reg) } else { TargetRef::Thread(reg) }
     }
+}
+
+/// The lock in a register, or the monitor of the object there.
+pub(super) fn lock_in(reg: Reg, ty: &Type) -> LockRef {
+    if matches!(ty, Type::Object(_) | Type::Null) { LockRef::Monitor(reg) } else { LockRef::Lock(reg) }
 }
 
 // The offset of constant indices that are in bounds.

@@ -3,7 +3,7 @@
 use crate::base::Id;
 use crate::event::{HandlerId, ThreadId};
 use crate::lang::Program;
-use crate::lang::program::{self, ExprKind, Init, PostTime, Simple, Stmt, Type, Uncaught};
+use crate::lang::program::{self, ExprKind, Init, Type, Uncaught};
 use crate::world::{EventSetup, FirstValue, Kind, Prefer, Setup, ThreadSetup};
 
 /// The kinds of the cells (or registers) that a value of this type takes.
@@ -48,15 +48,6 @@ fn cell_names(globals: &[program::Global]) -> Vec<String> {
 }
 
 pub(super) fn setup(program: &Program) -> Setup {
-    let mut times = Times::default();
-    program.bodies.iter().for_each(|b| times.block(&b.block));
-    let sorted = |mut all: Vec<u64>| {
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
-    let instants = sorted(times.instants);
-    let last_instant = instants.last().copied().unwrap_or(0);
     Setup {
         threads: program
             .threads
@@ -102,23 +93,22 @@ pub(super) fn setup(program: &Program) -> Setup {
         cells: first_values(&program.globals),
         classes: program.classes.iter().map(|c| (c.name.clone(), first_values(&c.fields))).collect(),
         objects: program.objects.iter().map(|c| c.0).collect(),
-        delays: sorted(times.delays),
-        absolute_until: if times.computed { u64::MAX } else { last_instant },
-        instants,
         uncaught_ends_thread: program.uncaught == Uncaught::Thread,
+        // The rest is told by [`Times`].
+        ..Setup::default()
     }
 }
 
-/// The delays and instants that a program names as constants. (Delays inside expressions other than a whole right side or condition are learnt while running.)
+/// The delays and instants that a program names as constants, met while it is compiled.
 #[derive(Default)]
-struct Times {
+pub(super) struct Times {
     delays: Vec<u64>,
     instants: Vec<u64>,
     computed: bool,
 }
 
 impl Times {
-    fn delay(&mut self, e: &program::Expr) {
+    pub(super) fn delay(&mut self, e: &program::Expr) {
         if let ExprKind::Word(d) = e.kind
             && d > 0
         {
@@ -126,58 +116,21 @@ impl Times {
         }
     }
 
-    fn expr(&mut self, e: &program::Expr) {
-        match &e.kind {
-            ExprKind::Post { time: PostTime::After(d), .. } => self.delay(d),
-            ExprKind::Post { time: PostTime::At(t), .. } => match t.kind {
-                ExprKind::Word(t) => self.instants.extend(u64::try_from(t).ok().filter(|t| *t > 0)),
-                _ => self.computed = true,
-            },
-            ExprKind::Wait { timeout: Some(d), .. } | ExprKind::Await { timeout: Some(d), .. } => self.delay(d),
-            ExprKind::Unary(_, e) => self.expr(e),
-            ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Binary { left: a, right: b, .. } => {
-                self.expr(a);
-                self.expr(b);
-            }
-            _ => {}
+    pub(super) fn instant(&mut self, e: &program::Expr) {
+        match e.kind {
+            ExprKind::Word(t) => self.instants.extend(u64::try_from(t).ok().filter(|t| *t > 0)),
+            _ => self.computed = true,
         }
     }
 
-    fn block(&mut self, block: &[Stmt]) {
-        for stmt in block {
-            match stmt {
-                Stmt::SetLocal(_, e) | Stmt::Expr(e) | Stmt::Return(Some(e)) | Stmt::Assert { cond: e, .. } => {
-                    self.expr(e);
-                }
-                Stmt::Write { value, .. }
-                | Stmt::SetLocalElement { value, .. }
-                | Stmt::ListSet { value, .. }
-                | Stmt::Update { value, .. }
-                | Stmt::ListUpdate { value, .. } => self.expr(value),
-                Stmt::If { cond, then, other } => {
-                    self.expr(cond);
-                    self.block(then);
-                    self.block(other);
-                }
-                Stmt::While { cond, body } => {
-                    self.expr(cond);
-                    self.block(body);
-                }
-                Stmt::Loop { body }
-                | Stmt::ForRange { body, .. }
-                | Stmt::ForList { body, .. }
-                | Stmt::Sync { body, .. }
-                | Stmt::Rw { body, .. }
-                | Stmt::Transaction { body, .. }
-                | Stmt::Block(body) => self.block(body),
-                Stmt::Try { body, catch, finally } => {
-                    self.block(body);
-                    catch.iter().for_each(|(_, b)| self.block(b));
-                    finally.iter().for_each(|b| self.block(b));
-                }
-                Stmt::Do { op: Simple::Sleep(d), .. } => self.delay(d),
-                _ => {}
-            }
-        }
+    pub(super) fn tell(self, setup: &mut Setup) {
+        let sorted = |mut all: Vec<u64>| {
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        (setup.delays, setup.instants) = (sorted(self.delays), sorted(self.instants));
+        let last = setup.instants.last().copied().unwrap_or(0);
+        setup.absolute_until = if self.computed { u64::MAX } else { last };
     }
 }

@@ -3,6 +3,7 @@
 use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Visible, WaitRef};
 use super::Compiler;
 use super::control::Exit;
+use super::places::lock_in;
 use crate::event::SiteId;
 use crate::lang::ast::BinaryOp;
 use crate::lang::program::{Expr, LocalId, Place, Simple, Stmt, Type};
@@ -26,9 +27,9 @@ impl<'p> Compiler<'p> {
             }
             Stmt::ClearLocal(local) => self.clear(*local),
             Stmt::SetLocalElement { local, index, value } => {
-                let (first, index) = self.element(*local, index);
+                let (array, index) = self.element(*local, index);
                 let src = self.expr(value);
-                self.emit(Instr::StoreElement { first, index, src });
+                self.emit(Instr::StoreElement { first: array.first, index, src });
             }
             Stmt::Write { place, value, site } => {
                 let at = self.address(place);
@@ -107,12 +108,12 @@ impl<'p> Compiler<'p> {
                 None => self.try_catch(body, catch),
             },
             Stmt::Sync { object, body, acquire, release } => {
-                let lock = self.lock_ref(object);
+                let lock = lock_in(self.keep(object), &object.ty);
                 self.visible(Visible::Acquire(lock), Kind::Word, *acquire);
                 self.guarded(Exit::Release(lock, *release), |c| c.block(body));
             }
             Stmt::Rw { object, write, body, announce, acquire, release } => {
-                let lock = self.expr(object);
+                let lock = self.keep(object);
                 if let Some(announce) = announce {
                     self.visible(Visible::Announce(lock), Kind::Word, *announce);
                 }
@@ -232,7 +233,7 @@ impl<'p> Compiler<'p> {
             Simple::Arrive(e) => Visible::Arrive(self.expr(e)),
             Simple::Down(e) => Visible::Down(self.expr(e)),
             Simple::Up(e) => Visible::Up(self.expr(e)),
-            Simple::Sleep(e) => Visible::Sleep(self.expr(e)),
+            Simple::Sleep(e) => Visible::Sleep(self.delay(e)),
             Simple::Skip => Visible::Skip,
             Simple::Yield => Visible::Yield,
             Simple::AttachQueue => Visible::AttachQueue,

@@ -1,0 +1,362 @@
+//! Every run of a small model, one after the other: the second way to its outcomes, against which the first ones are held.
+//!
+//! A plain walk over all sequences of choices, without reduction; the clock moves to the critical instants. It knows nothing of states, so what it
+//! finds is complete; with `met` it leaves out what it has met before by the digest of the canonical state, and must then find the same.
+
+use crate::harness_outcomes::{as_data, fact};
+use crate::support::{Ended, disappointed, end, models, named, program, read};
+use crate::tiny;
+use raceflip::event::{Actor, Choice, Outcome};
+use raceflip::lang::Program;
+use raceflip::lang::program::{GlobalId, Type};
+use raceflip::vm::{Vm, compile};
+use raceflip::world::{Limits, Machine, Question};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What all runs of a model come to.
+#[derive(Default)]
+pub(crate) struct Enumerated {
+    /// Every end.
+    pub(crate) ends: BTreeSet<Ended>,
+    /// Steps that were taken, over all runs.
+    pub(crate) steps: u64,
+}
+
+/// Enumerates all runs, or with `merge` all states. `None` if that takes more than `most` steps.
+pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool, most: u64) -> Option<Enumerated> {
+    let code = Arc::new(compile(program).unwrap_or_else(|e| panic!("{e}")));
+    let mut machine = Machine::new(Vm::new(code), Limits::default());
+    machine.start(false);
+    let (mut found, mut met, mut open) = (Enumerated::default(), BTreeSet::new(), vec![machine]);
+    while let Some(mut machine) = open.pop() {
+        let choices = match choices(&mut machine) {
+            Ok(choices) => choices,
+            Err(outcome) => {
+                found.ends.insert(end(program, of, &outcome, &machine.world));
+                continue;
+            }
+        };
+        if merge && !met.insert(machine.canonical().digest()) {
+            continue;
+        }
+        found.steps += choices.len() as u64;
+        if found.steps > most {
+            return None;
+        }
+        for choice in choices {
+            if choice.actor == Actor::Stop {
+                found.ends.insert(end(program, of, &machine.world.rest_outcome(), &machine.world));
+                continue;
+            }
+            let mut next = machine.clone();
+            next.step(choice);
+            open.push(next);
+        }
+    }
+    Some(found)
+}
+
+/// Every choice that is open with every argument that it can have, or how the run ends here.
+fn choices(machine: &mut Machine<Vm>) -> Result<Vec<Choice>, Outcome> {
+    let openings = machine.world.openings();
+    if openings.stop && machine.world.outcome().is_none() {
+        machine.check_rest();
+    }
+    let world = &machine.world;
+    if let Some(outcome) = world.outcome() {
+        return Err(outcome.clone());
+    }
+    if openings.total() == 0 {
+        return Err(Outcome::Deadlock(world.deadlock()));
+    }
+    let mut all = Vec::new();
+    for k in 0..openings.total() {
+        let actor = world.open_actor(&openings, k);
+        let arguments = match world.question(actor) {
+            None => vec![0],
+            Some(Question::Branch) => vec![0, 1],
+            Some(Question::Waiter(waiters)) => (0..waiters as u64).collect(),
+            Some(Question::Instant) => world.instants(),
+        };
+        all.extend(arguments.into_iter().map(|argument| Choice { actor, argument }));
+    }
+    Ok(all)
+}
+
+/// The variables whose values mean the same in every run: no references.
+fn words(program: &Program) -> BTreeSet<GlobalId> {
+    fn is_word(ty: &Type) -> bool {
+        match ty {
+            Type::Int | Type::Bool | Type::Message => true,
+            Type::List(inner) | Type::Array(inner, _) => is_word(inner),
+            _ => false,
+        }
+    }
+    program.globals.enumerate().filter(|(_, g)| is_word(&g.ty)).map(|(id, _)| id).collect()
+}
+
+/// Compares the two ways on one text; the steps of the long one, or `None` if it is too long.
+fn same_both_ways(name: &str, text: &str, most: u64) -> Option<u64> {
+    let program = program(name, text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let of = words(&program);
+    let all = enumerate(&program, &of, false, most)?;
+    let merged = enumerate(&program, &of, true, most).expect("there are no more states than steps");
+    if all.ends != merged.ends {
+        let missing: Vec<_> = all.ends.difference(&merged.ends).collect();
+        let surplus: Vec<_> = merged.ends.difference(&all.ends).collect();
+        panic!("{name}: states that differ are taken for one: {missing:?} are lost ({surplus:?} won)\n{text}");
+    }
+    Some(all.steps)
+}
+
+#[test]
+fn states_that_are_equal_have_equal_futures() {
+    let (mut compared, mut steps) = (0, 0);
+    for seed in 0..3_000 {
+        let text = tiny::model(seed);
+        if let Some(taken) = same_both_ways(&format!("tiny {seed}"), &text, 3_000) {
+            (compared, steps) = (compared + 1, steps + taken);
+        }
+    }
+    assert!(compared > 500 && steps > 50_000, "only {compared} models with {steps} steps: the test has lost its teeth");
+}
+
+/// Enumerates a model both ways, and holds what it expects against what was found.
+fn check_all_runs(name: &str, text: &str) {
+    let program = program(name, text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    same_both_ways(name, text, 200_000).unwrap_or_else(|| panic!("{name} has too many runs"));
+    let found = enumerate(&program, &named(&program), false, 200_000).expect("no more than a moment ago");
+    let ends: BTreeMap<Ended, u64> = found.ends.into_iter().map(|e| (e, 1)).collect();
+    for expectation in &program.expectations {
+        if let Some(problem) = disappointed(expectation, &ends) {
+            panic!("{name}: {problem}");
+        }
+    }
+}
+
+/// One test for each small model: all its runs are enumerated, with and without merging states, and end as it says.
+macro_rules! all_runs {
+    ($($name:ident: $text:literal)*) => {
+        $(#[test]
+        fn $name() {
+            check_all_runs(stringify!($name), $text);
+        })*
+    };
+}
+
+all_runs! {
+    elements_of_local_arrays_are_state: "
+        var x = 0
+        var i = 0
+        thread a { let t: int[2]; t[0] = 3; t[1] = x; join b; i = t[1] }
+        thread b { x = 7 }
+        expect outcomes of i: ok 0, ok 7"
+    elements_that_an_await_reads_are_state: "
+        var x = 0
+        var y = 0
+        thread a { let t: int[2]; t[1] = x; join b; await y == t[1] }
+        thread b { x = 7 }
+        expect outcomes: ok, deadlock"
+    what_a_catch_of_callbacks_reads_is_state: "
+        var x = 0
+        var y = 0
+        listener l
+        task cb() { join b; throw Oops }
+        init { register cb to l }
+        thread a { let before = x; try { perform l() } catch { y = before } }
+        thread b { x = 7 }
+        expect outcomes of y: ok 0, ok 7"
+    front_is_before_an_instant_of_the_past: "
+        var log: list[int]
+        looper main
+        task m(i) { log.push(i) }
+        task go() {
+            if * { post m(1) to main at front } else { post m(1) to main }
+            post m(2) to main at 3
+        }
+        thread env { sleep 9; post go() to main }
+        expect outcomes of log: ok [1, 2], ok [2, 1]"
+    an_instant_inside_an_argument_counts: "
+        var log: list[int]
+        looper main
+        task m(i) { log.push(i) }
+        task nothing(b: bool) { skip }
+        task go() {
+            if * { post m(1) to main at front } else { post m(1) to main }
+            nothing((post m(2) to main at 5))
+        }
+        thread env { sleep 9; post go() to main }
+        expect outcomes of log: ok [1, 2], ok [2, 1]"
+    messages_of_an_ended_thread_are_state: "
+        looper main
+        task m() { skip }
+        thread a { attach queue; if * { post m() to self } }
+        thread b { skip }
+        expect outcomes: ok, stuck"
+    messages_of_a_forgotten_thread_are_state: "
+        task m() { skip }
+        task f() { attach queue; if * { post m() to self } }
+        thread a { fork f(); skip }
+        expect outcomes: ok, stuck"
+    a_condition_through_null_has_a_state: "
+        class Box { var v = 0 }
+        var o: Box = null
+        thread a { try { await o.v == 1 } catch NullPointer { o = null } }
+        thread b { skip }
+        expect outcomes: ok"
+    sync_gives_back_what_it_took: "
+        let one = new Object
+        let two = new Object
+        thread a { let it = one; sync it { it = two } }
+        thread b { sync one { skip } }
+        expect outcomes: ok"
+    rwlock_gives_back_what_it_took: "
+        rwlock one
+        rwlock two
+        task f(it: rwlock) { write it { it = two } }
+        thread a { f(one) }
+        thread b { write one { skip } }
+        expect outcomes: ok"
+    a_dead_looper_takes_its_queue_with_it: "
+        app \"dead\" { uncaught = thread }
+        looper main
+        task m() { skip }
+        task go() { post m() to main; quit main safely; throw Oops }
+        thread env { post go() to main }
+        expect outcomes: ok"
+    callbacks_have_a_depth: "
+        listener l
+        task cb() { perform l() }
+        init { register cb to l }
+        thread a { perform l() }
+        expect outcomes: failure StackOverflow"
+    tasks_of_one_looper_never_nest: "
+        var log: list[int]
+        looper main
+        task m() { log.push(2) }
+        task go() {
+            post m() to self
+            log.push(1)
+            try { loop queue } catch IllegalState { log.push(9) }
+        }
+        thread env { post go() to main }
+        expect outcomes of log: ok [1, 9, 2]"
+    what_a_condition_throws_is_thrown: "
+        class Box { var v = 0 }
+        var o: Box = null
+        var x = 0
+        thread a { try { await o.v == 1 } catch NullPointer { x = 1 } }
+        expect outcomes of x: ok 1"
+    null_is_named_in_each_place: "
+        class Box { var v = 0; var l: list[int]; var a: int[2]; atomic n = 0; var next: Box }
+        var o: Box = null
+        var x = 0
+        thread a {
+            let i = 1
+            try { o.v = 1 } catch NullPointer { x += 1 }
+            try { o.v += 1 } catch NullPointer { x += 1 }
+            try { i = o.l.len } catch NullPointer { x += 1 }
+            try { o.l.push(1) } catch NullPointer { x += 1 }
+            try { o.l[0] = 1 } catch NullPointer { x += 1 }
+            try { o.l[0] += 1 } catch NullPointer { x += 1 }
+            try { for e in o.l { skip } } catch NullPointer { x += 1 }
+            try { o.a[i] = 2 } catch NullPointer { x += 1 }
+            try { if cas(o.n, 0, 1) { skip } } catch NullPointer { x += 1 }
+            try { o.next.v = 2 } catch NullPointer { x += 1 }
+            try { sync o { skip } } catch NullPointer { x += 1 }
+            try { o = new Box; o.a[i + 5] = 2 } catch IndexOutOfBounds { x += 1 }
+            try { let t: int[2]; t[i + 5] = 2 } catch IndexOutOfBounds { x += 1 }
+            try { let t: int[2]; i = t[i - 9] } catch IndexOutOfBounds { x += 1 }
+        }
+        expect outcomes of x: ok 14"
+    extremes_wrap: "
+        var x = 0
+        var big = 0x7fff_ffff_ffff_ffff
+        var minus = -1
+        looper main
+        task m() { skip }
+        thread a {
+            let least = big + 1
+            assert least % minus == 0
+            assert least / minus == least
+            assert 1 << (minus - 62) == 2
+            assert (least >> 63) == -1
+            assert 1 << 64 + (minus + 1) == 1
+            post m() to main after least
+            post m() to main at least
+        }
+        expect outcomes: ok"
+    out_of_finally_and_sync: "
+        var log: list[int]
+        lock m
+        task f(): int {
+            for i in 0..3 {
+                try {
+                    sync m {
+                        try { if i == 0 { continue }; if i == 1 { throw Oops }; return 5 } finally { log.push(i) }
+                    }
+                } catch Oops { log.push(7) } finally { sync m { log.push(8) } }
+            }
+            return 6
+        }
+        thread a { log.push(f()) }
+        thread b { sync m { skip } }
+        expect outcomes of log: ok [0, 8, 1, 7, 8, 2, 8, 5]"
+    a_finally_that_returns_swallows: "
+        var x = 0
+        lock m
+        task f(): int { loop { try { sync m { throw Oops } } finally { break } }; try { return 1 } finally { return 2 } }
+        thread a { x = f() }
+        thread b { sync m { skip } }
+        expect outcomes of x: ok 2"
+}
+
+#[test]
+fn queue_facts_are_complete() {
+    let (mut done, mut wrong) = (0, Vec::new());
+    for path in models("harnesses/queue") {
+        let program = program(&path, &read(&path), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let of = named(&program);
+        let all = enumerate(&program, &of, false, 300_000);
+        let merged = enumerate(&program, &of, true, 300_000).unwrap_or_else(|| panic!("{path} has too many states"));
+        match all {
+            Some(all) if all.ends != merged.ends => {
+                wrong.push(format!("{path}: {:?}, not {:?}", merged.ends, all.ends))
+            }
+            Some(_) => done += 1,
+            None => {}
+        }
+        let seen: BTreeSet<String> = merged.ends.iter().map(as_data).collect();
+        let wanted = fact(&path);
+        if seen != wanted {
+            wrong.push(format!("{path}: the data has {wanted:?}, enumerated {seen:?}"));
+        }
+    }
+    assert!(done >= 20, "only {done} facts could be enumerated without merging states");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn harnesses_are_complete() {
+    let (mut done, mut wrong) = (0, Vec::new());
+    for folder in ["harnesses/papers", "harnesses/bugs"] {
+        for path in models(folder) {
+            let program = program(&path, &read(&path), &[]).unwrap_or_else(|e| panic!("{e}"));
+            let of = named(&program);
+            let Some(merged) = enumerate(&program, &of, true, 30_000) else { continue };
+            if let Some(all) = enumerate(&program, &of, false, 100_000) {
+                done += 1;
+                if all.ends != merged.ends {
+                    wrong.push(format!("{path}: {:?}, not {:?}", merged.ends, all.ends));
+                }
+            }
+            let ends: BTreeMap<Ended, u64> = merged.ends.into_iter().map(|e| (e, 1)).collect();
+            wrong.extend(
+                program.expectations.iter().filter_map(|e| disappointed(e, &ends)).map(|w| format!("{path} {w}")),
+            );
+        }
+    }
+    assert!(done >= 5, "only {done} harnesses could be enumerated without merging states");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
