@@ -68,11 +68,18 @@ fn race_expectations_of_the_papers_hold() {
 fn race_expectations_of_the_bugs_hold_in_every_variant() {
     let mut checked = 0;
     for path in models("harnesses/bugs") {
-        for fixed in [0, 1] {
+        let text = std::fs::read_to_string(&path).expect("a readable model");
+        // A bug without a known repair has no constant `FIXED`; some have a repair that did not help as well.
+        if !text.contains("\nconst FIXED") {
+            checked += check(&path, &[]);
+            continue;
+        }
+        let last = if text.contains("; 2: ") { 2 } else { 1 };
+        for fixed in 0..=last {
             checked += check(&path, &[("FIXED".to_owned(), fixed)]);
         }
     }
-    assert!(checked >= 8, "{checked} lines");
+    assert!(checked >= 70, "{checked} lines");
 }
 
 /// Nothing that depends on the number of workers, or on what ran before, may reach a result.
