@@ -3,6 +3,8 @@
 mod cli;
 mod cli_replay;
 mod determinism;
+mod directed;
+mod evidence;
 mod figures;
 mod harness_outcomes;
 mod lang_check;
