@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use std::marker::PhantomData;
 
 /// A growable bit set over an [`Id`]; one word, inline, up to 64 members.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct IdSet<I> {
     words: SmallVec<[u64; 1]>,
     index: PhantomData<fn(I) -> I>,

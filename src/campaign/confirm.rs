@@ -1,6 +1,7 @@
 //! Detect, then drive: RaceFuzzer's two phases, with the flip for two tasks of one looper.
 //!
-//! First form: pairs of different threads are driven by the directed scheduler, the order of two tasks of one looper by random walks.
+//! First form: pairs of different threads are driven by the directed scheduler, the order of two tasks of one looper by random walks, and so are
+//! pairs that the directed scheduler never brought side by side.
 //! A confirmed pair is real; of an unconfirmed one nothing is claimed.
 
 use super::orders::{First, Orders};
@@ -100,31 +101,44 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
     Confirmation { phase1, pairs, unexplained }
 }
 
-// The trials of a pair: for two threads directed ones, for two tasks of one looper random walks; both if detection saw both.
-fn trials(plan: &Plan, phase1: &Phase1, candidate: &Candidate, number: u64) -> Vec<RunId> {
-    let Pair { a, b } = candidate.pair;
+// A way of driving a pair, with its trials. Those of the second way have other seeds than those of the first.
+fn trials(plan: &Plan, number: u64, strategy: &StrategySpec, way: u64) -> Vec<RunId> {
+    let (seed, n) = (mix(plan.seed, 1 << 32 | number), u64::from(plan.trials));
+    (way * n..(way + 1) * n).map(|t| RunId { strategy: strategy.clone(), seed: mix(seed, t) }).collect()
+}
+
+fn directed(plan: &Plan, phase1: &Phase1, Pair { a, b }: Pair) -> StrategySpec {
     let spec = |site: SiteId| -> SiteSpec {
         site_text(&plan.code.setup.sites, site).parse().unwrap_or_else(|e| panic!("a site's own name: {e}"))
     };
     // Long enough that no run of phase 1 would have been cut, short enough that a livelock is left soon.
     let patience = (10 * phase1.longest).max(1_000);
-    let directed = StrategySpec::Directed { a: spec(a), b: spec(b), patience };
-    let mut ways = Vec::new();
-    if candidate.kinds.iter().any(|k| *k != ContextKind::SameLooper) {
-        ways.push(directed);
-    }
-    if candidate.kinds.contains(&ContextKind::SameLooper) {
-        ways.push(StrategySpec::Random);
-    }
-    let seed = mix(plan.seed, 1 << 32 | number);
-    ways.iter()
-        .flat_map(|strategy| (0..u64::from(plan.trials)).map(move |_| strategy.clone()))
-        .enumerate()
-        .map(|(t, strategy)| RunId { strategy, seed: mix(seed, t as u64) })
-        .collect()
+    StrategySpec::Directed { a: spec(a), b: spec(b), patience }
 }
 
-// Phase 2 for one pair. Its detection runs are looked at once more: they may show both orders already.
+type Watched = (Trial, Sightings);
+
+// Runs that are watched for these statements; less than all of them if the campaign is stopped.
+fn watched(plan: &Plan, context: Context<'_>, sites: &[SiteId], ids: &[RunId]) -> Vec<Watched> {
+    context.progress.phase("driving a pair", ids.len() as u64);
+    let results = parallel::map(
+        plan.jobs,
+        ids.len(),
+        context.stop,
+        || Worker::new(plan),
+        |worker, i| {
+            let mut watch = Watch::new(sites);
+            let trial = worker.perform(&ids[i], &mut watch, context.stop);
+            (trial, watch.finish(&worker.machine.world))
+        },
+        || context.progress.done(),
+    );
+    results.into_iter().flatten().filter(|(t, _)| t.summary.end != End::Interrupted).collect()
+}
+
+// Phase 2 for one pair. Its detection runs are looked at once more: they may show both orders already. Directed trials come first, unless
+// detection saw tasks of one looper only, which are never side by side. If those bring nothing side by side (a post that must wait, say,
+// or a lock that is no lock to detection), or if detection saw tasks of one looper, random walks may show both orders.
 fn drive(
     plan: &Plan,
     context: Context<'_>,
@@ -138,23 +152,18 @@ fn drive(
     sites.dedup();
     let detection = phase1.runs as usize;
     let mut ids: Vec<RunId> = (0..detection).map(|i| detection_run(plan, i)).collect();
-    ids.extend(trials(plan, phase1, candidate, number));
-    context.progress.phase("driving a pair", ids.len() as u64);
-    let results = parallel::map(
-        plan.jobs,
-        ids.len(),
-        context.stop,
-        || Worker::new(plan),
-        |worker, i| {
-            let mut watch = Watch::new(&sites);
-            let trial = worker.perform(&ids[i], &mut watch, context.stop);
-            (trial, watch.finish(&worker.machine.world))
-        },
-        || context.progress.done(),
-    );
-    let all = results.len();
-    let done: Vec<(Trial, Sightings)> =
-        results.into_iter().flatten().filter(|(t, _)| t.summary.end != End::Interrupted).collect();
+    let is_directed = candidate.kinds.iter().any(|k| *k != ContextKind::SameLooper);
+    if is_directed {
+        ids.extend(trials(plan, number, &directed(plan, phase1, candidate.pair), 0));
+    }
+    let mut done = watched(plan, context, &sites, &ids);
+    let mut all = ids.len();
+    let side_by_side = |(t, _): &Watched| t.races.iter().any(|h| h.is_of(a, b));
+    if candidate.kinds.contains(&ContextKind::SameLooper) || !done.iter().any(side_by_side) {
+        let more = trials(plan, number, &StrategySpec::Random, u64::from(is_directed));
+        done.extend(watched(plan, context, &sites, &more));
+        all += more.len();
+    }
     let complete = done.len() == all;
     let mut worker = Worker::new(plan);
     let mut report = judge(candidate, detection, done, others, &mut worker);
@@ -165,7 +174,7 @@ fn drive(
 fn judge(
     candidate: &Candidate,
     detection: usize,
-    done: Vec<(Trial, Sightings)>,
+    done: Vec<Watched>,
     others: &mut Failures,
     worker: &mut Worker<'_>,
 ) -> PairReport {
@@ -177,8 +186,8 @@ fn judge(
         decided.push(orders.add(sightings, trial.failed()));
         runs.push(trial);
     }
-    let adjacent = |t: &Trial| t.hit.is_some();
-    let verdict = if runs.iter().any(adjacent) {
+    let hit = |t: &Trial| t.races.iter().find(|h| h.is_of(a, b)).copied();
+    let verdict = if runs.iter().any(|t| hit(t).is_some()) {
         Verdict::Adjacent
     } else {
         orders.flip().map_or(Verdict::Unconfirmed, Verdict::Flipped)
@@ -188,14 +197,18 @@ fn judge(
     for (i, trial) in runs.iter().enumerate().skip(detection.min(runs.len())) {
         if matches!(trial.id.strategy, StrategySpec::Directed { .. }) {
             directed.0 += 1;
-            directed.1 += u32::from(adjacent(trial));
+            directed.1 += u32::from(hit(trial).is_some());
         }
         if matches!(trial.summary.outcome(), Some(crate::event::Outcome::Limit(..))) {
             limits += 1;
         }
-        // What the coin decided; else the first two instances that conflict; else a cut.
-        let hit = trial.hit.filter(|_| a != b).map(|h| if h.first == a { First::A } else { First::B });
-        match hit.or(decided[i]).or_else(|| orders.cut(i)) {
+        // Of a pair that flips, the two instances that do. Else what the coin decided; else the first two instances that conflict; else a cut.
+        let coin = hit(trial).filter(|_| a != b).map(|h| if h.first == a { First::A } else { First::B });
+        let first = match &verdict {
+            Verdict::Flipped(flip) => orders.order(i, &flip.instances),
+            _ => coin.or(decided[i]).or_else(|| orders.cut(i)),
+        };
+        match first {
             Some(first) => tallies[first as usize].add(trial),
             None => {
                 undecided += 1;

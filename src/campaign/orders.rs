@@ -46,7 +46,7 @@ pub struct Flip {
     pub instances: InstancePair,
     /// The run in which the first statement came first, and the other one.
     pub runs: [usize; 2],
-    /// The order that only a *cut* shows: that run performed the other instance, and then failed, or the thread or task of this one went on past it.
+    /// The order that only a *cut* shows: that run performed its first instance while the other was still to come, and then failed, or went past the other.
     pub cut: Option<First>,
 }
 
@@ -97,9 +97,19 @@ impl Orders {
         decided
     }
 
-    /// Which statement a run cut off the other one with: it performed one instance of a known pair, not the other one, and then failed or went past it.
+    /// Which statement a run cut off the other one with: it performed one instance of a known pair while the other one was still to come, and then failed or went past it.
     pub(super) fn cut(&self, run: usize) -> Option<First> {
         self.seen.keys().find_map(|pair| self.cut_of(pair, run))
+    }
+
+    /// Which of these two instances came first in a run, or was cut off by the other one.
+    pub(super) fn order(&self, run: usize, pair: &InstancePair) -> Option<First> {
+        let seen = &self.runs[run].0.seen;
+        let at = |i: &Instance| seen.iter().position(|s| s.instance == *i && s.is_at(&pair.place));
+        match (at(&pair.a), at(&pair.b)) {
+            (Some(a), Some(b)) => Some(if a < b { First::A } else { First::B }),
+            _ => self.cut_of(pair, run),
+        }
     }
 
     fn cut_of(&self, pair: &InstancePair, run: usize) -> Option<First> {
@@ -112,16 +122,36 @@ impl Orders {
         }
     }
 
-    // Whether the run performed `y`, never `x`, and after `y` failed or went past `x`. A context that had ended before `y` was past `x` already: that is no order.
+    // Whether the run performed `y` while `x` was still to come, and then failed or went past `x`.
     fn cuts(&self, run: usize, pair: &InstancePair, y: &Instance, x: &Instance) -> bool {
         let (sightings, failed) = &self.runs[run];
-        let Some(y) = sightings.seen.iter().find(|s| s.instance == *y && s.place == pair.place) else { return false };
-        if sightings.seen.iter().any(|s| s.instance == *x) {
-            return false;
-        }
-        match sightings.ended.get(&x.context) {
-            Some(end) => *end > y.step,
+        let Some(y) = sightings.seen.iter().find(|s| s.instance == *y && s.is_at(&pair.place)) else { return false };
+        let went_past = match sightings.lives.get(&x.context) {
+            Some(life) if life.has_performed(x) => return false,
+            Some(life) => *failed || life.gone.is_some(),
             None => *failed,
+        };
+        let Some(seen) = self.seen.get(pair) else { return false };
+        went_past && seen.runs.iter().flatten().any(|known| self.is_ahead(sightings, y, x, &self.runs[*known].0))
+    }
+
+    // Whether `x` was still to come when `y` was performed. Its thread or task (if that was not made yet: who makes it, and so on) is there, and what it has done
+    // is the beginning of what it did in a run that performed `x`. Else it may have gone another way long before, and the order may be one that cannot happen.
+    fn is_ahead(&self, sightings: &Sightings, y: &Sighting, x: &Instance, known: &Sightings) -> bool {
+        let mut name = &x.context;
+        loop {
+            let Some(then) = known.lives.get(name) else { return false };
+            if let Some(life) = sightings.lives.get(name).filter(|life| life.made <= y.step) {
+                let so_far = life.path.iter().take_while(|(step, _)| *step <= y.step);
+                return life.is_there(y.step)
+                    && so_far.clone().count() <= then.path.len()
+                    && so_far.zip(&then.path).all(|(now, then)| now.1 == then.1);
+            }
+            match (&then.maker, then.event) {
+                (Some(maker), _) => name = maker,
+                (None, Some(event)) => return y.fireable.contains(event),
+                (None, None) => return false,
+            }
         }
     }
 

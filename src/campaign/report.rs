@@ -111,16 +111,61 @@ impl OrderReport {
 }
 
 impl PairReport {
-    /// Failures that one order has and the other has not: the signatures, with the order.
+    /// Failures that one order has and the other has not: the signatures, with the order. Of an order that no trial took nothing can be said.
     #[must_use]
     pub fn hurts(&self) -> Vec<(First, &FailureReport)> {
         let [a, b] = &self.orders;
-        let only = |x: &'_ OrderReport, y: &'_ OrderReport, f: &FailureReport| {
-            let _ = x;
-            y.failures.iter().all(|g| g.signature != f.signature)
-        };
-        let from_a = a.failures.iter().filter(|f| only(a, b, f)).map(|f| (First::A, f));
-        let from_b = b.failures.iter().filter(|f| only(b, a, f)).map(|f| (First::B, f));
+        let without =
+            |y: &OrderReport, f: &FailureReport| y.runs > 0 && y.failures.iter().all(|g| g.signature != f.signature);
+        let from_a = a.failures.iter().filter(|f| without(b, f)).map(|f| (First::A, f));
+        let from_b = b.failures.iter().filter(|f| without(a, f)).map(|f| (First::B, f));
         from_a.chain(from_b).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::SiteId;
+    use crate::sched::StrategySpec;
+
+    fn order(first: First, runs: u32, signatures: &[&str]) -> OrderReport {
+        let id = RunId { strategy: StrategySpec::Random, seed: 0 };
+        let evidence = Evidence { id, token: String::new() };
+        let failure = |signature: &&str| FailureReport {
+            signature: (*signature).to_owned(),
+            outcome: Outcome::Stuck { messages: 1 },
+            runs: 1,
+            least_stall: 0,
+            evidence: evidence.clone(),
+        };
+        OrderReport { first, runs, failures: signatures.iter().map(failure).collect(), passes: None }
+    }
+
+    #[test]
+    fn it_hurts_where_one_order_fails_and_the_other_was_seen_not_to() {
+        let check = |a: (u32, &[&str]), b: (u32, &[&str]), expected: &[(First, &str)]| {
+            let report = PairReport {
+                pair: Pair::new(SiteId(0), SiteId(1)),
+                place: String::new(),
+                kinds: BTreeSet::new(),
+                verdict: Verdict::Adjacent,
+                trials: 0,
+                directed: (0, 0),
+                orders: [order(First::A, a.0, a.1), order(First::B, b.0, b.1)],
+                undecided: 0,
+                limits: 0,
+                complete: true,
+            };
+            let hurts: Vec<_> = report.hurts().into_iter().map(|(first, f)| (first, f.signature.as_str())).collect();
+            assert_eq!(hurts, expected);
+        };
+        check((9, &["x"]), (1, &[]), &[(First::A, "x")]);
+        check((9, &["x", "y"]), (9, &["y"]), &[(First::A, "x")]);
+        check((9, &["x"]), (9, &["y"]), &[(First::A, "x"), (First::B, "y")]);
+        check((9, &["x"]), (9, &["x"]), &[]);
+        // The other order was never seen: nothing is known of it.
+        check((9, &["x"]), (0, &[]), &[]);
+        check((0, &[]), (9, &["x"]), &[]);
     }
 }

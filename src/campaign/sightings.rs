@@ -1,9 +1,10 @@
 //! Which instances of a pair's statements a run performed, and in which order.
 
-use crate::event::{AccessPlace, ContextId, Event, Happening, SiteId};
+use crate::base::IdSet;
+use crate::event::{Access, AccessPlace, ContextId, Event, EventId, Happening, Op, SiteId};
 use crate::exec::Observer;
-use crate::world::World;
-use std::collections::BTreeMap;
+use crate::world::{Made, MessageKind, World};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An instance (algorithms, section 0): a statement, in the thread or task of this pedigree, at its how-manieth visit there. It means the same in every run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -22,13 +23,47 @@ pub(super) struct Sighting {
     pub(super) instance: Instance,
     pub(super) place: String,
     pub(super) step: u64,
-    access: crate::event::Access,
+    /// The events that could fire after it.
+    pub(super) fireable: IdSet<EventId>,
+    access: Access,
 }
 
 impl Sighting {
+    /// Whether it is at this location, or in this object.
+    pub(super) fn is_at(&self, place: &str) -> bool {
+        self.place.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
     /// Whether two of one run are of different contexts and touch the same memory, one writing.
     pub(super) fn conflicts(&self, other: &Sighting) -> bool {
         self.instance.context != other.instance.context && self.access.conflicts(&other.access)
+    }
+}
+
+/// What a thread or task did, as far as a cut must know it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Life {
+    /// The step at which it was forked, posted or fired.
+    pub(super) made: u64,
+    /// The step at which it ended, or was taken out of its queue without having run.
+    pub(super) gone: Option<u64>,
+    /// Its operations: the step and the statement of each.
+    pub(super) path: Vec<(u64, Option<SiteId>)>,
+    /// The pedigree of its maker.
+    pub(super) maker: Option<String>,
+    /// The event that it is a firing of.
+    pub(super) event: Option<EventId>,
+}
+
+impl Life {
+    /// Whether it was there right after this step.
+    pub(super) fn is_there(&self, step: u64) -> bool {
+        self.made <= step && self.gone.is_none_or(|gone| gone > step)
+    }
+
+    /// Whether it has performed the instance, which is of this context.
+    pub(super) fn has_performed(&self, instance: &Instance) -> bool {
+        self.path.iter().filter(|(_, site)| *site == Some(instance.site)).count() >= instance.visit as usize
     }
 }
 
@@ -37,37 +72,60 @@ impl Sighting {
 pub(super) struct Sightings {
     /// In the order of performance.
     pub(super) seen: Vec<Sighting>,
-    /// Pedigrees of threads and tasks that ended, with the step at which each did.
-    pub(super) ended: BTreeMap<String, u64>,
+    /// All threads and tasks by pedigree; none at all if there were too many to keep.
+    pub(super) lives: BTreeMap<String, Life>,
 }
 
 // Of each statement of a run this many instances are kept, the first ones: a hot loop tells nothing new after that.
 const MOST_OF_A_SITE: usize = 32;
-// Threads and tasks of a run whose end is kept.
-const MOST_ENDED: usize = 512;
+// Of a run with more threads and tasks, or with more operations, no lives are kept, and it proves no cut.
+const MOST_LIVES: usize = 512;
+const MOST_OPERATIONS: usize = 1 << 14;
 
 /// Watches a run for some statements.
 pub(super) struct Watch<'s> {
     sites: &'s [SiteId],
-    raw: Vec<(SiteId, ContextId, u32, crate::event::Access, u64)>,
+    raw: Vec<Raw>,
     counts: Vec<usize>,
-    visits: Vec<((SiteId, ContextId), u32)>,
-    ended: Vec<(ContextId, u64)>,
+    visits: BTreeMap<(SiteId, ContextId), u32>,
+    lives: BTreeMap<ContextId, Life>,
+    operations: usize,
+    // Posted or fired, and not begun.
+    queued: BTreeSet<ContextId>,
+}
+
+struct Raw {
+    site: SiteId,
+    context: ContextId,
+    visit: u32,
+    access: Access,
+    step: u64,
+    fireable: IdSet<EventId>,
 }
 
 impl<'s> Watch<'s> {
     /// Watches for these statements, which are sorted.
     pub(super) fn new(sites: &'s [SiteId]) -> Self {
-        Self { sites, raw: Vec::new(), counts: vec![0; sites.len()], visits: Vec::new(), ended: Vec::new() }
+        Self {
+            sites,
+            raw: Vec::new(),
+            counts: vec![0; sites.len()],
+            visits: BTreeMap::new(),
+            lives: BTreeMap::new(),
+            operations: 0,
+            queued: BTreeSet::new(),
+        }
     }
 
     /// What was seen, by name.
     pub(super) fn finish(self, world: &World) -> Sightings {
-        let name = |context: ContextId| world.contexts().name(world.setup(), context);
+        let contexts = world.contexts();
+        let name = |context: ContextId| contexts.name(world.setup(), context);
+        let too_many = self.keeps_too_many();
         let seen = self
             .raw
             .into_iter()
-            .map(|(site, context, visit, access, step)| Sighting {
+            .map(|Raw { site, context, visit, access, step, fireable }| Sighting {
                 instance: Instance { site, context: name(context), visit },
                 place: match access.place {
                     // The end of an object and an access to its field are on one location: the object.
@@ -75,40 +133,98 @@ impl<'s> Watch<'s> {
                     place => world.place_name(place),
                 },
                 step,
+                fireable,
                 access,
             })
             .collect();
-        Sightings { seen, ended: self.ended.into_iter().map(|(c, step)| (name(c), step)).collect() }
+        let named = |(context, mut life): (ContextId, Life)| {
+            life.maker = contexts.parent(context).map(name);
+            life.event = if let Made::Event(event) = contexts.made(context) { Some(event) } else { None };
+            (name(context), life)
+        };
+        let lives = if too_many { BTreeMap::new() } else { self.lives.into_iter().map(named).collect() };
+        Sightings { seen, lives }
+    }
+
+    fn keeps_too_many(&self) -> bool {
+        self.lives.len() > MOST_LIVES || self.operations > MOST_OPERATIONS
+    }
+
+    fn make(&mut self, context: ContextId, step: u64) {
+        self.lives.entry(context).or_insert_with(|| Life { made: step, ..Life::default() });
+    }
+
+    // What was taken out of a queue will not run.
+    fn look_at_queues(&mut self, world: &World, step: u64) {
+        let queues = world.threads().iter().filter_map(|t| t.queue.as_ref());
+        let there: BTreeSet<ContextId> = queues
+            .flat_map(|q| q.messages())
+            .filter_map(|m| if let MessageKind::Task(task) = &m.kind { Some(task.context) } else { None })
+            .collect();
+        for context in std::mem::take(&mut self.queued) {
+            if there.contains(&context) {
+                self.queued.insert(context);
+            } else if let Some(life) = self.lives.get_mut(&context) {
+                life.gone = Some(step);
+            }
+        }
+    }
+
+    // Keeps what a cut must know of threads and tasks.
+    fn follow(&mut self, world: &World, event: &Event) {
+        match (&event.what, event.context) {
+            (Happening::ThreadInit, Some(context)) => self.make(context, event.step),
+            (Happening::Fire(_, context), _) => {
+                self.make(*context, event.step);
+                self.queued.insert(*context);
+                self.look_at_queues(world, event.step);
+            }
+            (Happening::End | Happening::ThreadExit, Some(context)) => {
+                if let Some(life) = self.lives.get_mut(&context) {
+                    life.gone.get_or_insert(event.step);
+                }
+            }
+            (Happening::Performed { op, made, .. }, Some(context)) => {
+                self.operations += 1;
+                if let Some(life) = self.lives.get_mut(&context) {
+                    life.path.push((event.step, event.site));
+                }
+                match (op, made) {
+                    (Op::Begin, Some(begun)) => {
+                        self.queued.remove(begun);
+                    }
+                    (Op::Post { .. }, Some(made)) => {
+                        self.make(*made, event.step);
+                        self.queued.insert(*made);
+                    }
+                    (_, Some(made)) => self.make(*made, event.step),
+                    // A begin without a task leaves the loop and drops what is left.
+                    (Op::Cancel { .. } | Op::Quit { .. } | Op::Begin, None) => self.look_at_queues(world, event.step),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
     }
 }
 
 impl Observer for Watch<'_> {
-    fn event(&mut self, _: &World, event: &Event) {
-        match (&event.what, event.context) {
-            (Happening::Performed { op, .. }, Some(context)) => {
-                let Some(site) = event.site else { return };
-                let (Ok(at), Some(access)) = (self.sites.binary_search(&site), op.access()) else { return };
-                if self.counts[at] >= MOST_OF_A_SITE {
-                    return;
-                }
-                self.counts[at] += 1;
-                let key = (site, context);
-                let visit = match self.visits.iter_mut().find(|(k, _)| *k == key) {
-                    Some((_, n)) => {
-                        *n += 1;
-                        *n
-                    }
-                    None => {
-                        self.visits.push((key, 1));
-                        1
-                    }
-                };
-                self.raw.push((site, context, visit, access, event.step));
-            }
-            (Happening::End | Happening::ThreadExit, Some(context)) if self.ended.len() < MOST_ENDED => {
-                self.ended.push((context, event.step));
-            }
-            _ => {}
+    fn event(&mut self, world: &World, event: &Event) {
+        if !self.keeps_too_many() {
+            self.follow(world, event);
         }
+        let (Happening::Performed { op, .. }, Some(context), Some(site)) = (&event.what, event.context, event.site)
+        else {
+            return;
+        };
+        let (Ok(at), Some(access)) = (self.sites.binary_search(&site), op.access()) else { return };
+        if self.counts[at] >= MOST_OF_A_SITE {
+            return;
+        }
+        self.counts[at] += 1;
+        let visit = self.visits.entry((site, context)).or_insert(0);
+        *visit += 1;
+        let (visit, fireable) = (*visit, world.fireable().clone());
+        self.raw.push(Raw { site, context, visit, access, step: event.step, fireable });
     }
 }

@@ -26,8 +26,8 @@ pub struct Trial {
     pub summary: RunSummary,
     /// Its outcome in the words that are the same for the same failure; empty if it came to none.
     pub signature: String,
-    /// The race that a directed run brought about.
-    pub hit: Option<Hit>,
+    /// The races that a directed run brought about: the first of each two statements.
+    pub races: Vec<Hit>,
 }
 
 impl Trial {
@@ -60,8 +60,8 @@ impl<'p> Worker<'p> {
         let mut strategy = self.strategy(id);
         let summary = run(&mut self.machine, &mut strategy, id.seed, observer, stop);
         let signature = summary.outcome().map_or(String::new(), |o| signature(&self.plan.code.setup, o));
-        let hit = if let Named::Directed(directed) = &strategy { directed.hit() } else { None };
-        Trial { id: id.clone(), summary, signature, hit }
+        let races = if let Named::Directed(directed) = &strategy { directed.races().to_vec() } else { Vec::new() };
+        Trial { id: id.clone(), summary, signature, races }
     }
 
     /// Performs the run again, for its token.

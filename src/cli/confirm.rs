@@ -15,7 +15,7 @@ const ABOUT: &str = "\
 Detects potential pairs, drives the scheduler at each, and prints which are real, which hurt, and a token for each order.
 
 Two threads are driven by RaceFuzzer's directed scheduler: the pair is CONFIRMED if both statements were about to be performed \
-at once. For two tasks of one looper, and for tasks of which one is over before the other begins, the same two accesses must have \
+at once. For two tasks of one looper, and for pairs that are never side by side, the same two accesses must have \
 been performed in both orders, in two runs. A pair that was not confirmed is UNCONFIRMED: that is no proof that it is false.";
 
 const AFTER: &str = "\
@@ -123,10 +123,12 @@ impl Told<'_> {
             writeln!(self.out, "  {} came to a limit", counted(u64::from(report.limits), "trial"));
         }
         if report.verdict.confirmed() {
-            let text = match hurts.as_slice() {
-                [] if report.orders.iter().any(|o| o.failed() > 0) => "fails either way".to_owned(),
-                [] => paint(GOOD, "no failure was seen in either order"),
-                all => {
+            let unseen = report.orders.iter().find(|o| o.runs == 0).map(|o| self.side(report, o.first));
+            let text = match (hurts.as_slice(), unseen) {
+                ([], Some(side)) => format!("no trial took {side} first: there is nothing to compare"),
+                ([], None) if report.orders.iter().any(|o| o.failed() > 0) => "fails either way".to_owned(),
+                ([], None) => paint(GOOD, "no failure was seen in either order"),
+                (all, _) => {
                     let each: Vec<String> = all
                         .iter()
                         .map(|(first, f)| {

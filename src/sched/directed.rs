@@ -11,7 +11,7 @@ use crate::event::{Actor, Choice, SiteId, ThreadId};
 use crate::world::Question;
 use smallvec::SmallVec;
 
-/// The first race that a run brought about.
+/// A race that a run brought about: two threads stood at these statements, at one location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hit {
     /// The step at which both were pending.
@@ -20,6 +20,14 @@ pub struct Hit {
     pub first: SiteId,
     /// The other.
     pub second: SiteId,
+}
+
+impl Hit {
+    /// Whether it is a race of these two statements. Two threads at one statement of the race set race as well, and that proves nothing of the pair.
+    #[must_use]
+    pub fn is_of(&self, a: SiteId, b: SiteId) -> bool {
+        (self.first, self.second) == (a, b) || (self.first, self.second) == (b, a)
+    }
 }
 
 /// The directed scheduler.
@@ -34,7 +42,8 @@ pub struct Directed {
     released: IdSet<ThreadId>,
     // Threads of R that still have to be executed.
     burst: SmallVec<[ThreadId; 4]>,
-    hit: Option<Hit>,
+    // The first race of each pair of statements.
+    races: SmallVec<[Hit; 1]>,
     hits: u64,
     releases: u64,
 }
@@ -55,7 +64,7 @@ impl Directed {
             postponed: SmallVec::new(),
             released: IdSet::new(),
             burst: SmallVec::new(),
-            hit: None,
+            races: SmallVec::new(),
             hits: 0,
             releases: 0,
         }
@@ -64,7 +73,13 @@ impl Directed {
     /// The first race of this run.
     #[must_use]
     pub fn hit(&self) -> Option<Hit> {
-        self.hit
+        self.races.first().copied()
+    }
+
+    /// The first race of this run for each two statements that raced.
+    #[must_use]
+    pub fn races(&self) -> &[Hit] {
+        &self.races
     }
 
     /// How many races this run brought about.
@@ -109,11 +124,16 @@ impl Directed {
             && view.world.thread(thread).pending.access().is_some()
     }
 
-    fn found(&mut self, view: &View<'_>, first: ThreadId, second: ThreadId) {
+    // Line 9, for `thread` and each of R; the coin has said whether `thread` goes first.
+    fn found(&mut self, view: &View<'_>, thread: ThreadId, racing: &[ThreadId], goes_first: bool) {
         self.hits += 1;
         let site = |t: ThreadId| view.world.thread(t).site;
-        if let (None, Some(first), Some(second)) = (self.hit, site(first), site(second)) {
-            self.hit = Some(Hit { step: view.world.steps(), first, second });
+        for other in racing {
+            let (first, second) = if goes_first { (thread, *other) } else { (*other, thread) };
+            let (Some(first), Some(second)) = (site(first), site(second)) else { continue };
+            if !self.races.iter().any(|h| h.is_of(first, second)) {
+                self.races.push(Hit { step: view.world.steps(), first, second });
+            }
         }
     }
 
@@ -154,7 +174,8 @@ impl Strategy for Directed {
         self.postponed.clear();
         self.released.clear();
         self.burst.clear();
-        (self.hit, self.hits, self.releases) = (None, 0, 0);
+        self.races.clear();
+        (self.hits, self.releases) = (0, 0);
     }
 
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
@@ -170,11 +191,11 @@ impl Strategy for Directed {
             }
             let racing = self.racing(view, thread);
             if let Some(other) = racing.first().copied() {
-                if self.rng.coin() {
-                    self.found(view, thread, other);
+                let goes_first = self.rng.coin();
+                self.found(view, thread, &racing, goes_first);
+                if goes_first {
                     return Ok(actor);
                 }
-                self.found(view, other, thread);
                 self.postpone(thread, view.world.steps());
                 self.postponed.retain(|(t, _)| !racing.contains(t));
                 // Executed in the order in which they were postponed.

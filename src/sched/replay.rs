@@ -99,6 +99,10 @@ impl Strategy for Replay {
             let found = describe(world, Choice { actor, argument: next.argument });
             return diverged(format!("{wanted} at another operation"), found);
         }
+        if next.argument != 0 && world.question(actor).is_none() {
+            let found = "there is nothing to choose".to_owned();
+            return diverged(format!("{wanted} to choose with argument {}", next.argument), found);
+        }
         self.argument = next.argument;
         self.used += 1;
         if self.used == next.count {
