@@ -118,3 +118,18 @@ fn ten_thousand_runs_replay_from_their_tokens() {
         assert_eq!(replay.left_over(0), None, "{name} {kind} {draw}");
     }
 }
+
+/// A choice that the recording has and the run has not is a divergence: nothing is passed over.
+#[test]
+fn an_argument_that_nothing_asks_for_is_a_divergence() {
+    let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses/papers/racefuzzer_fig1.race"), &[]);
+    let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
+    let mut recorder = Recorder::new(RandomWalk::new());
+    perform(&mut machine, &mut recorder, 1);
+    let mut schedule = recorder.into_parts().1;
+    schedule.choices[1].argument = 1;
+    let step = schedule.choices[0].count;
+    let (_, summary) = perform(&mut machine, &mut Replay::new(Arc::new(schedule)), 0);
+    let End::Diverged(divergence) = summary.end else { panic!("{:?}", summary.end) };
+    assert_eq!((divergence.step, divergence.found.as_str()), (step, "there is nothing to choose"));
+}
