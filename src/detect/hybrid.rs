@@ -120,12 +120,20 @@ impl Hybrid {
 
     fn meet_at(&mut self, world: &World, place: AccessPlace, new: &Entry) {
         let (Some(entries), Some(now)) = (self.places.get(&place), self.order.context(new.context)) else { return };
+        // Most of many accesses to one place are of one statement.
+        let mut last: Option<(SiteId, ContextKind, &mut Candidate)> = None;
         for old in entries {
             let kind = old.kind(new);
             let races = old.access.conflicts(&new.access)
                 && !now.has(old.point)
                 && (kind == ContextKind::SameLooper || !self.held.exclude(old.lockset, new.lockset));
             if !races {
+                continue;
+            }
+            if let Some((site, known, candidate)) = &mut last
+                && (*site, *known) == (old.site, kind)
+            {
+                candidate.count += 1;
                 continue;
             }
             let pair = Pair::new(old.site, new.site);
@@ -137,6 +145,7 @@ impl Hybrid {
             });
             candidate.kinds.insert(kind);
             candidate.count += 1;
+            last = Some((old.site, kind, candidate));
         }
     }
 }

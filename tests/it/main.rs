@@ -1,8 +1,10 @@
 //! All integration tests, as one program.
 
 mod cli;
+mod cli_bounds;
 mod cli_replay;
 mod determinism;
+mod endless;
 mod figures;
 mod harness_outcomes;
 mod lang_check;
