@@ -14,6 +14,7 @@ mod lang_parse;
 mod lang_roundtrip;
 mod language;
 mod load;
+mod mutations;
 mod races;
 mod readme;
 mod snapshot;
