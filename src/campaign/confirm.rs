@@ -11,9 +11,10 @@ use super::trial::{RunId, Trial, Worker};
 use super::{Context, Plan, parallel};
 use crate::base::mix;
 use crate::detect::{Candidate, Candidates, ContextKind, Hybrid, Pair};
-use crate::event::SiteId;
+use crate::event::{Outcome, SiteId};
 use crate::exec::End;
 use crate::sched::{SiteSpec, StrategySpec, site_text};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// A whole campaign.
@@ -61,12 +62,15 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
     );
     let mut candidates = Candidates::new();
     let mut failures = Failures::default();
-    let (mut runs, mut longest) = (0, 0);
+    let (mut runs, mut longest, mut limits) = (0, 0, BTreeMap::new());
     for (i, result) in results.into_iter().enumerate() {
         let Some((trial, found)) = result.filter(|(t, _)| t.summary.end != End::Interrupted) else { continue };
         runs += 1;
         longest = longest.max(trial.summary.steps);
         candidates.add(i as u64, found);
+        if let Some(Outcome::Limit(kind, limit)) = trial.summary.outcome() {
+            *limits.entry((*kind, *limit)).or_default() += 1;
+        }
         if trial.failed() {
             failures.add(&trial);
         }
@@ -76,6 +80,7 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
         runs,
         candidates: candidates.iter().cloned().collect(),
         failures: failures.finish(&mut worker),
+        limits,
         longest,
         complete: runs == plan.runs,
     }
@@ -199,7 +204,7 @@ fn judge(
             directed.0 += 1;
             directed.1 += u32::from(hit(trial).is_some());
         }
-        if matches!(trial.summary.outcome(), Some(crate::event::Outcome::Limit(..))) {
+        if matches!(trial.summary.outcome(), Some(Outcome::Limit(..))) {
             limits += 1;
         }
         // Of a pair that flips, the two instances that do. Else what the coin decided; else the first two instances that conflict; else a cut.

@@ -3,8 +3,8 @@
 use super::orders::{First, Flip};
 use super::trial::RunId;
 use crate::detect::{Candidate, ContextKind, Pair};
-use crate::event::Outcome;
-use std::collections::BTreeSet;
+use crate::event::{LimitKind, Outcome};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What detection found.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Phase1 {
     pub candidates: Vec<Candidate>,
     /// Failures of those runs.
     pub failures: Vec<FailureReport>,
+    /// Limits that cut runs short, with how many: what comes after is not known.
+    pub limits: BTreeMap<(LimitKind, u64), u32>,
     /// The steps of the longest of them.
     pub longest: u64,
     /// Whether all were done.

@@ -29,6 +29,7 @@ pub(super) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Limits) ->
         ("list", n(l.list), n(d.list)),
         ("local", l.local, d.local),
         ("depth", n(l.depth), n(d.depth)),
+        ("cells", n(l.cells), n(d.cells)),
     ] {
         if value != default {
             command.push_str(&format!(" --{option} {value}"));

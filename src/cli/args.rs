@@ -135,6 +135,9 @@ pub(super) struct LimitArgs {
     /// Calls within calls; deeper is the failure StackOverflow [default: 256]
     #[arg(long, value_name = "N")]
     depth: Option<u32>,
+    /// Cells of all objects, and of the threads' stacks at their deepest [default: 10000000]
+    #[arg(long, value_name = "N")]
+    cells: Option<u32>,
 }
 
 impl LimitArgs {
@@ -149,6 +152,7 @@ impl LimitArgs {
             list: self.list.unwrap_or(d.list),
             local: self.local.unwrap_or(d.local),
             depth: self.depth.unwrap_or(d.depth),
+            cells: self.cells.unwrap_or(d.cells),
         }
     }
 }

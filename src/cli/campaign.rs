@@ -1,18 +1,26 @@
 //! What `detect` and `confirm` share: their options, their progress, and pairs in words.
 
 use super::args::{Defines, Format, LimitArgs};
+use super::check::counted;
 use super::load::{self, Model};
-use super::outcome::headline;
+use super::outcome::{headline, limit_text};
+use super::output::Output;
 use super::{Context, Refusal};
-use crate::campaign::{self, FailureReport};
+use crate::campaign::{self, FailureReport, Phase1};
 use crate::detect::{ContextKind, Pair};
 use crate::event::{Outcome, SiteId};
 use crate::sched::site_text;
+use clap::builder::RangedI64ValueParser;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+
+/// As many as fit into memory: what each run showed is kept until the last has ended. More is another campaign, with another seed.
+pub(super) fn number_of_runs() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=100_000)
+}
 
 /// Options of a campaign.
 #[derive(clap::Args, Debug)]
@@ -24,11 +32,11 @@ pub(super) struct CampaignArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Detection runs: one round robin, the others random walks
-    #[arg(long, value_name = "N", default_value = "20")]
-    runs: NonZeroU32,
+    #[arg(long, value_name = "N", default_value = "20", value_parser = number_of_runs())]
+    runs: u32,
     /// Workers; the result is the same for any number [default: one for each core]
-    #[arg(short, long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
     /// The form of the result on stdout
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(super) format: Format,
@@ -48,9 +56,9 @@ impl CampaignArgs {
             defines: model.defines.clone(),
             limits: self.limits.resolve(),
             seed: self.seed,
-            runs: self.runs.get(),
+            runs: self.runs,
             trials,
-            jobs: self.jobs.map_or_else(cores, NonZeroUsize::get),
+            jobs: self.jobs.map_or_else(cores, usize::from),
         };
         tracing::info!(seed = plan.seed, runs = plan.runs, trials, jobs = plan.jobs, "campaign");
         Ok((model, plan))
@@ -120,6 +128,14 @@ pub(super) fn kinds(kinds: &BTreeSet<ContextKind>) -> String {
         })
         .collect();
     words.join(", ")
+}
+
+/// What cut detection runs short: of what would come after that nothing is known.
+pub(super) fn limits(out: &mut Output, found: &Phase1) {
+    for ((kind, limit), runs) in &found.limits {
+        let (runs, all) = (counted(u64::from(*runs), "run"), found.runs);
+        writeln!(out, "{runs} of {all} came to the {}", limit_text(*kind, *limit));
+    }
 }
 
 /// A failure in a line: `NullPointer at :40 in main`, `deadlock a -> b -> a`.

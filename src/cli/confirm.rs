@@ -1,15 +1,14 @@
 //! `raceflip confirm`: which potential pairs are real, which hurt, and how to see it again.
 
 use super::args::Format;
-use super::campaign::{Bar, CampaignArgs, failure, kinds, name, pair};
+use super::campaign::{Bar, CampaignArgs, failure, kinds, limits, name, number_of_runs, pair};
 use super::check::counted;
 use super::exit::Status;
 use super::load::Model;
 use super::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
-use super::{Context, Refusal, again};
+use super::{Context, Refusal, again, interrupt};
 use crate::campaign::{self, Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Verdict};
 use crate::formats::campaign::ConfirmReport;
-use std::num::NonZeroU32;
 
 const ABOUT: &str = "\
 Detects potential pairs, drives the scheduler at each, and prints which are real, which hurt, and a token for each order.
@@ -30,16 +29,16 @@ Examples:
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
     /// Trials of each pair, for each way of driving it
-    #[arg(long, value_name = "N", default_value = "100")]
-    trials: NonZeroU32,
+    #[arg(long, value_name = "N", default_value = "100", value_parser = number_of_runs())]
+    trials: u32,
     #[command(flatten)]
     campaign: CampaignArgs,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let (model, plan) = args.campaign.resolve(args.trials.get(), context)?;
+    let (model, plan) = args.campaign.resolve(args.trials, context)?;
     let bar = Bar::new();
-    let stop = context.stop.clone();
+    let stop = interrupt::install();
     let found = campaign::confirm(&plan, campaign::Context { stop: &stop, progress: &bar });
     bar.finish();
     let out = &mut context.out;
@@ -87,6 +86,7 @@ impl Told<'_> {
             counted(found.phase1.candidates.len() as u64, "potential pair"),
             counted(u64::from(found.phase1.runs), "run"),
         );
+        limits(self.out, &found.phase1);
         for pair in &found.pairs {
             writeln!(self.out);
             self.pair(pair);

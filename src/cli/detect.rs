@@ -1,11 +1,11 @@
 //! `raceflip detect`: which pairs of accesses may race.
 
 use super::args::Format;
-use super::campaign::{Bar, CampaignArgs, kinds, pair};
+use super::campaign::{Bar, CampaignArgs, failure, kinds, limits, pair};
 use super::check::counted;
 use super::exit::Status;
-use super::output::{BOLD, paint};
-use super::{Context, Refusal};
+use super::output::{BAD, BOLD, paint};
+use super::{Context, Refusal, interrupt};
 use crate::campaign;
 use crate::formats::campaign::DetectReport;
 
@@ -31,7 +31,7 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let (model, plan) = args.campaign.resolve(0, context)?;
     let bar = Bar::new();
-    let stop = context.stop.clone();
+    let stop = interrupt::install();
     let found = campaign::detect(&plan, campaign::Context { stop: &stop, progress: &bar });
     bar.finish();
     let out = &mut context.out;
@@ -54,10 +54,16 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
                 kinds(&candidate.kinds),
             );
         }
+        for f in &found.failures {
+            let text = paint(BAD, failure(&model, f));
+            writeln!(out, "{text}, in {} (`raceflip confirm` tells why)", counted(u64::from(f.runs), "run"));
+        }
+        limits(out, &found);
     }
     if !found.complete {
         out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.runs));
         return Ok(Status::Interrupted);
     }
-    Ok(if found.candidates.is_empty() { Status::Nothing } else { Status::Found })
+    let nothing = found.candidates.is_empty() && found.failures.is_empty();
+    Ok(if nothing { Status::Nothing } else { Status::Found })
 }

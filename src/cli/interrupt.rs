@@ -4,7 +4,8 @@ use super::exit::Status;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The flag that the first Ctrl-C (or a request to terminate) sets.
+/// The flag that the first Ctrl-C (or a request to terminate) sets. Installed once there is a run that looks at it: before that, say
+/// while a model is read from a pipe, Ctrl-C ends the program as usual.
 pub(super) fn install() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();

@@ -29,14 +29,10 @@ use clap::Parser;
 use exit::Status;
 use output::Output;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// What every command works with.
 struct Context {
     out: Output,
-    /// Set when the user wants it to end.
-    stop: Arc<AtomicBool>,
 }
 
 /// What keeps a command from its work: bad input, always.
@@ -72,7 +68,7 @@ fn command_line() -> Status {
         }
     };
     start_log(cli.verbose);
-    let mut context = Context { out: Output::new(cli.color), stop: interrupt::install() };
+    let mut context = Context { out: Output::new(cli.color) };
     let status = match cli.command.run(&mut context) {
         Ok(status) => status,
         Err(refusal) => {

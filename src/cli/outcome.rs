@@ -15,23 +15,23 @@ pub(super) fn print(out: &mut Output, model: &Model, world: &World, outcome: &Ou
         Outcome::Failure(failure) => fails(out, model, world, failure),
         Outcome::Deadlock(report) => deadlock(out, model, world, report),
         Outcome::Limit(kind, limit) => {
-            writeln!(
-                out,
-                "{}: the run came to its limit of {limit} {}; --{} {} raises it",
-                paint(ODD, "limit"),
-                kind.noun(),
-                kind.option(),
-                higher(*kind, *limit),
-            );
+            writeln!(out, "{}: the run came to its {}", paint(ODD, "limit"), limit_text(*kind, *limit));
         }
     }
 }
 
-/// Twice a limit, as far as the option goes.
+/// `limit of 100 steps; --steps 200 raises it`
+pub(super) fn limit_text(kind: LimitKind, limit: u64) -> String {
+    format!("limit of {limit} {}; --{} {} raises it", kind.noun(), kind.option(), higher(kind, limit))
+}
+
+// Twice a limit, as far as the option goes.
 fn higher(kind: LimitKind, limit: u64) -> u64 {
     let most = match kind {
         LimitKind::Steps | LimitKind::VirtualTime | LimitKind::LocalSteps => u64::MAX,
-        LimitKind::Objects | LimitKind::Threads | LimitKind::QueueLength | LimitKind::ListLength => u64::from(u32::MAX),
+        LimitKind::Objects | LimitKind::Threads | LimitKind::QueueLength | LimitKind::ListLength | LimitKind::Cells => {
+            u64::from(u32::MAX)
+        }
     };
     limit.saturating_mul(2).clamp(1, most)
 }

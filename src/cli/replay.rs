@@ -2,10 +2,11 @@
 
 use super::args::{Defines, ReportArgs};
 use super::exit::Status;
+use super::output::clean;
 use super::plan::{Choices, Plan, Report};
 use super::{Context, Refusal, load, single};
 use crate::token::Token;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
 const ABOUT: &str = "\
@@ -72,15 +73,27 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     single::perform(plan, context)
 }
 
+// More than the token of any run with the default limits, with the output around it.
+const LARGEST: u64 = 256 << 20;
+
 // The token as it was given, or out of what a file or stdin holds.
 fn token_text(given: &str) -> Result<String, Refusal> {
     let mut bytes = Vec::new();
+    // A file without end, say a device, is not read to its end.
+    let mut read = |from: &mut dyn Read| from.take(LARGEST + 1).read_to_end(&mut bytes);
     let (from, read) = match given.strip_prefix('@') {
-        Some(path) => (format!("`{path}`"), std::fs::File::open(path).and_then(|mut f| f.read_to_end(&mut bytes))),
-        None if given == "-" => ("stdin".to_owned(), std::io::stdin().read_to_end(&mut bytes)),
+        Some(path) => (format!("`{}`", clean(path)), std::fs::File::open(path).and_then(|mut file| read(&mut file))),
+        None if given == "-" => ("stdin".to_owned(), read(&mut std::io::stdin())),
         None => return Ok(given.to_owned()),
     };
-    read.map_err(|error| Refusal::new(format_args!("cannot read the token from {from}: {error}")))?;
+    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read the token from {from}: {why}"));
+    read.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => cannot(&"there is no such file"),
+        _ => cannot(&error),
+    })?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(cannot(&format_args!("it is larger than any token: {} MiB", LARGEST >> 20)));
+    }
     let text = String::from_utf8_lossy(&bytes);
     let is_token = |word: &&str| {
         word.strip_prefix("rf").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('-'))

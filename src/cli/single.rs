@@ -7,7 +7,7 @@ use super::plan::{Choices, Form, Plan, TraceFile};
 use super::progress::Progress;
 use super::steps::{StepList, Words};
 use super::values::Types;
-use super::{Context, Refusal, again, outcome};
+use super::{Context, Refusal, again, interrupt, outcome};
 use crate::event::{Event, Outcome};
 use crate::exec::{self, End, Observer, RunSummary, Unobserved};
 use crate::formats::result::{self, RunReport};
@@ -45,7 +45,7 @@ impl Observer for Watch<'_> {
 /// Performs the plan and reports it.
 pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refusal> {
     let Plan { model, limits, choices, strategy, seed, report } = plan;
-    let stop = context.stop.clone();
+    let stop = interrupt::install();
     let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
     let trace_name = report.trace.as_ref().map(|t| t.name.clone());
     let header = || Header::new(model.name(), model.digest(), &model.defines, &strategy, seed);
@@ -180,8 +180,15 @@ impl Told<'_> {
             }
             End::Diverged(divergence) => {
                 let Divergence { step, expected, found } = &**divergence;
-                let of = recorded.map_or(String::new(), |t| format!(" of {}", t.schedule.len()));
-                out.error(format_args!("the replay left its recording at step {}{of}", step + 1));
+                match recorded.map(|t| t.schedule.len()) {
+                    Some(all) if *step >= all => {
+                        out.error(format_args!("the replay made all {all} recorded choices, and the run goes on"));
+                    }
+                    of => {
+                        let of = of.map_or(String::new(), |all| format!(" of {all}"));
+                        out.error(format_args!("the replay left its recording at step {}{of}", step + 1));
+                    }
+                }
                 self.explain(expected, found, context);
                 Status::Diverged
             }

@@ -30,7 +30,7 @@ impl Words {
 
     /// The line of an event; `None` for what another line says already.
     pub(super) fn line(&self, world: &World, event: &Event) -> Option<Line> {
-        let who = event.context.map(|c| world.contexts().name(world.setup(), c));
+        let who = event.context.map(|c| world.contexts().short_name(world.setup(), c));
         let consequence = |what: &str| Some((who.clone().unwrap_or_default(), what.to_owned(), false));
         let (who, what, is_step) = match &event.what {
             // The fork, or the declaration, says that it starts; the post, that it was refused.
@@ -42,16 +42,16 @@ impl Words {
             Happening::Thrown(name) => consequence(&format!("throws {name}")),
             Happening::Fire(id, context) => {
                 let fired = &world.setup().events[*id];
-                let name = world.contexts().name(world.setup(), *context);
-                let looper = world.thread_name(fired.looper);
+                let name = world.contexts().short_name(world.setup(), *context);
+                let looper = thread_name(world, fired.looper);
                 Some(("environment".to_owned(), format!("fire {name} to {looper}"), true))
             }
             Happening::Tick => Some(("clock".to_owned(), format!("to {} ms", event.now), true)),
             Happening::Performed { op, value, made } => {
-                let made = made.map(|c| world.contexts().name(world.setup(), c));
+                let made = made.map(|c| world.contexts().short_name(world.setup(), c));
                 // A looper begins a task: until then it is the looper that acts.
                 let who = match (op, event.thread) {
-                    (Op::Begin, Some(thread)) => world.thread_name(thread),
+                    (Op::Begin, Some(thread)) => thread_name(world, thread),
                     _ => who.unwrap_or_default(),
                 };
                 Some((who, self.operation(world, op, *value, made.as_deref()), true))
@@ -70,7 +70,7 @@ impl Words {
         let child = |b: &crate::event::BodyId| {
             made.and_then(|name| name.rsplit('/').next()).map_or_else(|| body(b), str::to_owned)
         };
-        let thread = |t: &ThreadId| world.thread_name(*t);
+        let thread = |t: &ThreadId| thread_name(world, *t);
         let wait_set = |on: &WaitSet| match on {
             WaitSet::Lock(lock) => world.lock_name(*lock),
             WaitSet::Condition(c) => format!("condition {}", setup.conditions[c.0 as usize]),
@@ -159,10 +159,14 @@ impl Words {
     }
 }
 
+fn thread_name(world: &World, thread: ThreadId) -> String {
+    world.contexts().short_name(world.setup(), world.thread(thread).home)
+}
+
 /// The name of whom a post reaches.
 pub(super) fn name_of(world: &World, target: Target) -> String {
     match target {
-        Target::Thread(thread) => world.thread_name(thread),
+        Target::Thread(thread) => thread_name(world, thread),
         Target::Handler(id) => handler(world, id),
     }
 }

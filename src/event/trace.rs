@@ -139,6 +139,8 @@ pub enum LimitKind {
     ListLength,
     /// Instructions between two visible operations.
     LocalSteps,
+    /// Cells of objects and of stacks.
+    Cells,
 }
 
 impl LimitKind {
@@ -153,6 +155,7 @@ impl LimitKind {
             LimitKind::QueueLength => "queue",
             LimitKind::ListLength => "list",
             LimitKind::LocalSteps => "local",
+            LimitKind::Cells => "cells",
         }
     }
 
@@ -167,6 +170,7 @@ impl LimitKind {
             LimitKind::QueueLength => "messages in one queue",
             LimitKind::ListLength => "elements in one list",
             LimitKind::LocalSteps => "instructions without a visible operation",
+            LimitKind::Cells => "cells of objects and stacks",
         }
     }
 }

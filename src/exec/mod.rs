@@ -76,8 +76,9 @@ impl RunSummary {
     }
 }
 
-// How many steps pass between two looks at whether to stop: a few microseconds.
-const STEPS_BETWEEN_LOOKS: u64 = 1024;
+// How many steps pass between two looks at whether to stop: a few microseconds; a second where each step runs up to the limit of local
+// instructions.
+const STEPS_BETWEEN_LOOKS: u64 = 64;
 
 /// Performs one run from the start of the app. `stop` may be set by another thread to interrupt it.
 pub fn run<G: Guest, S: Strategy, O: Observer>(

@@ -2,7 +2,7 @@
 
 use crate::campaign::{Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Phase1, Plan, Verdict};
 use crate::detect::{Candidate, ContextKind};
-use crate::event::SiteId;
+use crate::event::{LimitKind, SiteId};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,6 +33,7 @@ pub struct DetectReport {
     pub about: About,
     pub pairs: Vec<Potential>,
     pub failures: Vec<Fails>,
+    pub limits: Vec<Cut>,
 }
 
 /// `raceflip confirm --format json`.
@@ -46,6 +47,8 @@ pub struct ConfirmReport {
     pub pairs: Vec<Driven>,
     /// Failures of detection runs.
     pub detection_failures: Vec<Fails>,
+    /// Detection runs that came to a limit.
+    pub detection_limits: Vec<Cut>,
     /// Failures of trials that came after neither order.
     pub unexplained: Vec<Fails>,
 }
@@ -129,6 +132,15 @@ pub struct Fails {
     pub again: Again,
 }
 
+/// Runs that came to a limit.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Cut {
+    pub option: String,
+    pub limit: u64,
+    pub runs: u32,
+}
+
 /// How to make a run again.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -185,6 +197,12 @@ fn fails(report: &FailureReport) -> Fails {
         least_stall: report.least_stall,
         again: again(&report.evidence),
     }
+}
+
+fn cuts(found: &Phase1) -> Vec<Cut> {
+    let cut =
+        |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| Cut { option: kind.option().to_owned(), limit, runs };
+    found.limits.iter().map(cut).collect()
 }
 
 fn side(first: First) -> String {
@@ -250,6 +268,7 @@ impl DetectReport {
             about: about(file, program, plan, found.complete),
             pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
             failures: found.failures.iter().map(fails).collect(),
+            limits: cuts(found),
         }
     }
 
@@ -270,6 +289,7 @@ impl ConfirmReport {
             about: about(file, program, plan, found.complete()),
             pairs: found.pairs.iter().map(|p| driven(plan, p)).collect(),
             detection_failures: found.phase1.failures.iter().map(fails).collect(),
+            detection_limits: cuts(&found.phase1),
             unexplained: found.unexplained.iter().map(fails).collect(),
         }
     }

@@ -216,12 +216,12 @@ impl FromStr for Token {
     }
 }
 
-fn limit_words(l: &Limits) -> [u64; 8] {
+fn limit_words(l: &Limits) -> [u64; 9] {
     let n = u64::from;
-    [l.steps, l.time, n(l.objects), n(l.threads), n(l.queue), n(l.list), l.local, n(l.depth)]
+    [l.steps, l.time, n(l.objects), n(l.threads), n(l.queue), n(l.list), l.local, n(l.depth), n(l.cells)]
 }
 
-fn limits_from(w: [u64; 8]) -> Result<Limits, TokenError> {
+fn limits_from(w: [u64; 9]) -> Result<Limits, TokenError> {
     let n = |w: u64| u32::try_from(w).map_err(|_| TokenError::Malformed("a limit out of range"));
     Ok(Limits {
         steps: w[0],
@@ -232,5 +232,6 @@ fn limits_from(w: [u64; 8]) -> Result<Limits, TokenError> {
         list: n(w[5])?,
         local: w[6],
         depth: n(w[7])?,
+        cells: n(w[8])?,
     })
 }

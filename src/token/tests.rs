@@ -25,9 +25,19 @@ fn small() -> Token {
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
-    (any::<[u64; 3]>(), any::<[u32; 5]>()).prop_map(|([steps, time, local], [objects, threads, queue, list, depth])| {
-        Limits { steps, time, objects, threads, queue, list, local, depth }
-    })
+    (any::<[u64; 3]>(), any::<[u32; 6]>()).prop_map(
+        |([steps, time, local], [objects, threads, queue, list, depth, cells])| Limits {
+            steps,
+            time,
+            objects,
+            threads,
+            queue,
+            list,
+            local,
+            depth,
+            cells,
+        },
+    )
 }
 
 fn actor() -> impl Strategy<Value = ActorName> {

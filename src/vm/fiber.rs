@@ -9,7 +9,12 @@ pub(super) struct Fiber {
     pub(super) frames: Vec<Frame>,
     /// The registers of all frames, each frame's from its `base` on.
     pub(super) regs: Vec<Value>,
+    /// The most registers that this run has needed.
+    most: usize,
 }
+
+// Registers whose room is kept from one run to the next.
+const KEPT: usize = 1 << 12;
 
 /// One call.
 #[derive(Clone, Copy, Debug)]
@@ -35,17 +40,29 @@ pub(super) enum FrameKind {
 }
 
 impl Fiber {
+    /// Back to the start of the app, without the room of a deep recursion.
+    pub(super) fn reset(&mut self) {
+        self.clear();
+        self.regs.shrink_to(KEPT);
+        self.most = 0;
+    }
+
     pub(super) fn clear(&mut self) {
         self.frames.clear();
         self.regs.clear();
     }
 
-    /// Pushes a frame whose first registers are the arguments, the others blank.
-    pub(super) fn push(&mut self, body: BodyId, blank: &[Value], args: &[Value], kind: FrameKind) {
+    /// Pushes a frame whose first registers are the arguments, the others blank. Returns how many registers it takes that this run has
+    /// not needed before.
+    #[must_use]
+    pub(super) fn push(&mut self, body: BodyId, blank: &[Value], args: &[Value], kind: FrameKind) -> usize {
         let base = self.regs.len();
         self.regs.extend_from_slice(args);
         self.regs.extend_from_slice(blank.get(args.len()..).unwrap_or_default());
         self.frames.push(Frame { body, pc: 0, base: base as u32, kind });
+        let before = self.most;
+        self.most = before.max(self.regs.len());
+        self.most - before
     }
 
     pub(super) fn pop(&mut self) -> Option<Frame> {

@@ -35,11 +35,22 @@ impl Vm {
         &mut self.fibers[thread]
     }
 
-    fn begin(&mut self, thread: ThreadId, body: BodyId, args: &[Value]) {
-        let code = self.code.clone();
-        let fiber = self.fiber(thread);
-        fiber.clear();
-        fiber.push(body, &code.bodies[body].blank, args, FrameKind::Root);
+    fn begin(&mut self, world: &mut World, thread: ThreadId, body: BodyId, args: &[Value]) {
+        self.fiber(thread).clear();
+        self.enter(world, thread, body, args, FrameKind::Root);
+    }
+
+    /// Pushes a frame. At the limit of cells the run's outcome is set.
+    pub(super) fn enter(
+        &mut self,
+        world: &mut World,
+        thread: ThreadId,
+        body: BodyId,
+        args: &[Value],
+        kind: FrameKind,
+    ) -> bool {
+        let more = self.fibers[thread].push(body, &self.code.bodies[body].blank, args, kind);
+        world.take_cells(more)
     }
 
     fn broken(&self, world: &World, properties: &[(String, u32)]) -> Option<Failure> {
@@ -66,7 +77,7 @@ impl Guest for Vm {
     }
 
     fn reset(&mut self) {
-        self.fibers.iter_mut().for_each(Fiber::clear);
+        self.fibers.iter_mut().for_each(Fiber::reset);
     }
 
     fn initialize(&mut self, world: &mut World) {
@@ -77,7 +88,7 @@ impl Guest for Vm {
             world.finish(thread);
             return;
         };
-        self.begin(thread, body, &[]);
+        self.begin(world, thread, body, &[]);
         let mut next = self.run(world, thread);
         let mut left = world.limits().steps;
         while let Next::At(op, site) = next {
@@ -100,11 +111,11 @@ impl Guest for Vm {
 
     fn spawn(&mut self, world: &mut World, thread: ThreadId, how: Option<Op>) -> Next {
         match how {
-            Some(Op::Fork { body, args }) => self.begin(thread, body, &args),
-            Some(_) => self.begin(thread, self.code.looper, &[]),
+            Some(Op::Fork { body, args }) => self.begin(world, thread, body, &args),
+            Some(_) => self.begin(world, thread, self.code.looper, &[]),
             None => {
                 let (body, arg) = self.code.starts[thread.0 as usize];
-                self.begin(thread, body, arg.as_slice());
+                self.begin(world, thread, body, arg.as_slice());
             }
         }
         self.run(world, thread)

@@ -78,13 +78,15 @@ impl Vm {
                     return next;
                 }
             }
-            Reply::Task(body, args) => fiber.push(body, &code.bodies[body].blank, &args, FrameKind::Task),
+            Reply::Task(body, args) => {
+                self.enter(world, thread, body, &args, FrameKind::Task);
+            }
             Reply::Callbacks(bodies) => {
                 frame.pc += 1;
                 if let Visible::Perform { args, .. } = op {
                     let args = values(fiber.top(), args);
                     for body in bodies.iter().rev() {
-                        fiber.push(*body, &code.bodies[*body].blank, &args, FrameKind::Callback);
+                        self.enter(world, thread, *body, &args, FrameKind::Callback);
                     }
                 }
             }
@@ -95,6 +97,10 @@ impl Vm {
 
     /// Runs on to the next visible operation.
     pub(super) fn run(&mut self, world: &mut World, thread: ThreadId) -> Next {
+        // Its first frames may need more cells than there are.
+        if world.outcome().is_some() {
+            return Next::Ended;
+        }
         let code = self.code.clone();
         let mut left = world.limits().local;
         loop {
@@ -153,7 +159,9 @@ impl Vm {
                 }
                 let args = values(fiber.top(), args);
                 let Instr::Call { dst, .. } = instr else { return None };
-                fiber.push(body, &code.bodies[body].blank, &args, FrameKind::Call(dst));
+                if !self.enter(world, thread, body, &args, FrameKind::Call(dst)) {
+                    return Some(Next::Ended);
+                }
             }
             Instr::Return(src) => {
                 let value = src.map_or(0, |src| fiber.top()[usize::from(src)]);

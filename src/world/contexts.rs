@@ -111,9 +111,23 @@ impl Contexts {
     /// The pedigree of a context: `binder/launch#1/download#1`.
     #[must_use]
     pub fn name(&self, setup: &Setup, context: ContextId) -> String {
+        self.last_parts(setup, context, usize::MAX)
+    }
+
+    /// The pedigree for a list of steps: of a long one (each tick of a timer makes the next) only the end, after `...`.
+    #[must_use]
+    pub fn short_name(&self, setup: &Setup, context: ContextId) -> String {
+        self.last_parts(setup, context, 8)
+    }
+
+    fn last_parts(&self, setup: &Setup, context: ContextId, most: usize) -> String {
         let mut parts = Vec::new();
         let mut at = Some(context);
         while let Some(id) = at {
+            if parts.len() == most {
+                parts.push("...".to_owned());
+                break;
+            }
             let c = &self.all[id];
             parts.push(match c.made {
                 Made::Declared(thread) => setup.threads[thread].name.clone(),

@@ -145,7 +145,7 @@ impl Memory {
 
 impl World {
     /// Makes an object of the class, with all that its fields hold at first, in the name of `maker`.
-    /// Rides on the step before; at the limit of objects the run's outcome is set and null returned.
+    /// Rides on the step before; at the limit of objects or cells the run's outcome is set and null returned.
     pub fn allocate(&mut self, class: u32, maker: ContextId) -> Value {
         let first = self.shell(class, maker);
         // A field may start as a new object: a work list, since a class may hold itself.
@@ -184,9 +184,12 @@ impl World {
             self.end(Outcome::Limit(LimitKind::Objects, u64::from(self.limits.objects)));
             return None;
         }
-        let nth = self.contexts.count(maker, Made::Class(class));
-        let base = u32::try_from(self.memory.cells.len()).expect("objects are limited, and classes by the checker");
         let cells = self.setup.classes[class as usize].1.len();
+        if !self.take_cells(cells) {
+            return None;
+        }
+        let nth = self.contexts.count(maker, Made::Class(class));
+        let base = u32::try_from(self.memory.cells.len()).expect("cells are limited");
         self.memory.cells.resize(base as usize + cells, 0);
         let object = self.memory.objects.next_id();
         let lock = self.locks.add(Lock::new(true, Some(object)));

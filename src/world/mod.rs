@@ -32,8 +32,8 @@ pub use threads::{Status, Thread};
 
 use crate::base::{IdSet, IndexVec};
 use crate::event::{
-    BarrierId, ConditionId, ContextId, Event, EventId, HandlerId, Happening, ListenerId, LockId, Outcome, RwLockId,
-    SemaphoreId, SiteId, ThreadId,
+    BarrierId, ConditionId, ContextId, Event, EventId, HandlerId, Happening, LimitKind, ListenerId, LockId, Outcome,
+    RwLockId, SemaphoreId, SiteId, ThreadId,
 };
 use environment::EventState;
 use std::sync::Arc;
@@ -73,6 +73,8 @@ pub struct World {
     newborn: Vec<ThreadId>,
     memory_changed: bool,
     refused_posts: u32,
+    // Of objects and stacks, those of the dead as well.
+    cells: u64,
     outcome: Option<Outcome>,
     recording: bool,
     recorded: Vec<Event>,
@@ -108,6 +110,7 @@ impl World {
             newborn: Vec::new(),
             memory_changed: false,
             refused_posts: 0,
+            cells: 0,
             outcome: None,
             recording: false,
             recorded: Vec::new(),
@@ -128,7 +131,7 @@ impl World {
         self.recorded.clear();
         self.delays.clear();
         (self.now, self.horizon, self.stall, self.steps, self.refused_posts) = (1, 0, 0, 0, 0);
-        (self.memory_changed, self.outcome) = (false, None);
+        (self.memory_changed, self.cells, self.outcome) = (false, 0, None);
         for (id, thread) in setup.threads.enumerate() {
             let home = self.contexts.root(Made::Declared(id));
             self.threads.push(Thread::new(home, thread.daemon, thread.looper));
@@ -259,6 +262,16 @@ impl World {
     /// Ends the run; the first end counts.
     pub fn end(&mut self, outcome: Outcome) {
         self.outcome.get_or_insert(outcome);
+    }
+
+    /// Counts cells that the run needs from now on; beyond the limit its outcome is set, and it is false.
+    pub(crate) fn take_cells(&mut self, cells: usize) -> bool {
+        self.cells += cells as u64;
+        let limit = u64::from(self.limits.cells);
+        if self.cells > limit {
+            self.end(Outcome::Limit(LimitKind::Cells, limit));
+        }
+        self.cells <= limit
     }
 
     /// The events of the last step, if it is recorded.

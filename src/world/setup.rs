@@ -113,6 +113,8 @@ pub struct Limits {
     pub local: u64,
     /// Frames of one thread; deeper is the failure `StackOverflow`.
     pub depth: u32,
+    /// Cells of all objects of a run, and of its threads' stacks at their deepest.
+    pub cells: u32,
 }
 
 impl Default for Limits {
@@ -126,6 +128,7 @@ impl Default for Limits {
             list: 1_000_000,
             local: 1_000_000,
             depth: 256,
+            cells: 10_000_000,
         }
     }
 }

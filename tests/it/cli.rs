@@ -243,6 +243,13 @@ fn every_outcome_has_words_and_a_status() {
         &["limit of 3 messages in one queue; --queue 6 raises it"],
     );
     check("list", "var l: list[int] = []\nthread a { loop { l.push(1) } }", &["--list", "9"], FOUND, &["--list 18 "]);
+    check(
+        "cells",
+        "class N { var a: int[10] }\nthread a { loop { let n = new N\n skip } }",
+        &["--cells", "70"],
+        FOUND,
+        &["limit of 70 cells of objects and stacks; --cells 140 raises it"],
+    );
     check("local", "thread a { loop { let i = 1 } }", &["--local", "50"], FOUND, &["--local 100 "]);
     check(
         "depth",
@@ -294,6 +301,10 @@ fn bad_input() {
         (&["run", &ok, "-D", "=1"], "is not the name of a constant"),
         (&["run", &ok, "-D", "FIXED=99999999999999999999"], "is not a whole number of 64 bits"),
         (&["run", &ok, "-D", "FIXD=1"], "did you mean `FIXED`?"),
+        (&["replay", &ok, "@/dev/zero"], "is larger than any token"),
+        (&["confirm", &ok, "--trials", "4294967295"], "100000"),
+        (&["detect", &ok, "--runs", "0"], "1..=100000"),
+        (&["confirm", &ok, "--jobs", "1000"], "1..=256"),
         (&["run", &ok, "--strategy", "clever"], "unknown strategy `clever`: use `random`, `round-robin`"),
         (&["run", &ok, "--strategy", "directed:@w~@v"], "no memory access at `@v`; did you mean `@w`?"),
         (&["run", &ok, "--strategy", "directed:w~@w"], "is not a site"),

@@ -242,3 +242,19 @@ fn a_verb_without_its_operand() {
           = help: `use` needs something after it; a call is `use()`
     "#);
 }
+
+#[test]
+fn words_of_other_languages() {
+    let check = |statement: &str, help: &str| {
+        let text = errors(&format!("task f() {{\n    {statement}\n}}\n"));
+        assert!(text.contains(&format!("= help: {help}")), "{statement}:\n{text}");
+    };
+    check("int y = 3", "a local variable is `let x = 0`");
+    check("elseif x { }", "write `else if`");
+    check("synchronized m { }", "write `sync m { ... }`");
+    check("do { }", "write `loop { ... }`");
+    check("switch x { }", "write `if`, `else if` and `else`");
+    check("for (i = 0; i < 3; i++) { }", "write `for i in 0..3 { ... }`");
+    check("x == 1", "a comparison or sum alone does nothing");
+    check("log == 1", "a comparison or sum alone does nothing");
+}

@@ -1,10 +1,12 @@
 //! All integration tests, as one program.
 
 mod cli;
+mod cli_bounds;
 mod cli_replay;
 mod detect_models;
 mod determinism;
 mod directed;
+mod endless;
 mod enumerate;
 mod evidence;
 mod figures;
@@ -16,6 +18,7 @@ mod lang_parse;
 mod lang_roundtrip;
 mod language;
 mod load;
+mod mutations;
 mod races;
 mod readme;
 mod snapshot;

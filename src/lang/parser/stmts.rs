@@ -144,6 +144,10 @@ impl Parser<'_> {
 
     fn for_(&mut self) -> Parse<Headed> {
         self.bump();
+        if self.peek() == Kind::LeftParen {
+            let diagnostic = self.expected_diagnostic("the name of a variable");
+            return Err(self.report(diagnostic.help("write `for i in 0..3 { ... }` or `for e in list { ... }`")));
+        }
         let name = self.name("the name of a variable")?;
         self.expect_word("in")?;
         let from = self.expr()?;
@@ -237,6 +241,7 @@ impl Parser<'_> {
         let known = || STATEMENTS.iter().copied().chain(Verb::WORDS.iter().map(|&(word, _)| word));
         let needs_operand = !same_line && known().any(|known| known == word);
         let help = match near(word, known()) {
+            _ if foreign(word).is_some() && !matches!(self.peek(), Kind::Op(_)) => foreign(word).map(str::to_owned),
             _ if needs_operand => Some(format!("`{word}` needs something after it; a call is `{word}()`")),
             Some(known) => Some(format!("did you mean `{known}`?")),
             None => match (self.peek(), self.kind_at(1)) {
@@ -246,6 +251,10 @@ impl Parser<'_> {
                     Some(format!("write `{text} {}= 1`", op.word()))
                 }
                 (Kind::Op(_), Kind::Assign) => Some("of the operators only + - * / % have an assignment".to_owned()),
+                (Kind::Op(_), _) => Some(
+                    "a comparison or sum alone does nothing: use it in an `if`, an `assert` or an assignment"
+                        .to_owned(),
+                ),
                 _ if !word.is_empty() && !same_line => {
                     Some(format!("to call a task write `{}()`", self.text_of(first)))
                 }
@@ -260,4 +269,17 @@ impl Parser<'_> {
         diagnostic.help = help;
         self.report(diagnostic)
     }
+}
+
+// Words that begin a statement elsewhere.
+fn foreign(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "int" | "bool" | "boolean" | "long" | "val" | "auto" => "a local variable is `let x = 0` or `let x: int`",
+        "elseif" | "elif" => "write `else if`, on the line of the `}` or below it",
+        "synchronized" => "write `sync m { ... }`",
+        "print" | "println" | "printf" => "a model prints nothing: each step is printed as it is performed",
+        "switch" | "match" | "when" => "write `if`, `else if` and `else`",
+        "do" => "write `loop { ... }` with `break`, or `while`",
+        _ => return None,
+    })
 }

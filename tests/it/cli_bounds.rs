@@ -1,0 +1,50 @@
+//! The program on what has no bound: runs without end, names without end, files without end.
+
+use crate::cli::{ENDLESS, FOUND, call, file, raceflip, scratch};
+use std::process::Command;
+
+#[test]
+fn detection_says_what_cut_it_short_and_what_failed() {
+    let folder = scratch("cut");
+    let endless = file(&folder, "endless.race", ENDLESS);
+    let ran = call(&["detect", &endless, "--steps", "50", "--runs", "3"]);
+    assert!(ran.out.ends_with("3 runs of 3 came to the limit of 50 steps; --steps 100 raises it\n"), "{}", ran.out);
+    let ran = call(&["confirm", &endless, "--steps", "50", "--runs", "3", "--trials", "2"]);
+    assert!(ran.out.contains("3 runs of 3 came to the limit of 50 steps"), "{}", ran.out);
+    let fails = file(&folder, "fails.race", "thread t { fail \"always\" }");
+    let ran = call(&["detect", &fails, "--runs", "3"]);
+    assert_eq!(ran.status, FOUND);
+    assert!(ran.out.ends_with("always at :1 in t, in 3 runs (`raceflip confirm` tells why)\n"), "{}", ran.out);
+}
+
+/// A timer that posts itself for ever: its pedigrees grow without end, the lines of a run do not.
+#[test]
+fn long_pedigrees_are_shortened() {
+    let folder = scratch("pedigrees");
+    let tick = "looper main\ntask tick() { post tick() to main after 10 }\nthread a { post tick() to main }";
+    let model = file(&folder, "tick.race", tick);
+    let ran = call(&["run", &model, "--steps", "3000"]);
+    assert!(ran.out.lines().all(|line| line.len() < 200 || line.starts_with("replay: ")), "{}", ran.out.len());
+    assert!(ran.out.contains("  .../tick#1/tick#1/"), "{}", ran.out);
+}
+
+/// Nothing asks whether to stop while a model is read, so that a request to terminate is not swallowed there.
+#[cfg(unix)]
+#[test]
+fn a_model_that_never_comes_can_be_interrupted() {
+    let folder = scratch("pipe");
+    let pipe = folder.join("pipe.race");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let mut child = raceflip().arg("check").arg(&pipe).spawn().expect("it starts");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let kill = Command::new("kill").arg(child.id().to_string()).status();
+    assert!(kill.expect("kill").success());
+    for _ in 0..100 {
+        if child.try_wait().expect("a child").is_some() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    child.kill().ok();
+    panic!("it waits on");
+}

@@ -1,0 +1,71 @@
+//! Models without end or bound: a run of each, and a campaign, comes to a limit that says so, in bounded time and memory.
+
+use raceflip::campaign::{Context, Plan, Silent, confirm};
+use raceflip::event::{LimitKind, Outcome};
+use raceflip::exec::{Unobserved, run};
+use raceflip::sched::RandomWalk;
+use raceflip::vm::{Vm, compile};
+use raceflip::world::{Limits, Machine};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const STEPS: u64 = 5_000;
+
+const CASES: [(&str, &str, Option<LimitKind>); 11] = [
+    ("a loop without a step", "thread t { loop { } }", Some(LimitKind::LocalSteps)),
+    ("spinning", "var x = 0\nthread t { while x == 0 { yield } }", Some(LimitKind::Steps)),
+    ("livelock", "var x = 0\nthread a { loop { x = 1 } }\nthread b { loop { x = 2 } }", Some(LimitKind::Steps)),
+    (
+        "posts",
+        "var x = 0\nlooper main\ntask t(i) { x = i; post t(i + 1) to main; post t(i) to main }\nthread a { post t(0) to main }",
+        Some(LimitKind::Steps),
+    ),
+    (
+        "forks",
+        "var x = 0\ntask t(i) { x = i; fork t(i + 1); fork t(i) }\nthread a { fork t(0) }",
+        Some(LimitKind::Steps),
+    ),
+    (
+        "objects",
+        "class N { var a: int[10000] }\nvar n: N = null\nthread t { loop { n = new N } }",
+        Some(LimitKind::Cells),
+    ),
+    (
+        "objects of objects",
+        "class A { var b = new B }\nclass B { var c: int[1000]; var d = new Object }\nthread t { loop { let a = new A } }",
+        Some(LimitKind::Cells),
+    ),
+    (
+        "stacks",
+        "var x = 0\ntask f(n): int { let a: int[10000]; return f(n + 1) + a[0] }\nthread t(i in 0..100) { try { x = f(0) } catch { x = 1 } }",
+        Some(LimitKind::Cells),
+    ),
+    ("recursion that is caught", "task f() { f() }\nvar x = 0\nthread t { try { f() } catch { x = 1 } }", None),
+    ("threads of a loop", "task f() { skip }\nthread t { loop { fork f() } }", Some(LimitKind::Threads)),
+    ("init", "var l: list[int]\ninit { loop { l.push(1) } }", Some(LimitKind::Steps)),
+];
+
+#[test]
+fn every_model_comes_to_an_end() {
+    for (name, text, expected) in CASES {
+        let program = super::support::program(name, text, &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let code = Arc::new(compile(&program).unwrap_or_else(|e| panic!("{name}: {e}")));
+        let limits = Limits { steps: STEPS, threads: 1_000, ..Limits::default() };
+        let stop = AtomicBool::new(false);
+        let mut machine = Machine::new(Vm::new(code.clone()), limits);
+        let ended = run(&mut machine, &mut RandomWalk::new(), 1, &mut Unobserved, &stop);
+        let limit = match ended.outcome() {
+            Some(Outcome::Limit(kind, _)) => Some(*kind),
+            other => {
+                assert_eq!(other, Some(&Outcome::Ok), "{name}");
+                None
+            }
+        };
+        // Forks come to whichever limit is first.
+        assert!(limit == expected || limit == Some(LimitKind::Threads), "{name}: {limit:?}");
+        let plan = Plan { code, defines: vec![], limits, seed: 1, runs: 2, trials: 2, jobs: 2 };
+        let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
+        let cut: u32 = found.phase1.limits.values().sum();
+        assert_eq!(cut, if expected.is_some() { found.phase1.runs } else { 0 }, "{name}: {:?}", found.phase1.limits);
+    }
+}
