@@ -217,6 +217,7 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::ListWrite { at, what, .. } => {
             (row.place, row.value, row.detail) = (cell(*at), Some(value), Some(what.text()));
         }
+        Op::Begin if row.made.is_some() => row.value = Some(value),
         Op::Use(object) | Op::Free(object) => row.place = Some(world.object_name(*object)),
         Op::Acquire(lock) | Op::Release(lock) => row.place = Some(world.lock_name(*lock)),
         Op::Wait { on, timeout, .. } => (row.place, row.delay) = (Some(wait_set(on)), *timeout),

@@ -1,6 +1,6 @@
 //! Records the choices of another strategy by name.
 
-use super::schedule::{Schedule, check_byte, name};
+use super::schedule::{CheckBytes, Schedule, name};
 use super::{Divergence, Strategy, View};
 use crate::event::{Actor, Choice};
 use crate::world::Question;
@@ -10,12 +10,13 @@ pub struct Recorder<S> {
     inner: S,
     schedule: Schedule,
     actors: Vec<Actor>,
+    checks: CheckBytes,
 }
 
 impl<S: Strategy> Recorder<S> {
     /// Records `inner`.
     pub fn new(inner: S) -> Self {
-        Self { inner, schedule: Schedule::default(), actors: Vec::new() }
+        Self { inner, schedule: Schedule::default(), actors: Vec::new(), checks: CheckBytes::default() }
     }
 
     /// The strategy, and what it chose in its last run.
@@ -34,6 +35,7 @@ impl<S: Strategy> Strategy for Recorder<S> {
         self.inner.begin(seed);
         self.schedule = Schedule::default();
         self.actors.clear();
+        self.checks.clear();
     }
 
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
@@ -51,7 +53,7 @@ impl<S: Strategy> Strategy for Recorder<S> {
             self.schedule.actors.push(name(view.world, choice.actor));
             self.actors.len() - 1
         });
-        let check = check_byte(view.world, &self.schedule.actors[at], choice.actor);
+        let check = self.checks.of(at, view.world, &self.schedule.actors[at], choice.actor);
         self.schedule.push(at as u32, choice.argument, check);
     }
 }

@@ -1,6 +1,6 @@
 //! Replays a schedule, and stops at the first choice that does not fit.
 
-use super::schedule::{ActorName, Schedule, check_byte, describe, name};
+use super::schedule::{ActorName, CheckBytes, Schedule, describe, name};
 use super::{Strategy, View};
 use crate::event::{Actor, Choice};
 use crate::world::{Question, World};
@@ -25,13 +25,16 @@ pub struct Replay {
     at: usize,
     used: u64,
     argument: u64,
+    // By the actor's index in the schedule, once it is there: a thread's index does not change within a run.
+    actors: Vec<Option<Actor>>,
+    checks: CheckBytes,
 }
 
 impl Replay {
     /// A replay of this schedule.
     #[must_use]
     pub fn new(schedule: Arc<Schedule>) -> Self {
-        Self { schedule, at: 0, used: 0, argument: 0 }
+        Self { schedule, at: 0, used: 0, argument: 0, actors: Vec::new(), checks: CheckBytes::default() }
     }
 
     /// The divergence of a run that ended before its recording did.
@@ -79,6 +82,8 @@ fn open(view: &View<'_>) -> String {
 impl Strategy for Replay {
     fn begin(&mut self, _: u64) {
         (self.at, self.used, self.argument) = (0, 0, 0);
+        self.actors = vec![None; self.schedule.actors.len()];
+        self.checks.clear();
     }
 
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
@@ -89,13 +94,17 @@ impl Strategy for Replay {
             return diverged("the end of the run".to_owned(), format!("open choices: {}", open(view)));
         };
         let wanted = &self.schedule.actors[next.actor as usize];
-        let Some(actor) = actor_of(world, wanted) else {
+        let number = next.actor as usize;
+        if self.actors[number].is_none() {
+            self.actors[number] = actor_of(world, wanted);
+        }
+        let Some(actor) = self.actors[number] else {
             return diverged(wanted.to_string(), format!("there is no {wanted}; open: {}", open(view)));
         };
         if !world.is_open(actor) {
             return diverged(format!("{wanted} to go on"), format!("it cannot; open: {}", open(view)));
         }
-        if check_byte(world, wanted, actor) != next.check {
+        if self.checks.of(number, world, wanted, actor) != next.check {
             let found = describe(world, Choice { actor, argument: next.argument });
             return diverged(format!("{wanted} at another operation"), found);
         }

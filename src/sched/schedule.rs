@@ -1,7 +1,7 @@
 //! A schedule: the choices of a run by name, so that it means the same in another version of the program.
 
 use crate::base::Digester;
-use crate::event::{Actor, Choice};
+use crate::event::{Actor, Choice, SiteId};
 use crate::world::World;
 
 /// An actor by name.
@@ -83,7 +83,7 @@ pub(super) fn name(world: &World, actor: Actor) -> ActorName {
 }
 
 /// Eight bits of what the actor is about to do: its name, the kind of its operation, the site by its body and number there.
-pub(super) fn check_byte(world: &World, name: &ActorName, actor: Actor) -> u8 {
+fn check_byte(world: &World, name: &ActorName, actor: Actor) -> u8 {
     let mut digest = Digester::new();
     digest.text(&name.to_string());
     if let Actor::Thread(thread) = actor {
@@ -95,6 +95,38 @@ pub(super) fn check_byte(world: &World, name: &ActorName, actor: Actor) -> u8 {
         }
     }
     digest.finish() as u8
+}
+
+/// Check bytes, computed once as long as an actor stands at the same operation of the same site.
+#[derive(Clone, Default)]
+pub(super) struct CheckBytes {
+    // By the actor's index in the schedule.
+    known: Vec<Option<(Option<SiteId>, &'static str, u8)>>,
+}
+
+impl CheckBytes {
+    pub(super) fn clear(&mut self) {
+        self.known.clear();
+    }
+
+    /// [`check_byte`] of the schedule's actor number `at`.
+    pub(super) fn of(&mut self, at: usize, world: &World, name: &ActorName, actor: Actor) -> u8 {
+        let (site, word) = match actor {
+            Actor::Thread(thread) => (world.thread(thread).site, world.thread(thread).pending.word()),
+            _ => (None, ""),
+        };
+        if self.known.len() <= at {
+            self.known.resize(at + 1, None);
+        }
+        match self.known[at] {
+            Some((s, w, check)) if (s, w) == (site, word) => check,
+            _ => {
+                let check = check_byte(world, name, actor);
+                self.known[at] = Some((site, word, check));
+                check
+            }
+        }
+    }
 }
 
 /// What an actor is about to do, for a message: "thread a at line 7: write x".

@@ -131,10 +131,10 @@ impl Contexts {
             let c = &self.all[id];
             parts.push(match c.made {
                 Made::Declared(thread) => setup.threads[thread].name.clone(),
-                Made::Init => "init".to_owned(),
+                Made::Init => "init-block".to_owned(),
                 Made::Event(event) => format!("{}#{}", setup.events[event].name, c.nth),
                 Made::Body(body) => format!("{}#{}", setup.bodies[body], c.nth),
-                Made::Looper => format!("looper#{}", c.nth),
+                Made::Looper => format!("spawned-looper#{}", c.nth),
                 Made::Class(class) => format!("{}#{}", setup.classes[class as usize].0, c.nth),
             });
             at = c.parent;

@@ -53,9 +53,16 @@ impl World {
         let copy = self.recording.then(|| op.clone());
         let slot = self.recorded.len();
         let mut made = None;
+        // The `when` of the message that a begin takes, for the recording.
+        let begins = self.recording && matches!(op, Op::Begin);
+        let when = self.threads[thread].queue.as_ref().filter(|_| begins).and_then(|q| q.next_when());
         let reply = self.act(thread, op, argument, &mut made).unwrap_or_else(Reply::Throw);
         if let Some(op) = copy {
-            let value = if let Reply::Value(value) = reply { value } else { 0 };
+            let value = match reply {
+                Reply::Value(value) => value,
+                Reply::Task(..) => when.map_or(0, |when| when as Value),
+                _ => 0,
+            };
             // A begin happens in the task that it begins.
             let context = if matches!(op, Op::Begin) { made.unwrap_or(context) } else { context };
             self.record(Some(thread), Some(context), site, || Happening::Performed { op, value, made });

@@ -96,6 +96,11 @@ impl Queue {
         self.next().is_some_and(|i| self.messages[i].when <= now)
     }
 
+    /// The `when` of the next message.
+    pub(super) fn next_when(&self) -> Option<u64> {
+        self.next().map(|i| self.messages[i].when)
+    }
+
     /// Takes the message that may begin.
     pub(super) fn pop(&mut self, now: u64) -> Option<TaskMessage> {
         let i = self.next().filter(|&i| self.messages[i].when <= now)?;
