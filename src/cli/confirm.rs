@@ -49,7 +49,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
     if !found.complete() {
         let (done, all) = (found.pairs.len(), found.phase1.candidates.len());
-        out.note(format_args!("interrupted: {done} of {all} pairs were driven, the last of them not to its end"));
+        if done == 0 {
+            out.note(format_args!(
+                "interrupted after {} of {} detection runs; no pair was driven",
+                found.phase1.runs, plan.runs
+            ));
+        } else {
+            out.note(format_args!("interrupted: {done} of {all} pairs were driven, the last of them not to its end"));
+        }
         return Ok(Status::Interrupted);
     }
     let nothing = found.pairs.iter().all(|p| !p.verdict.confirmed()) && failures(&found).is_empty();
