@@ -1,7 +1,7 @@
-//! The command line, in three layers: what was typed ([`args`]), what it resolves to ([`plan`]), the work (a file for each command).
+//! The command line, in three layers: what was typed (`args`), what it resolves to (`plan`), the work (a file for each command).
 //!
 //! The only room of the project with files, environment and printing. A command is a file with `Args` and `run`, and a row in
-//! [`args::Command`]. Everything that is printed on stdout is the result, and deterministic; notes, warnings, errors and progress go
+//! `args::Command`. Everything that is printed on stdout is the result, and deterministic; notes, warnings, errors and progress go
 //! to stderr.
 
 mod again;

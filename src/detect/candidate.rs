@@ -105,7 +105,7 @@ pub struct Candidate {
     pub kinds: BTreeSet<ContextKind>,
     /// Where it was seen first.
     pub evidence: Evidence,
-    /// How often it was seen. Accesses of one kind in one chain of contexts count once: a lower bound.
+    /// How often it was seen. What repeats an access of the same chain of contexts counts only what is new since: a lower bound.
     pub count: u64,
 }
 

@@ -5,7 +5,7 @@
 //! read and write only would lose pairs of sites.
 
 use super::candidate::{Candidate, ContextKind, Evidence, Pair, Place};
-use super::clock::Point;
+use super::clock::{ChainId, Point};
 use super::held::{Held, LocksetId};
 use super::order::Order;
 use crate::event::{
@@ -57,8 +57,22 @@ struct When {
 // Accesses with the same traits.
 struct Group {
     traits: Traits,
-    // invariant: one of each chain, the latest
-    whens: Vec<When>,
+    // By step. invariant: one of each chain, the latest, whose step `latest` has
+    whens: BTreeMap<u64, When>,
+    latest: BTreeMap<ChainId, u64>,
+}
+
+impl Group {
+    fn new(traits: Traits) -> Self {
+        Self { traits, whens: BTreeMap::new(), latest: BTreeMap::new() }
+    }
+
+    fn keep(&mut self, when: When) {
+        if let Some(old) = self.latest.insert(when.point.chain, when.step) {
+            self.whens.remove(&old);
+        }
+        self.whens.insert(when.step, when);
+    }
 }
 
 impl Default for Hybrid {
@@ -105,39 +119,41 @@ impl Hybrid {
     // Compares an access with all before it that could conflict, and keeps it.
     fn meet(&mut self, world: &World, new: Traits, when: When) {
         let place = new.access.place;
-        self.meet_at(world, place, &new, &when);
+        let group = |g: &&Group| g.traits == new;
+        let known = self.places.get(&place).and_then(|groups| groups.iter().find(group));
+        // The last access like it on its chain has met what came before that, and what is not ordered with this one was not ordered with that one:
+        // a thread that loops costs what happened in between, not all threads there ever were.
+        let since = known.and_then(|g| g.latest.get(&when.point.chain)).map_or(0, |step| step + 1);
+        self.meet_at(world, place, &new, &when, since);
         match place {
             AccessPlace::Life(object) if new.access.kind == AccessKind::Write => {
                 for at in self.cells.get(&object).cloned().unwrap_or_default() {
-                    self.meet_at(world, AccessPlace::Cell(at), &new, &when);
+                    self.meet_at(world, AccessPlace::Cell(at), &new, &when, since);
                 }
             }
             AccessPlace::Cell(at @ Location { object: Some(object), .. }) => {
-                self.meet_at(world, AccessPlace::Life(object), &new, &when);
+                self.meet_at(world, AccessPlace::Life(object), &new, &when, since);
                 self.cells.entry(object).or_default().insert(at);
             }
             _ => {}
         }
         let groups = self.places.entry(place).or_default();
-        let Some(group) = groups.iter_mut().find(|group| group.traits == new) else {
-            groups.push(Group { traits: new, whens: vec![when] });
-            return;
-        };
-        match group.whens.iter_mut().find(|old| old.point.chain == when.point.chain) {
-            Some(old) => *old = when,
-            None => group.whens.push(when),
-        }
+        let at = groups.iter().position(|g| g.traits == new).unwrap_or_else(|| {
+            groups.push(Group::new(new));
+            groups.len() - 1
+        });
+        groups[at].keep(when);
     }
 
-    fn meet_at(&mut self, world: &World, place: AccessPlace, new: &Traits, when: &When) {
+    fn meet_at(&mut self, world: &World, place: AccessPlace, new: &Traits, when: &When, since: u64) {
         let (Some(groups), Some(now)) = (self.places.get(&place), self.order.context(when.context)) else { return };
-        for Group { traits: old, whens } in groups {
+        for Group { traits: old, whens, .. } in groups {
             let kind = old.kind(new);
             let guarded = || kind != ContextKind::SameLooper && self.held.exclude(old.lockset, new.lockset);
             if !old.access.conflicts(&new.access) || guarded() {
                 continue;
             }
-            let mut unordered = whens.iter().filter(|old| !now.has(old.point));
+            let mut unordered = whens.range(since..).map(|(_, old)| old).filter(|old| !now.has(old.point));
             let Some(first) = unordered.next() else { continue };
             let pair = Pair::new(old.site, new.site);
             let candidate = self.found.entry(pair).or_insert_with(|| Candidate {

@@ -1,6 +1,6 @@
 //! Strategies: who acts next.
 //!
-//! One file for each, and a row in [`spec`] for each that can be named. A strategy knows the world and nothing of the guest; it draws only from its own generator.
+//! One file for each, and a row in `spec` for each that can be named. A strategy knows the world and nothing of the guest; it draws only from its own generator.
 
 mod directed;
 mod random;
