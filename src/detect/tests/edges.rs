@@ -309,8 +309,8 @@ fn a_free_meets_uses_and_every_cell() {
     let all = union(&script);
     for candidate in all.iter() {
         let evidence = &candidate.evidence;
-        assert_eq!(evidence.place, Place::Life { object: "init/Node#1".to_owned(), class: 0 });
-        assert_eq!(evidence.location, "init/Node#1");
+        assert_eq!(evidence.place, Place::Life { object: "init-block/Node#1".to_owned(), class: 0 });
+        assert_eq!(evidence.location, "init-block/Node#1");
         assert_eq!(evidence.contexts, ("t0".to_owned(), "t1".to_owned()));
     }
 }
