@@ -2,23 +2,120 @@
 
 use raceflip::base::Rng;
 
-/// The model of a seed.
+/// Statements that end soon, whatever they are part of.
+const LEAVES: [&str; 49] = [
+    "x = 1",
+    "x = 2",
+    "x += 1",
+    "y = x",
+    "y = 1",
+    "log.push(1)",
+    "log.clear()",
+    "if log.len > 0 { x = log.pop() }",
+    "fetch_add(n, 1)",
+    "if cas(n, 0, 2) { x = 3 }",
+    "o = new Box",
+    "o = fixed",
+    "o = null",
+    "fixed.v = 1",
+    "x = fixed.v",
+    "use o",
+    "delete fixed",
+    "y = o.v",
+    "signal c",
+    "sync m { notify m }",
+    "sync k { wait c with k for 3 }",
+    "sync m { wait m }",
+    "up s",
+    "down s",
+    "arrive bar",
+    "sleep 2",
+    "interrupt a",
+    "interrupt b",
+    "await x == 1",
+    "if !(await o.v == 1 for 3) { y = 4 }",
+    "enable e()",
+    "disable e",
+    "cancel all on main",
+    "lift (fence main)",
+    "perform l(3)",
+    "register t0 to l",
+    "sync m { wait m for 2 }",
+    "sync m { notify_all m }",
+    "acquire m",
+    "release m",
+    "read rw { x = 4 }",
+    "fence main",
+    "quit main",
+    "quit main safely",
+    "assert x != 2, \"two\"",
+    "throw Oops",
+    "if * { x = 1 } else { x = 2 }",
+    "y = sum(2)",
+    "o = new Box; o.next = fixed; fixed.v = 2",
+];
+
+/// Statements that only threads perform: what they post ends.
+const POSTS: [&str; 11] = [
+    "post t0(1) to main",
+    "post t0(2) to h",
+    "post t0(3) to main async",
+    "post t0(4) to main at front",
+    "post t0(5) to main at 2",
+    "post t1(6) to main after 2",
+    "cancel t0 on h",
+    "cancel t0 on main",
+    "sleep 3; post t0(7) to main",
+    "sync m { acquire m; wait m }",
+    "let f = fence main; post t0(8) to main async; lift f",
+];
+
+const APP: &str = "
+class Box { var v = 0; var next: Box }
+var x = 0
+var y = 0
+var log: list[int] = [5]
+var o: Box = null
+let fixed = new Box
+atomic n = 0
+lock m
+mutex k
+condition c
+semaphore s = 1
+barrier bar = 2
+looper main
+handler h on main
+listener l(i)
+task quit_it() { quit self }
+task sum(i): int { let old = x; x = old + i; return old }
+";
+
+/// Models in which something may have happened before, and the program counter does not tell: every statement, then every statement.
+pub(crate) fn pairs() -> impl Iterator<Item = String> {
+    let all = || LEAVES.iter().chain(&POSTS);
+    all().flat_map(move |effect| all().map(move |probe| pair(effect, probe)))
+}
+
+fn pair(effect: &str, probe: &str) -> String {
+    format!(
+        "app \"pair\" {{ uncaught = thread }}\n{APP}rwlock rw prefer writers\nevent e() on main {{ y = 3 }}\n\
+         task t0(i) {{ log.push(i) }}\ntask t1(i) {{ log.push(i) }}\n\
+         thread a {{ if * {{ {effect} }}; if true {{ {probe} }} }}\nthread b {{ x = 1 }}\n"
+    )
+}
+
+/// The random model of a seed.
 pub(crate) fn model(seed: u64) -> String {
     let mut g = Generator { rng: Rng::seeded(seed), names: 0 };
     let uncaught = g.pick(&["app", "thread"]);
     let prefer = g.pick(&["", " prefer readers", " prefer writers"]);
-    let mut text = format!(
-        "app \"tiny\" {{ uncaught = {uncaught} }}\nclass Box {{ var v = 0; var next: Box }}\nvar x = 0\nvar y = 0\n\
-         var log: list[int] = [5]\nvar o: Box = null\nlet fixed = new Box\natomic n = 0\nlock m\nmutex k\ncondition c\n\
-         rwlock rw{prefer}\nsemaphore s = 1\nbarrier bar = 2\nlooper main\nhandler h on main\nlistener l(i)\ntask quit_it() {{ quit self }}\n"
-    );
+    let mut text = format!("app \"tiny\" {{ uncaught = {uncaught} }}\n{APP}rwlock rw{prefer}\n");
     text += &format!("event e() on main initially {} {{ {} }}\n", g.rng.below(2), g.leaf());
     text += &format!("task t0(i) {{ {} }}\n", g.leaf());
     text += &format!("task t1(i) {{ {} }}\n", g.either(false));
-    text += "task sum(i): int { let old = x; x = old + i; return old }\n";
     let daemon = g.pick(&["", "", "", "daemon "]);
-    text += &format!("thread a {{ {}; {} }}\n", g.either(true), g.leaf());
-    text += &format!("{daemon}thread b {{ {} }}\n", g.either(true));
+    let (first, second) = (g.either(true), g.leaf());
+    text += &format!("thread a {{ {first}; {second} }}\n{daemon}thread b {{ {} }}\n", g.either(true));
     if g.rng.coin() {
         text += &format!("thread d {{ {} }}\n", g.leaf());
     }
@@ -50,51 +147,7 @@ impl Generator {
 
     // Ends soon.
     fn leaf(&mut self) -> String {
-        self.pick(&[
-            "x = 1",
-            "x = 2",
-            "x += 1",
-            "y = x",
-            "y = 1",
-            "log.push(1)",
-            "log.clear()",
-            "if log.len > 0 { x = log.pop() }",
-            "fetch_add(n, 1)",
-            "if cas(n, 0, 2) { x = 3 }",
-            "o = new Box",
-            "o = fixed",
-            "o = null",
-            "fixed.v = 1",
-            "x = fixed.v",
-            "use o",
-            "delete fixed",
-            "y = o.v",
-            "signal c",
-            "sync m { notify m }",
-            "sync k { wait c with k for 3 }",
-            "sync m { wait m }",
-            "up s",
-            "down s",
-            "arrive bar",
-            "sleep 2",
-            "interrupt a",
-            "interrupt b",
-            "await x == 1",
-            "if !(await o.v == 1 for 3) { y = 4 }",
-            "enable e()",
-            "disable e",
-            "cancel all on main",
-            "lift (fence main)",
-            "fence main",
-            "quit main",
-            "quit main safely",
-            "assert x != 2, \"two\"",
-            "throw Oops",
-            "if * { x = 1 } else { x = 2 }",
-            "y = sum(2)",
-            "o = new Box; o.next = fixed; fixed.v = 2",
-        ])
-        .to_owned()
+        self.pick(&LEAVES).to_owned()
     }
 
     fn queue(&mut self) -> String {
