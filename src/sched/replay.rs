@@ -1,9 +1,10 @@
 //! Replays a schedule, and stops at the first choice that does not fit.
 
-use super::schedule::{ActorName, CheckBytes, Schedule, describe, name};
+use super::schedule::{ActorName, CheckBytes, Schedule, describe};
 use super::{Strategy, View};
-use crate::event::{Actor, Choice};
+use crate::event::{Actor, Choice, ThreadId};
 use crate::world::{Question, World};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Where a replay left its recording.
@@ -27,6 +28,9 @@ pub struct Replay {
     argument: u64,
     // By the actor's index in the schedule, once it is there: a thread's index does not change within a run.
     actors: Vec<Option<Actor>>,
+    // The threads that were asked for their name; each is asked once.
+    threads: BTreeMap<String, ThreadId>,
+    asked: usize,
     checks: CheckBytes,
 }
 
@@ -34,7 +38,16 @@ impl Replay {
     /// A replay of this schedule.
     #[must_use]
     pub fn new(schedule: Arc<Schedule>) -> Self {
-        Self { schedule, at: 0, used: 0, argument: 0, actors: Vec::new(), checks: CheckBytes::default() }
+        Self {
+            schedule,
+            at: 0,
+            used: 0,
+            argument: 0,
+            actors: Vec::new(),
+            threads: BTreeMap::new(),
+            asked: 0,
+            checks: CheckBytes::default(),
+        }
     }
 
     /// The divergence of a run that ended before its recording did.
@@ -47,16 +60,23 @@ impl Replay {
             found: "the run has ended".to_owned(),
         })
     }
-}
 
-fn actor_of(world: &World, wanted: &ActorName) -> Option<Actor> {
-    match wanted {
-        ActorName::Thread(_) => world.threads().ids().map(Actor::Thread).find(|actor| name(world, *actor) == *wanted),
-        ActorName::Event(event) => {
-            world.setup().events.enumerate().find(|(_, e)| e.name == *event).map(|(id, _)| Actor::Event(id))
+    fn actor_of(&mut self, world: &World, wanted: &ActorName) -> Option<Actor> {
+        match wanted {
+            ActorName::Thread(name) => {
+                for thread in world.threads().ids().skip(self.asked) {
+                    // Of two of one name the first is meant.
+                    self.threads.entry(world.thread_name(thread)).or_insert(thread);
+                }
+                self.asked = world.threads().len();
+                self.threads.get(name).copied().map(Actor::Thread)
+            }
+            ActorName::Event(event) => {
+                world.setup().events.enumerate().find(|(_, e)| e.name == *event).map(|(id, _)| Actor::Event(id))
+            }
+            ActorName::Clock => Some(Actor::Clock),
+            ActorName::Stop => Some(Actor::Stop),
         }
-        ActorName::Clock => Some(Actor::Clock),
-        ActorName::Stop => Some(Actor::Stop),
     }
 }
 
@@ -83,6 +103,8 @@ impl Strategy for Replay {
     fn begin(&mut self, _: u64) {
         (self.at, self.used, self.argument) = (0, 0, 0);
         self.actors = vec![None; self.schedule.actors.len()];
+        self.threads.clear();
+        self.asked = 0;
         self.checks.clear();
     }
 
@@ -90,13 +112,14 @@ impl Strategy for Replay {
         let world = view.world;
         let diverged =
             |expected: String, found: String| Err(Box::new(Divergence { step: world.steps(), expected, found }));
-        let Some(next) = self.schedule.choices.get(self.at).copied() else {
+        let schedule = self.schedule.clone();
+        let Some(next) = schedule.choices.get(self.at).copied() else {
             return diverged("the end of the run".to_owned(), format!("open choices: {}", open(view)));
         };
-        let wanted = &self.schedule.actors[next.actor as usize];
+        let wanted = &schedule.actors[next.actor as usize];
         let number = next.actor as usize;
         if self.actors[number].is_none() {
-            self.actors[number] = actor_of(world, wanted);
+            self.actors[number] = self.actor_of(world, wanted);
         }
         let Some(actor) = self.actors[number] else {
             return diverged(wanted.to_string(), format!("there is no {wanted}; open: {}", open(view)));
