@@ -2,7 +2,7 @@
 
 use super::Plan;
 use crate::exec::{Observer, RunSummary, Unobserved, run};
-use crate::sched::{Hit, Named, Recorder, StrategySpec};
+use crate::sched::{Hit, Named, Recorder, Strategy, StrategySpec};
 use crate::token::Token;
 use crate::vm::Vm;
 use crate::world::{Machine, signature};
@@ -55,11 +55,23 @@ impl<'p> Worker<'p> {
         id.strategy.build(&self.plan.code.setup.sites).unwrap_or_else(|e| panic!("a strategy of this program: {e}"))
     }
 
+    // One run, and the signature of its outcome; empty if it came to none.
+    fn go<O: Observer>(
+        &mut self,
+        strategy: &mut impl Strategy,
+        seed: u64,
+        observer: &mut O,
+        stop: &AtomicBool,
+    ) -> (RunSummary, String) {
+        let summary = run(&mut self.machine, strategy, seed, observer, stop);
+        let signature = summary.outcome().map_or(String::new(), |o| signature(&self.plan.code.setup, o));
+        (summary, signature)
+    }
+
     /// Performs the run.
     pub(super) fn perform<O: Observer>(&mut self, id: &RunId, observer: &mut O, stop: &AtomicBool) -> Trial {
         let mut strategy = self.strategy(id);
-        let summary = run(&mut self.machine, &mut strategy, id.seed, observer, stop);
-        let signature = summary.outcome().map_or(String::new(), |o| signature(&self.plan.code.setup, o));
+        let (summary, signature) = self.go(&mut strategy, id.seed, observer, stop);
         let races = if let Named::Directed(directed) = &strategy { directed.races().to_vec() } else { Vec::new() };
         Trial { id: id.clone(), summary, signature, races }
     }
@@ -67,9 +79,7 @@ impl<'p> Worker<'p> {
     /// Performs the run again, for its token.
     pub(super) fn token(&mut self, id: &RunId) -> Token {
         let mut strategy = Recorder::new(self.strategy(id));
-        let never = AtomicBool::new(false);
-        let summary = run(&mut self.machine, &mut strategy, id.seed, &mut Unobserved, &never);
-        let signature = summary.outcome().map_or(String::new(), |o| signature(&self.plan.code.setup, o));
+        let (_, signature) = self.go(&mut strategy, id.seed, &mut Unobserved, &AtomicBool::new(false));
         Token {
             program: self.plan.code.digest() as u64,
             defines: self.plan.defines.clone(),

@@ -5,7 +5,7 @@ use crate::base::{Digester, IndexVec};
 use crate::event::{BodyId, Value};
 use crate::lang::program::{ExceptionId, TextId};
 use crate::world::{Kind, Setup};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A compiled program: immutable, shared by all workers.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Code {
     pub(super) exceptions: IndexVec<ExceptionId, String>,
     pub(super) global_kinds: Vec<Kind>,
     pub(super) class_kinds: Vec<Vec<Kind>>,
+    /// [`Code::digest`], once somebody has asked for it.
+    pub(super) digest: OnceLock<u128>,
 }
 
 /// The code of one body.
@@ -69,6 +71,10 @@ impl Code {
     /// A stable digest of what the program does: no layout, labels, titles, expectations.
     #[must_use]
     pub fn digest(&self) -> u128 {
+        *self.digest.get_or_init(|| self.compute_digest())
+    }
+
+    fn compute_digest(&self) -> u128 {
         let mut digest = Digester::new();
         // Sites have lines and labels; which instruction has which site is in the instructions.
         let setup = Setup { sites: IndexVec::new(), ..(*self.setup).clone() };

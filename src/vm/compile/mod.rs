@@ -96,6 +96,7 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
             .iter()
             .map(|c| c.fields.iter().flat_map(|f| setup::cell_kinds(&f.ty)).collect())
             .collect(),
+        digest: std::sync::OnceLock::new(),
     })
 }
 
