@@ -4,10 +4,12 @@
 
 mod digest;
 mod ids;
+mod pool;
 mod rng;
 mod set;
 
 pub use digest::Digester;
 pub use ids::{Id, IndexVec};
+pub use pool::Pool;
 pub use rng::{Rng, mix};
 pub use set::IdSet;

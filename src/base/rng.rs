@@ -33,12 +33,17 @@ impl Rng {
         Self { words: ChaCha8Rng::from_seed(key), bits: 0, left: 0 }
     }
 
+    #[inline(never)]
+    fn refill(&mut self) {
+        self.bits = self.words.next_u64();
+        self.left = 64;
+    }
+
     /// `n` fresh bits in the low end, `1 <= n <= 32`.
     #[inline]
     fn take(&mut self, n: u32) -> u64 {
         if self.left < n {
-            self.bits = self.words.next_u64();
-            self.left = 64;
+            self.refill();
         }
         let got = self.bits & ((1 << n) - 1);
         self.bits >>= n;

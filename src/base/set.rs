@@ -1,13 +1,16 @@
 //! A set of small indices as bits: the enabled threads, the threads that stand at a lock.
 
 use super::Id;
-use smallvec::SmallVec;
 use std::marker::PhantomData;
 
-/// A growable bit set over an [`Id`]; one word, inline, up to 64 members.
+/// A growable bit set over an [`Id`] that knows its size. The first 64 members are one word; a set that stays below never allocates.
 #[derive(Clone, Debug)]
 pub struct IdSet<I> {
-    words: SmallVec<[u64; 1]>,
+    first: u64,
+    // The bits from 64 on.
+    rest: Vec<u64>,
+    // invariant: how many bits are set
+    len: u32,
     index: PhantomData<fn(I) -> I>,
 }
 
@@ -15,60 +18,136 @@ impl<I: Id> IdSet<I> {
     /// The empty set.
     #[must_use]
     pub fn new() -> Self {
-        Self { words: SmallVec::new(), index: PhantomData }
+        Self { first: 0, rest: Vec::new(), len: 0, index: PhantomData }
     }
 
     /// Adds or removes `id`.
     #[inline]
     pub fn set(&mut self, id: I, member: bool) {
-        let (word, bit) = (id.index() / 64, id.index() % 64);
-        if word >= self.words.len() {
+        let bit = id.index();
+        if bit < 64 {
+            let was = self.first >> bit & 1;
+            self.first ^= (was ^ u64::from(member)) << bit;
+            self.len = (self.len + u32::from(member)).wrapping_sub(was as u32);
+        } else {
+            self.set_high(bit - 64, member);
+        }
+    }
+
+    #[cold]
+    fn set_high(&mut self, bit: usize, member: bool) {
+        let (word, bit) = (bit / 64, bit % 64);
+        if word >= self.rest.len() {
             if !member {
                 return;
             }
-            self.words.resize(word + 1, 0);
+            self.rest.resize(word + 1, 0);
         }
-        let mask = 1u64 << bit;
-        if member {
-            self.words[word] |= mask;
+        let was = self.rest[word] >> bit & 1;
+        self.rest[word] ^= (was ^ u64::from(member)) << bit;
+        self.len = (self.len + u32::from(member)).wrapping_sub(was as u32);
+    }
+
+    /// Adds all members of `other`.
+    #[inline(always)]
+    pub fn add_all(&mut self, other: &Self) {
+        if other.rest.is_empty() {
+            let more = other.first & !self.first;
+            if more != 0 {
+                self.first |= more;
+                self.len += ones(more);
+            }
         } else {
-            self.words[word] &= !mask;
+            self.add_many(other);
         }
+    }
+
+    /// Removes all members of `other`.
+    #[inline(always)]
+    pub fn remove_all(&mut self, other: &Self) {
+        if other.rest.is_empty() {
+            let fewer = other.first & self.first;
+            if fewer != 0 {
+                self.first &= !fewer;
+                self.len -= ones(fewer);
+            }
+        } else {
+            self.remove_many(other);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_many(&mut self, other: &Self) {
+        self.first |= other.first;
+        if self.rest.len() < other.rest.len() {
+            self.rest.resize(other.rest.len(), 0);
+        }
+        self.rest.iter_mut().zip(&other.rest).for_each(|(w, o)| *w |= o);
+        self.count();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn remove_many(&mut self, other: &Self) {
+        self.first &= !other.first;
+        self.rest.iter_mut().zip(&other.rest).for_each(|(w, o)| *w &= !o);
+        self.count();
+    }
+
+    fn count(&mut self) {
+        self.len = self.first.count_ones() + self.rest.iter().map(|w| w.count_ones()).sum::<u32>();
     }
 
     /// Whether `id` is a member.
     #[inline]
     #[must_use]
     pub fn contains(&self, id: I) -> bool {
-        self.words.get(id.index() / 64).is_some_and(|w| w >> (id.index() % 64) & 1 == 1)
+        let bit = id.index();
+        if bit < 64 {
+            return self.first >> bit & 1 == 1;
+        }
+        let bit = bit - 64;
+        self.rest.get(bit / 64).is_some_and(|w| w >> (bit % 64) & 1 == 1)
     }
 
     /// The number of members.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
-        self.words.iter().map(|w| w.count_ones() as usize).sum()
+        self.len as usize
     }
 
     /// Whether there is no member.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|&w| w == 0)
+        self.len == 0
+    }
+
+    fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        std::iter::once(self.first).chain(self.rest.iter().copied())
     }
 
     /// The `k`-th member in index order, counted from 0; `None` if there are not that many.
     #[inline]
     #[must_use]
-    pub fn nth(&self, mut k: usize) -> Option<I> {
-        for (i, &w) in self.words.iter().enumerate() {
+    pub fn nth(&self, k: usize) -> Option<I> {
+        if k >= self.len() {
+            return None;
+        }
+        if self.rest.is_empty() {
+            return Some(I::new(nth_bit(self.first, k)));
+        }
+        self.nth_of_many(k)
+    }
+
+    #[cold]
+    fn nth_of_many(&self, mut k: usize) -> Option<I> {
+        for (i, w) in self.words().enumerate() {
             let here = w.count_ones() as usize;
             if k < here {
-                let mut rest = w;
-                for _ in 0..k {
-                    rest &= rest - 1;
-                }
-                return Some(I::new(i * 64 + rest.trailing_zeros() as usize));
+                return Some(I::new(i * 64 + nth_bit(w, k)));
             }
             k -= here;
         }
@@ -77,7 +156,7 @@ impl<I: Id> IdSet<I> {
 
     /// The members in index order.
     pub fn iter(&self) -> impl Iterator<Item = I> + '_ {
-        self.words.iter().enumerate().flat_map(|(i, &w)| {
+        self.words().enumerate().flat_map(|(i, w)| {
             let mut rest = w;
             std::iter::from_fn(move || {
                 (rest != 0).then(|| {
@@ -91,8 +170,32 @@ impl<I: Id> IdSet<I> {
 
     /// Removes all members, keeping the room.
     pub fn clear(&mut self) {
-        self.words.iter_mut().for_each(|w| *w = 0);
+        (self.first, self.len) = (0, 0);
+        if !self.rest.is_empty() {
+            self.rest.fill(0);
+        }
     }
+}
+
+// How many bits of a word that is not 0 are set: mostly one, and counting is slow where the processor has no instruction for it.
+#[inline(always)]
+fn ones(word: u64) -> u32 {
+    if word & (word - 1) == 0 { 1 } else { many_ones(word) }
+}
+
+#[cold]
+#[inline(never)]
+fn many_ones(word: u64) -> u32 {
+    word.count_ones()
+}
+
+// The position of the `k`-th bit that is set; there are more than `k`.
+#[inline]
+fn nth_bit(mut word: u64, k: usize) -> usize {
+    for _ in 0..k {
+        word &= word - 1;
+    }
+    word.trailing_zeros() as usize
 }
 
 impl<I: Id> Default for IdSet<I> {

@@ -122,10 +122,10 @@ impl Words {
                 format!("{word}{}: {result}", timeout(t))
             }
             Op::Join(t) | Op::Interrupt(t) => format!("{word} {}", thread(t)),
-            Op::Fork { body: b, args } => format!("{word} {}{}", child(b), self.types.arguments(world, *b, args)),
+            Op::Fork { body: b, args } => format!("{word} {}{}", child(b), self.types.arguments(world, *b, *args)),
             Op::SpawnLooper => format!("{word} {}", made.unwrap_or_default()),
             Op::Post { target, body: b, args, time, is_async, .. } => {
-                let args = self.types.arguments(world, *b, args);
+                let args = self.types.arguments(world, *b, *args);
                 let time = match time {
                     PostTime::Now => String::new(),
                     PostTime::After(d) => format!(" after {d} ms"),
@@ -147,7 +147,7 @@ impl Words {
             Op::NewHandler(looper) => format!("new handler on {}", thread(looper)),
             Op::Enable { event, args, .. } => {
                 let event = &setup.events[*event];
-                format!("{word} {}{}", event.name, self.types.arguments(world, event.body, args))
+                format!("{word} {}{}", event.name, self.types.arguments(world, event.body, *args))
             }
             Op::Disable(event) => format!("{word} {}", setup.events[*event].name),
             Op::Register { listener, body: b } => format!("{word} {} to {}", body(b), setup.listeners[*listener]),

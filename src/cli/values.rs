@@ -1,7 +1,7 @@
 //! Values in words. At run time a value is a bare number; what it means is in the types of the checked program.
 
 use crate::base::IndexVec;
-use crate::event::{BodyId, HandlerId, Location, NULL, ObjectId, ThreadId, Value};
+use crate::event::{Args, BodyId, HandlerId, Location, NULL, ObjectId, ThreadId, Value};
 use crate::lang::Program;
 use crate::lang::program::{Global, Type};
 use crate::world::World;
@@ -47,7 +47,8 @@ impl Types {
     }
 
     /// `(1, true)`, or nothing without arguments.
-    pub(super) fn arguments(&self, world: &World, body: BodyId, args: &[Value]) -> String {
+    pub(super) fn arguments(&self, world: &World, body: BodyId, args: Args) -> String {
+        let args = world.args(args);
         if args.is_empty() {
             return String::new();
         }

@@ -4,7 +4,6 @@ use super::{
     BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListenerId, LockId, ObjectId, RwLockId, SemaphoreId,
     ThreadId,
 };
-use smallvec::SmallVec;
 
 /// A value of the running app: an integer, a truth value (0, 1), or the index of a thread, object, handler, lock or fence. Its type is static, so it carries no tag.
 pub type Value = i64;
@@ -34,12 +33,20 @@ pub enum PostTime {
     At(i64),
 }
 
-/// Arguments of a post, fork or enable.
-pub type Args = SmallVec<[Value; 2]>;
+/// Arguments of a post, fork or enable: values that the world keeps until the end of the run (`World::args`).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Args {
+    /// Where they stand there.
+    pub(crate) first: u32,
+    /// How many there are.
+    pub(crate) count: u32,
+}
 
 /// A visible operation, pending or performed. "Blocks" says when it is not enabled.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its operands")]
+// A tag of its own: it is looked at several times a step, and one packed into a field would have to be unpacked.
+#[repr(u8)]
 pub enum Op {
     /// Plain read.
     Read(Location),
@@ -135,6 +142,28 @@ pub enum Op {
     Skip,
     /// Does nothing, and asks strategies to let others go.
     Yield,
+}
+
+impl Op {
+    /// Whether there are states in which it cannot be performed.
+    #[inline]
+    #[must_use]
+    pub fn may_block(&self) -> bool {
+        matches!(
+            self,
+            Op::Acquire(_)
+                | Op::Reacquire { .. }
+                | Op::ReadLock(_)
+                | Op::WriteLock(_)
+                | Op::Down(_)
+                | Op::Pass { .. }
+                | Op::Await { .. }
+                | Op::Join(_)
+                | Op::Post { .. }
+                | Op::Begin
+                | Op::Wake
+        )
+    }
 }
 
 /// A read of a list.

@@ -91,23 +91,28 @@ pub fn run<G: Guest, S: Strategy, O: Observer>(
     machine.start(O::WATCHES);
     strategy.begin(seed);
     tell(machine, observer);
+    // The next step at which to look at what hardly ever happens.
+    let mut look = 0;
     let end = loop {
         if let Some(outcome) = machine.world.outcome() {
             break End::Outcome(outcome.clone());
         }
         let steps = machine.world.steps();
-        let limit = machine.world.limits().steps;
-        if steps >= limit {
-            break End::Outcome(Outcome::Limit(LimitKind::Steps, limit));
-        }
-        if steps.is_multiple_of(STEPS_BETWEEN_LOOKS) && stop.load(Ordering::Relaxed) {
-            break End::Interrupted;
+        if steps >= look {
+            let limit = machine.world.limits().steps;
+            if steps >= limit {
+                break End::Outcome(Outcome::Limit(LimitKind::Steps, limit));
+            }
+            if stop.load(Ordering::Relaxed) {
+                break End::Interrupted;
+            }
+            look = limit.min(steps + STEPS_BETWEEN_LOOKS);
         }
         let openings = machine.world.openings();
         if openings.total() == 0 {
             break End::Outcome(Outcome::Deadlock(machine.world.deadlock()));
         }
-        if openings.stop {
+        if openings.stop() {
             machine.check_rest();
             if machine.world.outcome().is_some() {
                 continue;
@@ -129,6 +134,7 @@ pub fn run<G: Guest, S: Strategy, O: Observer>(
     }
 }
 
+#[inline(always)]
 fn tell<G: Guest, O: Observer>(machine: &Machine<G>, observer: &mut O) {
     if O::WATCHES {
         for event in machine.world.recorded() {
@@ -137,6 +143,7 @@ fn tell<G: Guest, O: Observer>(machine: &Machine<G>, observer: &mut O) {
     }
 }
 
+#[inline(always)]
 fn decide<S: Strategy>(view: &View<'_>, strategy: &mut S) -> Result<Choice, Box<Divergence>> {
     let actor = strategy.choose(view)?;
     debug_assert!(view.world.is_open(actor), "{actor:?} is not open");

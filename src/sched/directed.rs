@@ -143,9 +143,9 @@ impl Directed {
         if let Some(at) = self.postponed.iter().position(|(_, since)| now - since >= self.patience) {
             self.release(at);
         }
-        let others = view.openings.total() - view.openings.threads;
+        let others = view.openings.total() - view.openings.threads();
         // A postponed thread stands at an access and so stays enabled.
-        if !self.postponed.is_empty() && others == 0 && self.postponed.len() == view.openings.threads {
+        if !self.postponed.is_empty() && others == 0 && self.postponed.len() == view.openings.threads() {
             let at = self.rng.below(self.postponed.len() as u32) as usize;
             self.release(at);
         }
@@ -164,7 +164,7 @@ impl Directed {
             }
             k -= 1;
         }
-        view.world.open_actor(&view.openings, view.openings.threads + k)
+        view.world.open_actor(&view.openings, view.openings.threads() + k)
     }
 }
 

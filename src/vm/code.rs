@@ -12,6 +12,8 @@ use std::sync::{Arc, OnceLock};
 pub struct Code {
     /// What exists at the start.
     pub setup: Arc<Setup>,
+    /// The instructions of all bodies, one after another; jumps and program counters are places in here.
+    pub(super) instrs: Vec<Instr>,
     /// Bodies, as in the program, then those that threads start with (a looper's block and its loop).
     pub(super) bodies: IndexVec<BodyId, BodyCode>,
     /// What each declared thread runs, and its argument.
@@ -34,11 +36,12 @@ pub struct Code {
 /// The code of one body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BodyCode {
-    pub(super) code: Vec<Instr>,
+    /// Its first instruction.
+    pub(super) entry: u32,
     pub(super) params: u16,
     /// The kind of each register, parameters first.
     pub(super) kinds: Vec<Kind>,
-    /// What each register holds before it is written: nothing that a state could take for a reference.
+    /// What each register holds before it is written: nothing that a state could take for a reference; or a constant.
     pub(super) blank: Vec<Value>,
     /// Inner ones first.
     pub(super) handlers: Vec<Handler>,
@@ -67,6 +70,13 @@ pub(super) struct Fragment {
     pub(super) regs: u16,
 }
 
+impl BodyCode {
+    /// The registers that may be read from this instruction on; `None`: all.
+    pub(super) fn live_at(&self, pc: u32) -> Option<&[u64]> {
+        self.live.get((pc - self.entry) as usize).map(Vec::as_slice)
+    }
+}
+
 impl Code {
     /// A stable digest of what the program does: no layout, labels, titles, expectations.
     #[must_use]
@@ -80,8 +90,9 @@ impl Code {
         let setup = Setup { sites: IndexVec::new(), ..(*self.setup).clone() };
         digest.text(&format!("{setup:?}"));
         for body in self.bodies.iter() {
-            digest.text(&format!("{:?} {:?} {:?}", body.params, body.code, body.handlers));
+            digest.text(&format!("{:?} {:?} {:?} {:?}", body.entry, body.params, body.blank, body.handlers));
         }
+        digest.text(&format!("{:?}", self.instrs));
         digest.text(&format!("{:?} {:?} {:?}", self.fragments, self.always, self.at_end));
         digest.text(&format!("{:?} {:?} {:?} {:?}", self.starts, self.init, self.texts, self.exceptions));
         digest.finish()

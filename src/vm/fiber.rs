@@ -1,14 +1,20 @@
 //! The call stack of one thread.
 
+use super::code::BodyCode;
 use super::instr::Reg;
 use crate::event::{BodyId, Value};
 
 /// A thread's frames and registers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fiber {
-    pub(super) frames: Vec<Frame>,
+    /// Where the top frame stands: the instruction that is next, or pending.
+    pub(super) pc: u32,
+    /// Where the registers of the top frame begin.
+    pub(super) base: u32,
     /// The registers of all frames, each frame's from its `base` on.
     pub(super) regs: Vec<Value>,
+    // The top one's `pc` is out of date.
+    frames: Vec<Frame>,
     /// The most registers that this run has needed.
     most: usize,
 }
@@ -24,6 +30,15 @@ pub(super) struct Frame {
     pub(super) pc: u32,
     pub(super) base: u32,
     pub(super) kind: FrameKind,
+    // Where its body begins.
+    entry: u32,
+}
+
+impl Frame {
+    /// A callback that waits for the one before it to end.
+    pub(super) fn waits(&self) -> bool {
+        self.kind == FrameKind::Callback && self.pc == self.entry
+    }
 }
 
 /// What a frame returns to.
@@ -55,30 +70,53 @@ impl Fiber {
     /// Pushes a frame whose first registers are the arguments, the others blank. Returns how many registers it takes that this run has
     /// not needed before.
     #[must_use]
-    pub(super) fn push(&mut self, body: BodyId, blank: &[Value], args: &[Value], kind: FrameKind) -> usize {
-        let base = self.regs.len();
+    pub(super) fn push(&mut self, body: BodyId, code: &BodyCode, args: &[Value], kind: FrameKind) -> usize {
+        if let Some(caller) = self.frames.last_mut() {
+            caller.pc = self.pc;
+        }
+        let (base, entry) = (self.regs.len() as u32, code.entry);
         self.regs.extend_from_slice(args);
-        self.regs.extend_from_slice(blank.get(args.len()..).unwrap_or_default());
-        self.frames.push(Frame { body, pc: 0, base: base as u32, kind });
+        self.regs.extend_from_slice(code.blank.get(args.len()..).unwrap_or_default());
+        self.frames.push(Frame { body, pc: entry, base, kind, entry });
+        (self.pc, self.base) = (entry, base);
         let before = self.most;
         self.most = before.max(self.regs.len());
         self.most - before
     }
 
     pub(super) fn pop(&mut self) -> Option<Frame> {
-        let frame = self.frames.pop()?;
+        let frame = self.top_frame()?;
+        self.frames.pop();
         self.regs.truncate(frame.base as usize);
+        if let Some(caller) = self.frames.last() {
+            (self.pc, self.base) = (caller.pc, caller.base);
+        }
         Some(frame)
+    }
+
+    /// The frame that runs.
+    pub(super) fn top_frame(&self) -> Option<Frame> {
+        self.frames.last().map(|f| Frame { pc: self.pc, ..*f })
+    }
+
+    /// How many frames there are.
+    pub(super) fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// All frames, the first call first.
+    pub(super) fn frames(&self) -> impl Iterator<Item = Frame> + '_ {
+        let callers = self.frames.len().saturating_sub(1);
+        self.frames[..callers].iter().copied().chain(self.top_frame())
     }
 
     /// How deep the calls are. Callbacks that stand at their start are not counted: they wait for the one that runs.
     pub(super) fn depth(&self) -> usize {
-        self.frames.iter().filter(|f| f.kind != FrameKind::Callback || f.pc > 0).count()
+        self.frames().filter(|f| !f.waits()).count()
     }
 
     /// The registers of the top frame.
     pub(super) fn top(&self) -> &[Value] {
-        let base = self.frames.last().map_or(0, |f| f.base as usize);
-        &self.regs[base..]
+        if self.frames.is_empty() { &[] } else { &self.regs[self.base as usize..] }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::fiber::{Fiber, Frame, FrameKind};
+use super::operands::Values;
 use super::pure::evaluate;
 use crate::base::IndexVec;
 use crate::event::{BodyId, Failure, FailureKind, Op, ThreadId, Value};
@@ -35,9 +36,10 @@ impl Vm {
         &mut self.fibers[thread]
     }
 
-    fn begin(&mut self, world: &mut World, thread: ThreadId, body: BodyId, args: &[Value]) {
+    // Runs a new thread to its first operation.
+    fn begin(&mut self, world: &mut World, thread: ThreadId, body: BodyId, args: &[Value]) -> Next {
         self.fiber(thread).clear();
-        self.enter(world, thread, body, args, FrameKind::Root);
+        if self.enter(world, thread, body, args, FrameKind::Root) { self.run(world, thread, None) } else { Next::Ended }
     }
 
     /// Pushes a frame. At the limit of cells the run's outcome is set.
@@ -49,7 +51,7 @@ impl Vm {
         args: &[Value],
         kind: FrameKind,
     ) -> bool {
-        let more = self.fibers[thread].push(body, &self.code.bodies[body].blank, args, kind);
+        let more = self.fibers[thread].push(body, &self.code.bodies[body], args, kind);
         world.take_cells(more)
     }
 
@@ -88,19 +90,18 @@ impl Guest for Vm {
             world.finish(thread);
             return;
         };
-        self.begin(world, thread, body, &[]);
-        let mut next = self.run(world, thread);
+        let mut next = self.begin(world, thread, body, &[]);
         let mut left = world.limits().steps;
-        while let Next::At(op, site) = next {
+        while matches!(next, Next::Pending | Next::Ready) {
             if left == 0 {
                 world.end(crate::event::Outcome::Limit(crate::event::LimitKind::Steps, world.limits().steps));
                 return;
             }
             left -= 1;
-            next = match world.perform_now(thread, op, site) {
+            next = match world.perform_now(thread) {
                 None => return,
                 // A second half (of a wait, a sleep) needs others, or time: init has neither.
-                Some(Reply::Again(op)) => Next::At(op, site),
+                Some(Reply::Again) => Next::Pending,
                 Some(reply) => self.deliver(world, thread, reply),
             };
         }
@@ -111,17 +112,23 @@ impl Guest for Vm {
 
     fn spawn(&mut self, world: &mut World, thread: ThreadId, how: Option<Op>) -> Next {
         match how {
-            Some(Op::Fork { body, args }) => self.begin(world, thread, body, &args),
+            Some(Op::Fork { body, args }) => {
+                let args = Values::from_slice(world.args(args));
+                self.begin(world, thread, body, &args)
+            }
             Some(_) => self.begin(world, thread, self.code.looper, &[]),
             None => {
                 let (body, arg) = self.code.starts[thread.0 as usize];
-                self.begin(world, thread, body, arg.as_slice());
+                self.begin(world, thread, body, arg.as_slice())
             }
         }
-        self.run(world, thread)
     }
 
+    #[inline(always)]
     fn resume(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
+        if let Reply::Value(value) = reply {
+            return self.run(world, thread, Some(value));
+        }
         self.deliver(world, thread, reply)
     }
 
@@ -131,6 +138,11 @@ impl Guest for Vm {
             // An exception in the condition lets the thread go on.
             !matches!(evaluate(self.code.fragment(fragment), fiber.top(), world, Some(thread)), Ok(0))
         })
+    }
+
+    #[inline]
+    fn watches_memory(&self) -> bool {
+        !self.code.always.is_empty()
     }
 
     fn broken_always(&mut self, world: &World) -> Option<Failure> {
@@ -158,11 +170,11 @@ impl Snapshot for Vm {
 
     fn write_thread(&self, thread: ThreadId, to: &mut CanonicalWriter<'_>) {
         let fiber = &self.fibers[thread];
-        to.word(fiber.frames.len() as u64);
-        for frame in &fiber.frames {
+        to.word(fiber.len() as u64);
+        for frame in fiber.frames() {
             to.word(u64::from(frame.body.0) << 32 | u64::from(frame.pc));
             to.word(frame.kind.code());
-            for (kind, value) in self.live_values(fiber, frame) {
+            for (kind, value) in self.live_values(fiber, &frame) {
                 to.value(kind, value);
             }
         }
@@ -171,9 +183,9 @@ impl Snapshot for Vm {
     fn thread_key(&self, thread: ThreadId) -> Vec<u64> {
         let fiber = &self.fibers[thread];
         let mut key = Vec::new();
-        for frame in &fiber.frames {
+        for frame in fiber.frames() {
             key.push(u64::from(frame.body.0) << 32 | u64::from(frame.pc));
-            let words = self.live_values(fiber, frame).filter(|(kind, _)| *kind == Kind::Word);
+            let words = self.live_values(fiber, &frame).filter(|(kind, _)| *kind == Kind::Word);
             key.extend(words.map(|(_, value)| value as u64));
         }
         key
@@ -182,12 +194,12 @@ impl Snapshot for Vm {
 
 impl Vm {
     // The registers of a frame that may still be read: kind and value.
-    fn live_values<'f>(&'f self, fiber: &'f Fiber, frame: &'f Frame) -> impl Iterator<Item = (Kind, Value)> + 'f {
-        let body = &self.code.bodies[frame.body];
-        let live = body.live.get(frame.pc as usize);
+    fn live_values<'f>(&'f self, fiber: &'f Fiber, frame: &Frame) -> impl Iterator<Item = (Kind, Value)> + 'f {
+        let (body, base) = (&self.code.bodies[frame.body], frame.base as usize);
+        let live = body.live_at(frame.pc);
         body.kinds.iter().enumerate().filter_map(move |(reg, kind)| {
             let alive = live.is_none_or(|l| l[reg / 64] >> (reg % 64) & 1 == 1);
-            alive.then(|| (*kind, fiber.regs[frame.base as usize + reg]))
+            alive.then(|| (*kind, fiber.regs[base + reg]))
         })
     }
 }

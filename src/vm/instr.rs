@@ -78,6 +78,7 @@ pub(super) enum ListPut {
 
 /// A visible operation with its operands in registers: the same set as [`Op`](crate::event::Op), where each is explained.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(u8)]
 pub(super) enum Visible {
     Read(Address),
     Write(Address, Reg),
@@ -193,6 +194,13 @@ pub(super) enum Instr {
         class: u32,
     },
     Jump(u32),
+    /// The head of a counted loop, which stands at its end: while `counter < end`, `local = counter`, `counter += 1`, and the body again.
+    ForNext {
+        counter: Reg,
+        end: Reg,
+        local: Reg,
+        body: u32,
+    },
     JumpIf {
         cond: Reg,
         to: u32,
@@ -236,4 +244,17 @@ pub(super) enum Instr {
         dst: Reg,
         site: Option<SiteId>,
     },
+}
+
+impl Instr {
+    /// The same where its body begins at `entry`.
+    pub(super) fn moved(mut self, entry: u32) -> Self {
+        match &mut self {
+            Instr::Jump(to) | Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => *to += entry,
+            Instr::ForNext { body, .. } => *body += entry,
+            Instr::Visible { op: Visible::ListRead(_, ListGet::Next { exit, .. }), .. } => *exit += entry,
+            _ => {}
+        }
+        self
+    }
 }

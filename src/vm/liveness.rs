@@ -19,6 +19,11 @@ pub(super) fn live(code: &[Instr], handlers: &[Handler], regs: usize, fragments:
         changed = false;
         for at in (0..code.len()).rev() {
             let mut out = vec![0u64; words];
+            if let Instr::ForNext { local, body, .. } = code[at] {
+                // Written on the way into the body only.
+                merge(&mut out, &live[body as usize]);
+                out[usize::from(local) / 64] &= !(1 << (local % 64));
+            }
             for next in successors(code, at) {
                 merge(&mut out, &live[next]);
             }
@@ -115,6 +120,10 @@ fn read(instr: &Instr, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         Instr::Binary { left, right, .. } => {
             f(left);
             f(right);
+        }
+        Instr::ForNext { counter, end, .. } => {
+            f(counter);
+            f(end);
         }
         Instr::Bound { index, .. } => f(index),
         Instr::Step { base, index, .. } => {

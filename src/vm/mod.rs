@@ -6,8 +6,10 @@ mod fiber;
 mod guest;
 mod instr;
 mod liveness;
+mod operands;
 mod pure;
 mod run;
+mod unwind;
 
 pub use code::Code;
 pub use compile::{CompileError, compile};

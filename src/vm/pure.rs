@@ -49,74 +49,112 @@ pub(super) fn binary(op: BinaryOp, a: Value, b: Value) -> Result<Value, Thrown> 
     })
 }
 
-/// What a local instruction did.
-pub(super) enum Local {
-    Done,
-    Jump(u32),
-    /// It is none: the caller knows it.
+/// Why an instruction was not performed.
+pub(super) enum Stop {
+    /// It is none of [`local`]'s: the caller knows it.
     Other,
+    /// It threw.
+    Thrown(Thrown),
 }
 
-/// Performs an instruction that touches registers only.
-#[inline]
+impl From<Thrown> for Stop {
+    fn from(thrown: Thrown) -> Self {
+        Self::Thrown(thrown)
+    }
+}
+
+#[inline(always)]
+fn get(regs: &[Value], r: Reg) -> Value {
+    regs[usize::from(r)]
+}
+
+/// Performs an instruction that touches no more than registers, or reads memory without a step. Returns where to go on.
+#[inline(always)]
 pub(super) fn local(
     instr: &Instr,
+    pc: usize,
     regs: &mut [Value],
-    memory: &Memory,
+    world: &World,
     thread: Option<ThreadId>,
-) -> Result<Local, Thrown> {
-    fn get(regs: &[Value], r: Reg) -> Value {
-        regs[usize::from(r)]
-    }
+) -> Result<usize, Stop> {
     let (dst, value) = match *instr {
         Instr::Const { dst, value } => (dst, value),
         Instr::Move { dst, src } => (dst, get(regs, src)),
         Instr::Binary { op, dst, left, right, .. } => (dst, binary(op, get(regs, left), get(regs, right))?),
         Instr::Unary { op: UnaryOp::Not, dst, src } => (dst, i64::from(get(regs, src) == 0)),
         Instr::Unary { op: UnaryOp::Neg, dst, src } => (dst, get(regs, src).wrapping_neg()),
-        Instr::Jump(to) => return Ok(Local::Jump(to)),
-        Instr::JumpIf { cond, to } => return Ok(if get(regs, cond) != 0 { Local::Jump(to) } else { Local::Done }),
-        Instr::JumpUnless { cond, to } => return Ok(if get(regs, cond) == 0 { Local::Jump(to) } else { Local::Done }),
+        Instr::Jump(to) => return Ok(to as usize),
+        Instr::ForNext { counter, end, local, body } => {
+            let i = get(regs, counter);
+            if i >= get(regs, end) {
+                return Ok(pc + 1);
+            }
+            regs[usize::from(local)] = i;
+            regs[usize::from(counter)] = i + 1;
+            return Ok(body as usize);
+        }
+        Instr::JumpIf { cond, to } => return Ok(if get(regs, cond) != 0 { to as usize } else { pc + 1 }),
+        Instr::JumpUnless { cond, to } => return Ok(if get(regs, cond) == 0 { to as usize } else { pc + 1 }),
         Instr::Bound { dst, index, len, .. } => {
             let index = get(regs, index);
             if !(0..i64::from(len)).contains(&index) {
-                return Err(Thrown::IndexOutOfBounds);
+                return Err(Stop::Thrown(Thrown::IndexOutOfBounds));
             }
             (dst, index)
         }
         Instr::Step { dst, base, index, stride } => (dst, get(regs, base) + get(regs, index) * i64::from(stride)),
-        Instr::Field { dst, object, offset, .. } => {
-            let object = Memory::object_of(get(regs, object)).ok_or(Thrown::NullPointer)?;
-            (dst, pack(object, memory.object(object).base + offset))
-        }
         Instr::LoadElement { dst, array, index } => (dst, regs[usize::from(array.first) + get(regs, index) as usize]),
         Instr::StoreElement { first, index, src } => {
             regs[usize::from(first) + get(regs, index) as usize] = get(regs, src);
-            return Ok(Local::Done);
-        }
-        Instr::Fill { regs: range, value } => {
-            regs[usize::from(range.first)..usize::from(range.first) + usize::from(range.count)].fill(value);
-            return Ok(Local::Done);
+            return Ok(pc + 1);
         }
         Instr::SelfThread { dst } => (dst, thread.map_or(crate::event::NULL, |t| i64::from(t.0))),
-        Instr::Peek { dst, at } => {
+        Instr::Field { dst, .. } | Instr::Peek { dst, .. } | Instr::PeekList { dst, .. } => {
+            (dst, peek(instr, regs, world)?)
+        }
+        Instr::Fill { regs: range, value } => {
+            fill(&mut regs[usize::from(range.first)..][..usize::from(range.count)], value);
+            return Ok(pc + 1);
+        }
+        _ => return Err(Stop::Other),
+    };
+    regs[usize::from(dst)] = value;
+    Ok(pc + 1)
+}
+
+// Kept out of the loop, which would else load what only these need before each run of it.
+#[inline(never)]
+fn peek(instr: &Instr, regs: &[Value], world: &World) -> Result<Value, Thrown> {
+    let memory = world.memory();
+    match *instr {
+        Instr::Field { object, offset, .. } => {
+            let object = Memory::object_of(get(regs, object)).ok_or(Thrown::NullPointer)?;
+            Ok(pack(object, memory.object(object).base + offset))
+        }
+        Instr::Peek { at, .. } => {
             let at = location(at, regs);
             memory.check_live(at)?;
-            (dst, memory.cell(at.cell))
+            Ok(memory.cell(at.cell))
         }
-        Instr::PeekList { dst, at, index } => {
+        Instr::PeekList { at, index, .. } => {
             let at = location(at, regs);
             memory.check_live(at)?;
             let list = memory.list_in(at.cell);
             match index {
-                Some(index) => (dst, memory.element(list, get(regs, index))?),
-                None => (dst, memory.list(list).items.len() as i64),
+                Some(index) => memory.element(list, get(regs, index)),
+                None => Ok(memory.list(list).items.len() as i64),
             }
         }
-        _ => return Ok(Local::Other),
-    };
-    regs[usize::from(dst)] = value;
-    Ok(Local::Done)
+        _ => {
+            debug_assert!(false, "{instr:?} reads no memory");
+            Ok(0)
+        }
+    }
+}
+
+#[inline(never)]
+fn fill(regs: &mut [Value], value: Value) {
+    regs.fill(value);
 }
 
 /// Evaluates a condition over a copy of `regs`.
@@ -132,9 +170,10 @@ pub(super) fn evaluate(
     let mut pc = 0;
     // Conditions have no loops: jumps go forward, so this ends.
     while let Some(instr) = fragment.code.get(pc) {
-        pc = match local(instr, &mut regs, world.memory(), thread)? {
-            Local::Jump(to) => to as usize,
-            Local::Done | Local::Other => pc + 1,
+        pc = match local(instr, pc, &mut regs, world, thread) {
+            Ok(next) => next,
+            Err(Stop::Other) => pc + 1,
+            Err(Stop::Thrown(thrown)) => return Err(thrown),
         };
     }
     Ok(regs[usize::from(fragment.result)])

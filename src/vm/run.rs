@@ -1,51 +1,44 @@
 //! Runs a thread by itself up to its next visible operation.
+//!
+//! This and `world::perform` are the hot path: what nearly every step does is inlined into the loop of a run, and everything else is kept out of it.
 
 use super::code::Code;
 use super::fiber::{Fiber, FrameKind};
 use super::guest::Vm;
-use super::instr::{Instr, ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
-use super::pure::{Local, evaluate, local, location};
-use crate::base::Id;
-use crate::event::{
-    Args, BarrierId, ConditionId, FailureKind, Happening, LimitKind, ListRead, ListWrite, Location, LockId, Op,
-    Outcome, PostTime, RwLockId, SemaphoreId, SiteId, Target, ThreadId, Value, WaitSet,
-};
-use crate::lang::program::{ExceptionId, TextId};
+use super::instr::{Instr, ListGet, Reg, Visible};
+use super::operands::{Values, pend, range};
+use super::pure::{Stop, evaluate, local};
+use super::unwind::Exception;
+use crate::event::{FailureKind, LimitKind, Outcome, SiteId, ThreadId, Value};
 use crate::world::{Next, Reply, Thrown, World};
 
-/// An exception in flight: its name, message and where it was thrown, packed into one word so that a register can keep it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Exception {
-    pub(super) name: ExceptionId,
-    pub(super) message: Option<TextId>,
-    pub(super) site: Option<SiteId>,
-}
-
-impl Exception {
-    fn pack(self) -> Value {
-        let part = |n: Option<u32>| i64::from(n.map_or(0, |n| n + 1));
-        i64::from(self.name.0) << 48 | part(self.message.map(|m| m.0)) << 24 | part(self.site.map(|s| s.0))
-    }
-
-    fn unpack(word: Value) -> Self {
-        let part = |n: i64| (n as u32 & 0xff_ffff).checked_sub(1);
-        Self {
-            name: ExceptionId((word as u64 >> 48) as u32),
-            message: part(word >> 24).map(TextId),
-            site: part(word).map(SiteId),
-        }
-    }
+/// Where a frame stopped.
+enum At {
+    /// A visible operation is pending now.
+    Visible(Next),
+    /// The limit of local instructions.
+    Limit,
+    /// The instruction, or an operand of it, threw.
+    Thrown(Thrown),
+    /// An instruction that touches more than registers.
+    Other,
 }
 
 impl Vm {
-    fn built_in(&self, thrown: Thrown, site: Option<SiteId>) -> Exception {
-        // The program's table starts with the built-in ones.
-        let name = self.code.exceptions.iter().position(|e| e == thrown.name()).unwrap_or(0);
-        Exception { name: ExceptionId::new(name), message: None, site }
+    /// The thread has a reply to its pending operation that is not just a value.
+    pub(super) fn deliver(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
+        if let Reply::Task(body, args) = reply {
+            let args = Values::from_slice(world.args(args));
+            if !self.enter(world, thread, body, &args, FrameKind::Task) {
+                return Next::Ended;
+            }
+            return self.run(world, thread, None);
+        }
+        self.deliver_rare(world, thread, reply)
     }
 
-    /// The thread has the reply to its pending operation.
-    pub(super) fn deliver(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
+    #[inline(never)]
+    fn deliver_rare(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
         let code = self.code.clone();
         let fiber = &mut self.fibers[thread];
         // What a condition throws lets its thread go on, and is thrown there.
@@ -55,21 +48,19 @@ impl Vm {
         let too_deep = matches!(reply, Reply::Callbacks(_)) && fiber.depth() >= world.limits().depth as usize;
         let thrown = thrown.or(too_deep.then_some(Thrown::StackOverflow));
         let reply = thrown.map_or(reply, Reply::Throw);
-        let Some(frame) = fiber.frames.last_mut() else { return Next::Finished };
-        let Instr::Visible { op, dst, site } = code.bodies[frame.body].code[frame.pc as usize] else {
+        let Instr::Visible { op, dst, site } = code.instrs[fiber.pc as usize] else {
             debug_assert!(false, "a thread waits at a visible operation");
             return Next::Finished;
         };
-        let slot = frame.base as usize + usize::from(dst);
         match reply {
-            Reply::Value(value) => {
-                fiber.regs[slot] = value;
-                frame.pc += 1;
+            Reply::Value(value) | Reply::Awaited(value) => {
+                fiber.regs[fiber.base as usize + usize::from(dst)] = value;
+                fiber.pc += 1;
             }
-            Reply::LeaveLoop => frame.pc += 1,
+            Reply::LeaveLoop => fiber.pc += 1,
             Reply::Exhausted => {
                 if let Visible::ListRead(_, ListGet::Next { exit, .. }) = op {
-                    frame.pc = exit;
+                    fiber.pc = exit;
                 }
             }
             Reply::Throw(thrown) => {
@@ -78,71 +69,103 @@ impl Vm {
                     return next;
                 }
             }
-            Reply::Task(body, args) => {
-                self.enter(world, thread, body, &args, FrameKind::Task);
-            }
-            Reply::Callbacks(bodies) => {
-                frame.pc += 1;
+            Reply::Callbacks(listener) => {
+                fiber.pc += 1;
                 if let Visible::Perform { args, .. } = op {
-                    let args = values(fiber.top(), args);
-                    for body in bodies.iter().rev() {
-                        self.enter(world, thread, *body, &args, FrameKind::Callback);
+                    let args = Values::from_slice(range(fiber.top(), args));
+                    for i in (0..world.callbacks(listener).len()).rev() {
+                        let body = world.callbacks(listener)[i];
+                        if !self.enter(world, thread, body, &args, FrameKind::Callback) {
+                            return Next::Ended;
+                        }
                     }
                 }
             }
-            Reply::Again(_) => debug_assert!(false, "the machine keeps these"),
+            Reply::Again | Reply::Task(..) => debug_assert!(false, "taken care of before"),
         }
-        self.run(world, thread)
+        self.run(world, thread, None)
     }
 
-    /// Runs on to the next visible operation.
-    pub(super) fn run(&mut self, world: &mut World, thread: ThreadId) -> Next {
-        // Its first frames may need more cells than there are.
-        if world.outcome().is_some() {
-            return Next::Ended;
-        }
-        let code = self.code.clone();
+    /// Runs on to the next visible operation. `value` is what the one that it stands at came to, if it stands at one.
+    #[inline(always)]
+    pub(super) fn run(&mut self, world: &mut World, thread: ThreadId, value: Option<Value>) -> Next {
         let mut left = world.limits().local;
+        match self.run_frame(world, thread, &mut left, value) {
+            At::Visible(next) => next,
+            at => self.run_frames(world, thread, left, at),
+        }
+    }
+
+    #[inline(never)]
+    fn run_frames(&mut self, world: &mut World, thread: ThreadId, mut left: u64, mut at: At) -> Next {
         loop {
-            if left == 0 {
-                world.end(Outcome::Limit(LimitKind::LocalSteps, world.limits().local));
-                return Next::Ended;
+            if let Some(next) = self.leave_frame(world, thread, at) {
+                return next;
             }
-            left -= 1;
-            let fiber = &mut self.fibers[thread];
-            let Some(frame) = fiber.frames.last_mut() else { return Next::Finished };
-            let instr = &code.bodies[frame.body].code[frame.pc as usize];
-            let base = frame.base as usize;
-            match local(instr, &mut fiber.regs[base..], world.memory(), Some(thread)) {
-                Ok(Local::Done) => frame.pc += 1,
-                Ok(Local::Jump(to)) => frame.pc = to,
-                Err(thrown) => {
-                    let exception = self.built_in(thrown, site_of(instr));
-                    if let Some(next) = self.throw(world, thread, exception) {
-                        return next;
-                    }
+            at = self.run_frame(world, thread, &mut left, None);
+        }
+    }
+
+    // Runs the top frame as far as it goes by itself.
+    #[inline(always)]
+    fn run_frame(&mut self, world: &mut World, thread: ThreadId, left: &mut u64, value: Option<Value>) -> At {
+        let fiber = &mut self.fibers[thread];
+        let code = &self.code.instrs[..];
+        let regs = &mut fiber.regs[fiber.base as usize..];
+        let mut pc = fiber.pc as usize;
+        if let Some(value) = value {
+            if let Instr::Visible { dst, .. } = code[pc] {
+                regs[usize::from(dst)] = value;
+            }
+            pc += 1;
+        }
+        loop {
+            let instr = &code[pc];
+            if let Instr::Visible { op, site, .. } = instr {
+                fiber.pc = pc as u32;
+                return pend(op, *site, regs, world, thread).map_or_else(At::Thrown, At::Visible);
+            }
+            if *left == 0 {
+                fiber.pc = pc as u32;
+                return At::Limit;
+            }
+            *left -= 1;
+            match local(instr, pc, regs, world, Some(thread)) {
+                Ok(next) => pc = next,
+                Err(stop) => {
+                    fiber.pc = pc as u32;
+                    return match stop {
+                        Stop::Other => At::Other,
+                        Stop::Thrown(thrown) => At::Thrown(thrown),
+                    };
                 }
-                Ok(Local::Other) => {
-                    let instr = *instr;
-                    if let Some(next) = self.other(world, thread, &code, instr) {
-                        return next;
-                    }
-                }
+            }
+        }
+    }
+
+    fn leave_frame(&mut self, world: &mut World, thread: ThreadId, at: At) -> Option<Next> {
+        match at {
+            At::Visible(next) => Some(next),
+            At::Limit => {
+                world.end(Outcome::Limit(LimitKind::LocalSteps, world.limits().local));
+                Some(Next::Ended)
+            }
+            At::Thrown(thrown) => {
+                let site = site_of(&self.code.instrs[self.fibers[thread].pc as usize]);
+                let exception = self.built_in(thrown, site);
+                self.throw(world, thread, exception)
+            }
+            At::Other => {
+                let instr = self.code.instrs[self.fibers[thread].pc as usize];
+                self.other(world, thread, instr)
             }
         }
     }
 
     // Everything that touches more than registers.
-    fn other(&mut self, world: &mut World, thread: ThreadId, code: &Code, instr: Instr) -> Option<Next> {
+    fn other(&mut self, world: &mut World, thread: ThreadId, instr: Instr) -> Option<Next> {
         let fiber = &mut self.fibers[thread];
         match instr {
-            Instr::Visible { op, site, .. } => match pending(op, fiber.top(), world) {
-                Ok(op) => return Some(Next::At(op, site)),
-                Err(thrown) => {
-                    let exception = self.built_in(thrown, site);
-                    return self.throw(world, thread, exception);
-                }
-            },
             Instr::New { dst, class } => {
                 let maker = world.thread(thread).context;
                 let object = world.allocate(class, maker);
@@ -153,11 +176,11 @@ impl Vm {
             }
             Instr::Call { body, args, site, .. } => {
                 let most = world.limits().depth as usize;
-                if fiber.frames.len() >= most && fiber.depth() >= most {
+                if fiber.len() >= most && fiber.depth() >= most {
                     let exception = self.built_in(Thrown::StackOverflow, Some(site));
                     return self.throw(world, thread, exception);
                 }
-                let args = values(fiber.top(), args);
+                let args = Values::from_slice(range(fiber.top(), args));
                 let Instr::Call { dst, .. } = instr else { return None };
                 if !self.enter(world, thread, body, &args, FrameKind::Call(dst)) {
                     return Some(Next::Ended);
@@ -169,7 +192,7 @@ impl Vm {
             }
             Instr::Fail { assert, message, site } => {
                 let kind = if assert { FailureKind::Assert } else { FailureKind::Fail };
-                let message = message.map_or("", |m| &code.texts[m]);
+                let message = message.map_or("", |m| &self.code.texts[m]);
                 let failure = world.failure(kind, thread, "", message, Some(site));
                 world.end(Outcome::Failure(failure));
                 return Some(Next::Ended);
@@ -191,10 +214,8 @@ impl Vm {
 
     fn set(&mut self, thread: ThreadId, dst: Reg, value: Value) {
         let fiber = &mut self.fibers[thread];
-        if let Some(frame) = fiber.frames.last_mut() {
-            fiber.regs[frame.base as usize + usize::from(dst)] = value;
-            frame.pc += 1;
-        }
+        fiber.regs[fiber.base as usize + usize::from(dst)] = value;
+        fiber.pc += 1;
     }
 
     fn return_from(&mut self, world: &mut World, thread: ThreadId, value: Value) -> Option<Next> {
@@ -208,179 +229,20 @@ impl Vm {
         }
         None
     }
-
-    /// Finds the handler of an exception; without one it ends the run or the thread (`Some`).
-    fn throw(&mut self, world: &mut World, thread: ThreadId, exception: Exception) -> Option<Next> {
-        let context = world.thread(thread).context;
-        let code = self.code.clone();
-        let name = || code.exceptions[exception.name].clone();
-        world.record(Some(thread), Some(context), exception.site, || Happening::Thrown(name()));
-        let fiber = &mut self.fibers[thread];
-        while let Some(frame) = fiber.frames.last_mut() {
-            // A caller stands at its call, a looper at its loop; one that performs callbacks is past it.
-            let found = code.bodies[frame.body]
-                .handlers
-                .iter()
-                .find(|h| (h.from..h.to).contains(&frame.pc) && h.catch.is_none_or(|name| name == exception.name));
-            if let Some(handler) = found {
-                fiber.regs[frame.base as usize + usize::from(handler.save)] = exception.pack();
-                frame.pc = handler.target;
-                return None;
-            }
-            if frame.kind == FrameKind::Callback {
-                fiber.pop();
-                // Callbacks that have not begun are dropped; then back to the perform, so that what protects it is found.
-                while fiber.frames.last().is_some_and(|f| f.kind == FrameKind::Callback && f.pc == 0) {
-                    fiber.pop();
-                }
-                if let Some(caller) = fiber.frames.last_mut() {
-                    caller.pc -= 1;
-                }
-                continue;
-            }
-            if frame.kind == FrameKind::Task {
-                break;
-            }
-            fiber.pop();
-        }
-        if world.setup().uncaught_ends_thread {
-            fiber.clear();
-            world.abandon_queue(thread);
-            return Some(Next::Finished);
-        }
-        let message = match exception.message {
-            Some(message) => code.texts[message].clone(),
-            None if code.exceptions[exception.name] == "StackOverflow" => {
-                format!("more than {} calls deep (--depth raises the limit)", world.limits().depth)
-            }
-            None => String::new(),
-        };
-        let name = &code.exceptions[exception.name];
-        let failure = world.failure(FailureKind::Exception, thread, name, &message, exception.site);
-        world.end(Outcome::Failure(failure));
-        Some(Next::Ended)
-    }
 }
 
 fn site_of(instr: &Instr) -> Option<SiteId> {
     match *instr {
         Instr::Binary { site, .. } | Instr::Bound { site, .. } | Instr::Field { site, .. } => Some(site),
+        Instr::Visible { site, .. } => site,
         _ => None,
     }
-}
-
-fn values(regs: &[Value], range: Regs) -> Args {
-    Args::from_slice(&regs[usize::from(range.first)..usize::from(range.first) + usize::from(range.count)])
-}
-
-// The visible operation with its operands, out of the registers.
-fn pending(op: Visible, regs: &[Value], world: &World) -> Result<Op, Thrown> {
-    let get = |r: Reg| regs[usize::from(r)];
-    let at = |a| location(a, regs);
-    let index = |r: Reg| u32::try_from(get(r)).map_err(|_| Thrown::NullPointer);
-    let object = |r: Reg| index(r).map(crate::event::ObjectId);
-    let thread = |r: Reg| World::thread_value(get(r));
-    let lock = |l: LockRef| match l {
-        LockRef::Lock(r) => index(r).map(LockId),
-        LockRef::Monitor(r) => world.monitor_of(get(r)),
-    };
-    let wait_set = |w: WaitRef| match w {
-        WaitRef::Lock(l) => lock(l).map(WaitSet::Lock),
-        WaitRef::Condition(r) => index(r).map(|c| WaitSet::Condition(ConditionId(c))),
-    };
-    let target = |t: TargetRef| match t {
-        TargetRef::Thread(r) => thread(r).map(Target::Thread),
-        TargetRef::Handler(r) => World::target_handler(get(r)),
-    };
-    let list = |a: Location| world.memory().list_in(a.cell);
-    Ok(match op {
-        Visible::Read(a) => Op::Read(at(a)),
-        Visible::Write(a, v) => Op::Write(at(a), get(v)),
-        Visible::AtomicRead(a) => Op::AtomicRead(at(a)),
-        Visible::AtomicWrite(a, v) => Op::AtomicWrite(at(a), get(v)),
-        Visible::ListRead(a, what) => {
-            let a = at(a);
-            let what = match what {
-                ListGet::Len => ListRead::Len,
-                ListGet::Get(i) => ListRead::Get(get(i)),
-                ListGet::Iterate => ListRead::Iterate,
-                ListGet::Next { index, version, .. } => ListRead::Next { index: get(index), version: get(version) },
-            };
-            Op::ListRead { at: a, list: list(a), what }
-        }
-        Visible::ListWrite(a, what) => {
-            let a = at(a);
-            let what = match what {
-                ListPut::Push(v) => ListWrite::Push(get(v)),
-                ListPut::Pop => ListWrite::Pop,
-                ListPut::Remove(i) => ListWrite::Remove(get(i)),
-                ListPut::Clear => ListWrite::Clear,
-                ListPut::Set(i, v) => ListWrite::Set(get(i), get(v)),
-            };
-            Op::ListWrite { at: a, list: list(a), what }
-        }
-        Visible::Cas { at: a, old, new } => Op::Cas { at: at(a), old: get(old), new: get(new) },
-        Visible::FetchAdd(a, v) => Op::FetchAdd(at(a), get(v)),
-        Visible::Exchange(a, v) => Op::Exchange(at(a), get(v)),
-        Visible::Use(r) => Op::Use(object(r)?),
-        Visible::Free(r) => Op::Free(object(r)?),
-        Visible::Acquire(l) => Op::Acquire(lock(l)?),
-        Visible::Release(l) => Op::Release(lock(l)?),
-        Visible::Wait { on, lock: l, timeout } => {
-            Op::Wait { on: wait_set(on)?, lock: lock(l)?, timeout: timeout.map(get) }
-        }
-        Visible::Notify { on, all } => Op::Notify { on: wait_set(on)?, all },
-        Visible::ReadLock(r) => Op::ReadLock(RwLockId(index(r)?)),
-        Visible::Announce(r) => Op::Announce(RwLockId(index(r)?)),
-        Visible::WriteLock(r) => Op::WriteLock(RwLockId(index(r)?)),
-        Visible::ReadUnlock(r) => Op::ReadUnlock(RwLockId(index(r)?)),
-        Visible::WriteUnlock(r) => Op::WriteUnlock(RwLockId(index(r)?)),
-        Visible::Down(r) => Op::Down(SemaphoreId(index(r)?)),
-        Visible::Up(r) => Op::Up(SemaphoreId(index(r)?)),
-        Visible::Arrive(r) => Op::Arrive(BarrierId(index(r)?)),
-        Visible::Await { timeout, .. } => Op::Await { timeout: timeout.map(get) },
-        Visible::Join(r) => Op::Join(thread(r)?),
-        Visible::Fork { body, args } => Op::Fork { body, args: values(regs, args) },
-        Visible::SpawnLooper => Op::SpawnLooper,
-        Visible::Post { target: t, body, args, time, is_async, instance } => Op::Post {
-            target: target(t)?,
-            body,
-            args: values(regs, args),
-            time: match time {
-                Time::Now => PostTime::Now,
-                Time::After(d) => PostTime::After(get(d)),
-                Time::Front => PostTime::Front,
-                Time::At(t) => PostTime::At(get(t)),
-            },
-            is_async,
-            instance: instance.map(|t| t.0),
-        },
-        Visible::Begin => Op::Begin,
-        Visible::AttachQueue => Op::AttachQueue,
-        Visible::Fence(r) => Op::Fence(thread(r)?),
-        Visible::Lift(r) => Op::Lift(get(r)),
-        Visible::Cancel { target: t, body } => Op::Cancel { target: target(t)?, body },
-        Visible::Quit { looper, safely } => Op::Quit { looper: thread(looper)?, safely },
-        Visible::NewHandler(r) => Op::NewHandler(thread(r)?),
-        Visible::Enable { event, args, instance } => {
-            Op::Enable { event, args: values(regs, args), instance: instance.map(|t| t.0) }
-        }
-        Visible::Disable(event) => Op::Disable(event),
-        Visible::Register { listener, body } => Op::Register { listener, body },
-        Visible::Perform { listener, .. } => Op::Perform(listener),
-        Visible::Interrupt(r) => Op::Interrupt(thread(r)?),
-        Visible::Sleep(r) => Op::Sleep(get(r)),
-        Visible::Branch => Op::Branch,
-        Visible::Skip => Op::Skip,
-        Visible::Yield => Op::Yield,
-    })
 }
 
 impl Fiber {
     /// The condition that the thread awaits.
     pub(super) fn awaited(&self, code: &Code) -> Option<super::instr::FragmentId> {
-        let frame = self.frames.last()?;
-        match code.bodies[frame.body].code.get(frame.pc as usize) {
+        match code.instrs.get(self.pc as usize) {
             Some(Instr::Visible { op: Visible::Await { condition, .. }, .. }) => Some(*condition),
             _ => None,
         }

@@ -42,6 +42,7 @@ impl World {
     }
 
     /// Whether a deadline lies ahead.
+    #[inline]
     #[must_use]
     pub fn clock_open(&self) -> bool {
         self.horizon > self.now && self.deadlines().next().is_some()
@@ -56,7 +57,14 @@ impl World {
     /// The critical instants, ascending: each deadline ahead, each deadline less each delay of the app, each constant of an `at`.
     #[must_use]
     pub fn instants(&self) -> Vec<u64> {
-        let mut all: Vec<u64> = Vec::new();
+        let mut all = Vec::new();
+        self.instants_into(&mut all);
+        all
+    }
+
+    /// [`instants`](Self::instants), into a vector that is used again and again.
+    pub fn instants_into(&self, all: &mut Vec<u64>) {
+        all.clear();
         for deadline in self.deadlines() {
             all.push(deadline);
             all.extend(self.setup.delays.iter().chain(&self.delays).filter_map(|d| deadline.checked_sub(*d)));
@@ -65,7 +73,6 @@ impl World {
         all.retain(|i| *i > self.now);
         all.sort_unstable();
         all.dedup();
-        all
     }
 
     /// Moves the clock to an instant after now.

@@ -1,7 +1,7 @@
 //! Pedigrees: threads, tasks and objects are named by who made them and the how-manieth of its kind that was, never by a global count, so that a name means the same in every run.
 
 use super::Setup;
-use crate::base::IndexVec;
+use crate::base::Pool;
 use crate::event::{BodyId, ContextId, EventId, ThreadId};
 use smallvec::SmallVec;
 
@@ -25,7 +25,7 @@ pub enum Made {
 /// All contexts of one run.
 #[derive(Clone, Default)]
 pub struct Contexts {
-    all: IndexVec<ContextId, Context>,
+    all: Pool<ContextId, Context>,
     // How often each event has fired.
     fired: Vec<(EventId, u32)>,
 }
@@ -36,6 +36,12 @@ struct Context {
     made: Made,
     nth: u32,
     counts: SmallVec<[(Made, u32); 2]>,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self { parent: None, made: Made::Init, nth: 0, counts: SmallVec::new() }
+    }
 }
 
 impl Contexts {
@@ -60,7 +66,14 @@ impl Contexts {
             },
             _ => 1,
         };
-        self.all.add(Context { parent: None, made, nth, counts: SmallVec::new() })
+        self.add(None, made, nth)
+    }
+
+    fn add(&mut self, parent: Option<ContextId>, made: Made, nth: u32) -> ContextId {
+        self.all.add(|c| {
+            (c.parent, c.made, c.nth) = (parent, made, nth);
+            c.counts.clear();
+        })
     }
 
     /// Counts one more `made` by `parent`: from 1.
@@ -81,7 +94,7 @@ impl Contexts {
     /// A context that `parent` makes.
     pub(super) fn child(&mut self, parent: ContextId, made: Made) -> ContextId {
         let nth = self.count(parent, made);
-        self.all.add(Context { parent: Some(parent), made, nth, counts: SmallVec::new() })
+        self.add(Some(parent), made, nth)
     }
 
     /// Its creator; `None` for declared threads and for firings.

@@ -8,24 +8,57 @@ use super::threads::Status;
 use crate::base::{Id, IdSet};
 use crate::event::{Actor, EventId, LockId, Op, Target, ThreadId, WaitSet};
 
-/// The actors that are open, by kind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Openings {
-    /// Enabled threads.
-    pub threads: usize,
-    /// Whether the clock may move.
-    pub clock: bool,
-    /// Events that may fire.
-    pub events: usize,
-    /// Whether the run may stop here, because it rests.
-    pub stop: bool,
-}
+/// The actors that are open, counted by kind. One word, since it is made at every step: the threads in its low half, the events and two flags in the high one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Openings(u64);
+
+const CLOCK: u64 = 1 << 62;
+const STOP: u64 = 1 << 63;
 
 impl Openings {
+    /// Enabled threads.
+    #[inline]
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    /// Events that may fire.
+    #[inline]
+    #[must_use]
+    pub fn events(&self) -> usize {
+        (self.0 >> 32 & 0x3fff_ffff) as usize
+    }
+
+    /// Whether the clock may move.
+    #[inline]
+    #[must_use]
+    pub fn clock(&self) -> bool {
+        self.0 & CLOCK != 0
+    }
+
+    /// Whether the run may stop here, because it rests.
+    #[inline]
+    #[must_use]
+    pub fn stop(&self) -> bool {
+        self.0 & STOP != 0
+    }
+
     /// How many actors are open.
+    #[inline]
     #[must_use]
     pub fn total(&self) -> usize {
-        self.threads + usize::from(self.clock) + self.events + usize::from(self.stop)
+        if self.0 >> 32 == 0 {
+            return self.threads();
+        }
+        self.threads() + self.events() + usize::from(self.clock()) + usize::from(self.stop())
+    }
+}
+
+impl std::fmt::Debug for Openings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (clock, stop) = (self.clock(), self.stop());
+        write!(f, "{} threads, {} events, clock {clock}, stop {stop}", self.threads(), self.events())
     }
 }
 
@@ -86,8 +119,20 @@ impl World {
         }
     }
 
-    /// The thread stands at its pending operation from now on.
+    /// [`settle`](Self::settle), for an operation that may block.
     pub(super) fn stand(&mut self, thread: ThreadId) {
+        match self.threads[thread].pending {
+            Op::Acquire(lock) => return self.stand_at_lock(thread, lock),
+            Op::Begin => return self.refresh(thread),
+            Op::Post { target, .. } => {
+                let looper = self.thread_of(target);
+                // A looper's queue stays.
+                if self.threads[looper].queue.is_some() {
+                    return self.enabled.set(thread, true);
+                }
+            }
+            _ => {}
+        }
         let stand = self.stand_of(&self.threads[thread].pending);
         if let Some(set) = self.standing_mut(&stand) {
             set.set(thread, true);
@@ -104,19 +149,34 @@ impl World {
         }
     }
 
-    /// The thread is about to perform its pending operation, and stands nowhere.
+    /// [`settle`](Self::settle), for a lock.
+    #[inline(always)]
+    pub(crate) fn stand_at_lock(&mut self, thread: ThreadId, lock: LockId) {
+        let l = &mut self.locks[lock];
+        l.standing.0.set(thread, true);
+        let free = l.free_for(thread);
+        self.enabled.set(thread, free);
+        if !free {
+            self.check_cycle(thread);
+        }
+    }
+
+    /// The thread is about to perform its pending operation, one that may block, and stands nowhere.
     pub(super) fn leave(&mut self, thread: ThreadId) {
         let stand = self.stand_of(&self.threads[thread].pending);
         if let Some(set) = self.standing_mut(&stand) {
             set.set(thread, false);
         }
         self.timed.set(thread, false);
-        self.enabled.set(thread, false);
     }
 
     /// Asks one thread anew.
     #[inline]
     pub(super) fn refresh(&mut self, thread: ThreadId) {
+        if let Op::Reacquire { lock, .. } = self.threads[thread].pending {
+            let woken = self.woken(thread);
+            self.locks[lock].standing.0.set(thread, woken);
+        }
         let enabled = self.is_enabled(thread);
         self.enabled.set(thread, enabled);
     }
@@ -131,8 +191,16 @@ impl World {
         }
     }
 
-    pub(super) fn refresh_lock(&mut self, lock: LockId) {
-        self.refresh_all(|w| &w.locks[lock].standing);
+    /// A lock has been given up: whoever could go on but for it now can.
+    #[inline]
+    pub(super) fn lock_is_free(&mut self, lock: LockId) {
+        self.enabled.add_all(&self.locks[lock].standing.0);
+    }
+
+    /// A lock has been taken, by a thread that does not stand at it any more.
+    #[inline]
+    pub(super) fn lock_is_taken(&mut self, lock: LockId) {
+        self.enabled.remove_all(&self.locks[lock].standing.0);
     }
 
     pub(super) fn refresh_standing_at_thread(&mut self, thread: ThreadId) {
@@ -216,28 +284,45 @@ impl World {
     }
 
     /// The open actors, counted.
+    #[inline]
     #[must_use]
     pub fn openings(&self) -> Openings {
-        Openings {
-            threads: self.enabled.len(),
-            clock: self.clock_open(),
-            events: self.fireable.len(),
-            stop: self.rests(),
+        let threads = self.enabled.len();
+        // Most often there are threads alone.
+        if self.horizon <= self.now && self.fireable.is_empty() && self.daemons.is_empty() && threads > 0 {
+            return Openings(threads as u64);
         }
+        self.all_openings()
+    }
+
+    #[inline(never)]
+    fn all_openings(&self) -> Openings {
+        let mut all = self.enabled.len() as u64 | (self.fireable.len() as u64) << 32;
+        if self.clock_open() {
+            all |= CLOCK;
+        }
+        if self.rests() {
+            all |= STOP;
+        }
+        Openings(all)
     }
 
     /// The `k`-th open actor: threads in order of creation, the clock, events, stop.
+    #[inline(always)]
     #[must_use]
     pub fn open_actor(&self, openings: &Openings, k: usize) -> Actor {
-        if let Some(thread) = self.enabled.nth(k) {
-            return Actor::Thread(thread);
+        match self.enabled.nth(k) {
+            Some(thread) => Actor::Thread(thread),
+            None => self.open_event(openings, k - openings.threads()),
         }
-        let k = k - openings.threads;
-        if openings.clock && k == 0 {
+    }
+
+    #[inline(never)]
+    fn open_event(&self, openings: &Openings, k: usize) -> Actor {
+        if openings.clock() && k == 0 {
             return Actor::Clock;
         }
-        let k = k - usize::from(openings.clock);
-        self.fireable.nth(k).map_or(Actor::Stop, Actor::Event)
+        self.fireable.nth(k - usize::from(openings.clock())).map_or(Actor::Stop, Actor::Event)
     }
 
     /// Whether the actor is open.
@@ -252,20 +337,23 @@ impl World {
     }
 
     /// What the actor's argument decides; `None` if it has none.
+    #[inline(always)]
     #[must_use]
     pub fn question(&self, actor: Actor) -> Option<Question> {
-        match actor {
-            Actor::Clock => Some(Question::Instant),
-            Actor::Thread(thread) => match &self.threads[thread].pending {
+        if let Actor::Thread(thread) = actor {
+            return match &self.threads[thread].pending {
                 Op::Branch => Some(Question::Branch),
-                Op::Notify { on, all: false } => {
-                    let waiters = self.waiters(*on).len();
-                    (waiters > 1).then_some(Question::Waiter(waiters))
-                }
+                Op::Notify { on, all: false } => self.which_waiter(*on),
                 _ => None,
-            },
-            Actor::Event(_) | Actor::Stop => None,
+            };
         }
+        (actor == Actor::Clock).then_some(Question::Instant)
+    }
+
+    #[inline(never)]
+    fn which_waiter(&self, on: WaitSet) -> Option<Question> {
+        let waiters = self.waiters(on).len();
+        (waiters > 1).then_some(Question::Waiter(waiters))
     }
 
     /// The threads that wait, in the order in which they began.

@@ -8,12 +8,14 @@ use smallvec::SmallVec;
 impl World {
     /// Whether the run rests: every thread that matters has ended or is an idle looper (rule 12 of the language).
     /// Daemons may still run, events may still fire.
+    #[inline]
     #[must_use]
     pub fn rests(&self) -> bool {
-        // Cheap refusals first: this is asked at every step.
-        if self.daemons.is_empty() && !self.enabled.is_empty() {
-            return false;
-        }
+        // A cheap refusal first: this is asked at every step.
+        (self.enabled.is_empty() || !self.daemons.is_empty()) && self.nobody_works()
+    }
+
+    fn nobody_works(&self) -> bool {
         self.threads.iter().all(|t| t.daemon || t.status == Status::Finished || t.idle(self.now))
     }
 
@@ -37,7 +39,16 @@ impl World {
     }
 
     /// Ends the run if the thread has closed a ring of lock holders: that is a deadlock also while others run.
+    #[inline(never)]
     pub(super) fn check_cycle(&mut self, thread: ThreadId) {
+        if let Some(owner) = self.wanted_lock(thread).and_then(|lock| self.locks[lock].owner)
+            && !self.enabled.contains(owner)
+        {
+            self.follow_cycle(thread);
+        }
+    }
+
+    fn follow_cycle(&mut self, thread: ThreadId) {
         let mut ring: SmallVec<[ThreadId; 8]> = SmallVec::new();
         let mut at = thread;
         while let Some(owner) = self.wanted_lock(at).and_then(|lock| self.locks[lock].owner) {

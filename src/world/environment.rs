@@ -3,18 +3,20 @@
 use super::World;
 use super::contexts::Made;
 use super::queue::{MessageKind, TaskMessage};
-use crate::event::{Args, EventId, Happening, Target};
+use crate::event::{Args, BodyId, EventId, Happening, ListenerId, Target};
 use std::collections::VecDeque;
 
 /// The enables that an event has left, first in first out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct EventState {
     pub(super) enables: VecDeque<(Args, Option<u32>)>,
 }
 
 impl EventState {
-    pub(super) fn new(initially: u32) -> Self {
-        Self { enables: (0..initially).map(|_| (Args::new(), None)).collect() }
+    /// Back to the enables that it starts with.
+    pub(super) fn renew(&mut self, initially: u32) {
+        self.enables.clear();
+        self.enables.extend((0..initially).map(|_| (Args::default(), None)));
     }
 }
 
@@ -27,6 +29,12 @@ impl World {
     pub(super) fn disable(&mut self, event: EventId) {
         self.events[event].enables.clear();
         self.fireable.set(event, false);
+    }
+
+    /// The callbacks of a listener, in order of registration.
+    #[must_use]
+    pub fn callbacks(&self, listener: ListenerId) -> &[BodyId] {
+        &self.listeners[listener]
     }
 
     /// How many times the event may still fire.
@@ -42,8 +50,7 @@ impl World {
             return;
         };
         self.fireable.set(event, !self.events[event].enables.is_empty());
-        let setup = self.setup.clone();
-        let (body, looper) = (setup.events[event].body, setup.events[event].looper);
+        let (body, looper) = (self.setup.events[event].body, self.setup.events[event].looper);
         let context = self.contexts.root(Made::Event(event));
         self.record(None, None, None, || Happening::Fire(event, context));
         let when = self.now;

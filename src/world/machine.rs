@@ -6,10 +6,12 @@ use crate::event::{Actor, Choice, Failure, FailureKind, Happening, Op, Outcome, 
 use std::sync::Arc;
 
 /// What a thread does next, once it has run as far as it goes by itself.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// It stands at a visible operation.
-    At(Op, Option<SiteId>),
+    /// It stands at the visible operation that it has told with [`World::pend`].
+    Pending,
+    /// The same, and the operation never blocks ([`Op::may_block`]), or the guest has said that the thread stands at it ([`World::stand_at_lock`]).
+    Ready,
     /// It has ended.
     Finished,
     /// The run is over: the guest has said so with [`World::end`].
@@ -35,6 +37,9 @@ pub trait Guest {
 
     /// Whether the condition of the `await` that the thread stands at holds; an exception in it lets the thread go on, to throw it.
     fn condition(&mut self, world: &World, thread: ThreadId) -> bool;
+
+    /// Whether there is a property that must always hold.
+    fn watches_memory(&self) -> bool;
 
     /// The first property that must always hold and does not, as a failure.
     fn broken_always(&mut self, world: &World) -> Option<Failure>;
@@ -81,16 +86,48 @@ impl<G: Guest> Machine<G> {
     }
 
     /// Performs one choice. It must be open, and its argument valid ([`World::is_open`], [`World::question`]).
+    #[inline(always)]
     pub fn step(&mut self, choice: Choice) {
-        self.world.recorded.clear();
         match choice.actor {
-            Actor::Thread(thread) => {
-                let reply = self.world.perform(thread, choice.argument);
-                if self.world.outcome.is_none() {
-                    self.go_on(thread, reply);
-                    self.deliver_newborn();
+            Actor::Thread(thread) => self.thread_acts(thread, choice.argument),
+            _ => self.environment_acts(choice),
+        }
+    }
+
+    #[inline(always)]
+    fn thread_acts(&mut self, thread: ThreadId, argument: u64) {
+        match self.world.perform_in_place(thread) {
+            Some(value) => {
+                let next = self.guest.resume(&mut self.world, thread, Reply::Value(value));
+                if next != Next::Ready {
+                    self.arrive(thread, next);
                 }
             }
+            None => self.perform(thread, argument),
+        }
+        self.world.steps += 1;
+        self.after_step();
+    }
+
+    #[inline(never)]
+    fn perform(&mut self, thread: ThreadId, argument: u64) {
+        self.world.recorded.clear();
+        let reply = self.world.perform(thread, argument);
+        if self.world.outcome.is_some() {
+            return;
+        }
+        let next = match reply {
+            Reply::Again => Next::Pending,
+            reply => self.guest.resume(&mut self.world, thread, reply),
+        };
+        self.arrive(thread, next);
+        self.deliver_newborn();
+    }
+
+    #[inline(never)]
+    fn environment_acts(&mut self, choice: Choice) {
+        self.world.recorded.clear();
+        match choice.actor {
             Actor::Clock => self.world.tick(choice.argument),
             Actor::Event(event) => self.world.fire(event),
             Actor::Stop => {
@@ -98,22 +135,10 @@ impl<G: Guest> Machine<G> {
                 self.world.end(outcome);
                 return;
             }
+            Actor::Thread(_) => debug_assert!(false, "a thread is no part of the environment"),
         }
         self.world.steps += 1;
         self.after_step();
-    }
-
-    fn go_on(&mut self, thread: ThreadId, reply: Reply) {
-        match reply {
-            Reply::Again(op) => {
-                let site = self.world.threads[thread].site;
-                self.world.settle(thread, op, site);
-            }
-            reply => {
-                let next = self.guest.resume(&mut self.world, thread, reply);
-                self.arrive(thread, next);
-            }
-        }
     }
 
     // Threads that this step forked run to their first operation, in the order in which they were made.
@@ -131,44 +156,54 @@ impl<G: Guest> Machine<G> {
     fn launch(&mut self, thread: ThreadId, how: Option<Op>) {
         let home = self.world.threads[thread].home;
         self.world.record(Some(thread), Some(home), None, || Happening::ThreadInit);
+        self.world.wake_up(thread);
         let next = self.guest.spawn(&mut self.world, thread, how);
         self.arrive(thread, next);
     }
 
+    // What a step leads to; for a thread that stood ready and does so again, nothing.
+    #[inline(never)]
     fn arrive(&mut self, thread: ThreadId, next: Next) {
         match next {
-            Next::At(op, site) => {
-                if let Op::Await { timeout } = op {
-                    let deadline = timeout.map(|d| self.world.after(d));
-                    self.world.threads[thread].deadline = deadline;
-                    self.world.threads[thread].condition = self.guest.condition(&self.world, thread);
+            Next::Ready => {}
+            Next::Pending => {
+                if let Op::Await { timeout } = self.world.threads[thread].pending {
+                    self.begin_await(thread, timeout);
                 }
-                self.world.settle(thread, op, site);
+                self.world.settle(thread);
             }
             Next::Finished => self.world.finish(thread),
             Next::Ended => {}
         }
     }
 
+    #[cold]
+    fn begin_await(&mut self, thread: ThreadId, timeout: Option<i64>) {
+        let deadline = timeout.map(|d| self.world.after(d));
+        self.world.threads[thread].deadline = deadline;
+        self.world.threads[thread].condition = self.guest.condition(&self.world, thread);
+    }
+
+    #[inline(always)]
     fn after_step(&mut self) {
-        self.settle_conditions();
+        if std::mem::take(&mut self.world.memory_changed)
+            && (self.guest.watches_memory() || !self.world.awaiting().is_empty())
+        {
+            self.settle_conditions();
+        }
         #[cfg(debug_assertions)]
         self.world.check_enabled();
     }
 
     fn settle_conditions(&mut self) {
-        if std::mem::take(&mut self.world.memory_changed) {
-            if !self.world.awaiting().is_empty() {
-                for thread in self.world.awaiting().clone().iter() {
-                    self.world.threads[thread].condition = self.guest.condition(&self.world, thread);
-                    self.world.refresh(thread);
-                }
-            }
-            if self.world.outcome.is_none()
-                && let Some(failure) = self.guest.broken_always(&self.world)
-            {
-                self.world.end(Outcome::Failure(failure));
-            }
+        for thread in self.world.awaiting().clone().iter() {
+            self.world.threads[thread].condition = self.guest.condition(&self.world, thread);
+            self.world.refresh(thread);
+        }
+        if self.world.outcome.is_none()
+            && let Some(failure) = self.guest.broken_always(&self.world)
+        {
+            self.world.end(Outcome::Failure(failure));
         }
     }
 
@@ -184,12 +219,13 @@ impl World {
     /// Adds the pseudo-thread that runs `init`; it is not among the threads that matter once it is finished.
     pub(crate) fn init_thread(&mut self) -> ThreadId {
         let home = self.contexts.root(super::Made::Init);
-        self.threads.add(super::Thread::new(home, false, false))
+        self.threads.add(|t| t.renew(home, false, false))
     }
 
-    /// Performs an operation of `init` at once; `None` if it would block.
-    pub(crate) fn perform_now(&mut self, thread: ThreadId, op: Op, site: Option<SiteId>) -> Option<Reply> {
-        self.settle(thread, op, site);
+    /// Performs the pending operation of `init` at once; `None` if it would block.
+    pub(crate) fn perform_now(&mut self, thread: ThreadId) -> Option<Reply> {
+        self.wake_up(thread);
+        self.settle(thread);
         if !self.enabled.contains(thread) {
             let report = self.deadlock();
             self.end(Outcome::Deadlock(report));

@@ -2,9 +2,8 @@
 
 use super::contexts::Made;
 use super::setup::FirstValue;
-use super::sync::Lock;
 use super::{Thrown, World};
-use crate::base::IndexVec;
+use crate::base::{IndexVec, Pool};
 use crate::event::{
     AccessPlace, ContextId, LimitKind, ListId, ListRead, ListWrite, Location, LockId, ObjectId, Outcome, Value,
 };
@@ -15,7 +14,7 @@ pub struct Memory {
     /// All cells: globals first, then the fields of objects in order of allocation.
     pub(super) cells: Vec<Value>,
     pub(super) objects: IndexVec<ObjectId, Object>,
-    pub(super) lists: IndexVec<ListId, List>,
+    pub(super) lists: Pool<ListId, List>,
 }
 
 /// A heap object.
@@ -174,7 +173,13 @@ impl World {
         match value {
             FirstValue::Word(word) => *word,
             FirstValue::New(class) => self.allocate(*class, maker),
-            FirstValue::List(items) => i64::from(self.memory.lists.add(List { items: items.clone(), version: 0 }).0),
+            FirstValue::List(items) => {
+                let list = self.memory.lists.add(|l| {
+                    l.items.clone_from(items);
+                    l.version = 0;
+                });
+                i64::from(list.0)
+            }
         }
     }
 
@@ -192,7 +197,7 @@ impl World {
         let base = u32::try_from(self.memory.cells.len()).expect("cells are limited");
         self.memory.cells.resize(base as usize + cells, 0);
         let object = self.memory.objects.next_id();
-        let lock = self.locks.add(Lock::new(true, Some(object)));
+        let lock = self.locks.add(|l| l.renew(true, Some(object)));
         Some(self.memory.objects.add(Object { class, base, lock, freed: false, maker: (maker, nth) }))
     }
 

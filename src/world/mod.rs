@@ -30,10 +30,10 @@ pub use signature::signature;
 pub use snapshot::{Canonical, CanonicalWriter, Kind, Snapshot};
 pub use threads::{Status, Thread};
 
-use crate::base::{IdSet, IndexVec};
+use crate::base::{IdSet, IndexVec, Pool};
 use crate::event::{
-    BarrierId, ConditionId, ContextId, Event, EventId, HandlerId, Happening, LimitKind, ListenerId, LockId, Outcome,
-    RwLockId, SemaphoreId, SiteId, ThreadId,
+    Args, BarrierId, ConditionId, ContextId, Event, EventId, HandlerId, Happening, LimitKind, ListenerId, LockId,
+    Outcome, RwLockId, SemaphoreId, SiteId, ThreadId, Value,
 };
 use environment::EventState;
 use std::sync::Arc;
@@ -45,9 +45,9 @@ pub struct World {
     pub(crate) setup: Arc<Setup>,
     limits: Limits,
     contexts: Contexts,
-    threads: IndexVec<ThreadId, Thread>,
+    threads: Pool<ThreadId, Thread>,
     memory: Memory,
-    locks: IndexVec<LockId, Lock>,
+    locks: Pool<LockId, Lock>,
     conditions: IndexVec<ConditionId, Vec<ThreadId>>,
     rwlocks: IndexVec<RwLockId, RwLock>,
     semaphores: IndexVec<SemaphoreId, Semaphore>,
@@ -61,6 +61,8 @@ pub struct World {
     stall: u64,
     // Delays that this run has used, besides those that the program names.
     delays: Vec<u64>,
+    // What `Args` point at.
+    args: Vec<Value>,
     steps: u64,
     // Threads whose pending operation could be performed now.
     enabled: IdSet<ThreadId>,
@@ -83,24 +85,27 @@ pub struct World {
 impl World {
     /// An empty world of this setup; [`Machine`] starts it.
     pub(crate) fn new(setup: Arc<Setup>, limits: Limits) -> Self {
+        fn count<I: crate::base::Id, T: Default>(n: usize) -> IndexVec<I, T> {
+            (0..n).map(|_| T::default()).collect()
+        }
         Self {
-            setup,
             limits,
             contexts: Contexts::default(),
-            threads: IndexVec::new(),
+            threads: Pool::new(),
             memory: Memory::default(),
-            locks: IndexVec::new(),
-            conditions: IndexVec::new(),
-            rwlocks: IndexVec::new(),
-            semaphores: IndexVec::new(),
-            barriers: IndexVec::new(),
+            locks: Pool::new(),
+            conditions: count(setup.conditions.len()),
+            rwlocks: setup.rwlocks.iter().map(|(_, prefer)| RwLock::new(*prefer)).collect(),
+            semaphores: count(setup.semaphores.len()),
+            barriers: count(setup.barriers.len()),
             handlers: IndexVec::new(),
-            listeners: IndexVec::new(),
-            events: IndexVec::new(),
+            listeners: count(setup.listeners.len()),
+            events: count(setup.events.len()),
             now: 1,
             horizon: 0,
             stall: 0,
             delays: Vec::new(),
+            args: Vec::new(),
             steps: 0,
             enabled: IdSet::new(),
             fireable: IdSet::new(),
@@ -114,12 +119,12 @@ impl World {
             outcome: None,
             recording: false,
             recorded: Vec::new(),
+            setup,
         }
     }
 
-    /// Back to the start of the app: everything that is declared exists, nothing has run.
+    /// Back to the start of the app: everything that is declared exists, nothing has run. What has room keeps it.
     pub(crate) fn reset(&mut self) {
-        let setup = self.setup.clone();
         self.contexts.clear();
         self.threads.clear();
         self.enabled.clear();
@@ -130,48 +135,41 @@ impl World {
         self.newborn.clear();
         self.recorded.clear();
         self.delays.clear();
+        self.args.clear();
         (self.now, self.horizon, self.stall, self.steps, self.refused_posts) = (1, 0, 0, 0, 0);
         (self.memory_changed, self.cells, self.outcome) = (false, 0, None);
-        for (id, thread) in setup.threads.enumerate() {
-            let home = self.contexts.root(Made::Declared(id));
-            self.threads.push(Thread::new(home, thread.daemon, thread.looper));
-            self.daemons.set(id, thread.daemon);
-        }
-        self.locks.clear();
-        self.locks.extend(setup.locks.iter().map(|(_, reentrant)| Lock::new(*reentrant, None)));
-        self.conditions.clear();
-        self.conditions.resize(setup.conditions.len(), Vec::new());
-        self.rwlocks.clear();
-        self.rwlocks.extend(setup.rwlocks.iter().map(|(_, prefer)| RwLock {
-            prefer: *prefer,
-            writer: None,
-            readers: Vec::new(),
-            announced: Vec::new(),
-            standing: Default::default(),
-        }));
-        self.semaphores.clear();
-        self.semaphores.extend(
-            setup.semaphores.iter().map(|(_, count)| Semaphore { count: *count, standing: Default::default() }),
-        );
-        self.barriers.clear();
-        self.barriers.extend(setup.barriers.iter().map(|(_, parties)| Barrier {
-            parties: *parties,
-            arrived: 0,
-            generation: 0,
-            standing: Default::default(),
-        }));
-        self.handlers.clear();
-        self.handlers.extend(setup.handlers.iter().map(|(_, looper)| *looper));
-        self.listeners.clear();
-        self.listeners.resize(setup.listeners.len(), Vec::new());
-        self.events.clear();
-        self.events.extend(setup.events.iter().map(|e| EventState::new(e.initially)));
-        for (id, event) in setup.events.enumerate() {
-            self.fireable.set(id, event.initially > 0);
-        }
         self.memory.cells.clear();
         self.memory.objects.clear();
         self.memory.lists.clear();
+        self.renew_declared();
+    }
+
+    fn renew_declared(&mut self) {
+        let setup = &*self.setup;
+        for (id, thread) in setup.threads.enumerate() {
+            let home = self.contexts.root(Made::Declared(id));
+            self.threads.add(|t| t.renew(home, thread.daemon, thread.looper));
+            self.daemons.set(id, thread.daemon);
+        }
+        self.locks.clear();
+        for (_, reentrant) in &setup.locks {
+            self.locks.add(|l| l.renew(*reentrant, None));
+        }
+        self.conditions.iter_mut().for_each(Vec::clear);
+        self.rwlocks.iter_mut().for_each(RwLock::renew);
+        for (semaphore, (_, count)) in self.semaphores.iter_mut().zip(&setup.semaphores) {
+            semaphore.renew(*count);
+        }
+        for (barrier, (_, parties)) in self.barriers.iter_mut().zip(&setup.barriers) {
+            barrier.renew(*parties);
+        }
+        self.handlers.clear();
+        self.handlers.extend(setup.handlers.iter().map(|(_, looper)| *looper));
+        self.listeners.iter_mut().for_each(Vec::clear);
+        for (id, event) in setup.events.enumerate() {
+            self.events[id].renew(event.initially);
+            self.fireable.set(id, event.initially > 0);
+        }
     }
 
     /// Fills the memory with its first values, made in the name of `maker`.
@@ -206,7 +204,7 @@ impl World {
 
     /// Its threads.
     #[must_use]
-    pub fn threads(&self) -> &IndexVec<ThreadId, Thread> {
+    pub fn threads(&self) -> &Pool<ThreadId, Thread> {
         &self.threads
     }
 
@@ -245,6 +243,22 @@ impl World {
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
+    }
+
+    /// The values of arguments of this run.
+    #[must_use]
+    pub fn args(&self, args: Args) -> &[Value] {
+        &self.args[args.first as usize..][..args.count as usize]
+    }
+
+    /// Keeps the arguments of an operation, for [`args`](Self::args).
+    pub fn keep_args(&mut self, values: &[Value]) -> Args {
+        if values.is_empty() {
+            return Args::default();
+        }
+        let first = u32::try_from(self.args.len()).expect("a run has fewer steps than that");
+        self.args.extend_from_slice(values);
+        Args { first, count: values.len() as u32 }
     }
 
     /// Posts that were refused because their looper had quit.

@@ -4,25 +4,27 @@ use super::World;
 use super::contexts::Made;
 use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
 use crate::event::{
-    Args, BodyId, ContextId, Happening, LimitKind, ListWrite, NULL, Op, Outcome, PostTime, SiteId, ThreadId, Value,
-    WaitSet,
+    Args, BodyId, ContextId, Happening, LimitKind, ListWrite, ListenerId, Location, LockId, NULL, Op, Outcome,
+    PostTime, SiteId, ThreadId, Value, WaitSet,
 };
 
 /// What a thread is told of the operation that it has performed.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reply {
     /// It is done, with this value.
     Value(Value),
+    /// An await is over, with this value; its condition may have thrown.
+    Awaited(Value),
     /// It threw.
     Throw(Thrown),
     /// It has a second half, which is pending now (wait, arrive, sleep).
-    Again(Op),
+    Again,
     /// A looper has begun a task.
     Task(BodyId, Args),
     /// The looper has quit: it goes on after its loop.
     LeaveLoop,
-    /// A listener's callbacks, to be run in this order.
-    Callbacks(Vec<BodyId>),
+    /// The callbacks of this listener are to be run, in order of registration ([`World::callbacks`]).
+    Callbacks(ListenerId),
     /// The iterator is at the end of its list.
     Exhausted,
 }
@@ -44,45 +46,64 @@ pub enum Thrown {
 }
 
 impl World {
+    /// [`perform`](Self::perform) for the most frequent operations as they most often go; `None`, and nothing done, for everything else.
+    #[inline(always)]
+    pub(super) fn perform_in_place(&mut self, thread: ThreadId) -> Option<Value> {
+        debug_assert!(self.enabled.contains(thread));
+        if self.recording {
+            return None;
+        }
+        match self.threads[thread].pending {
+            Op::Read(at) if at.object.is_none() => Some(self.memory.cell(at.cell)),
+            Op::Write(at, value) if at.object.is_none() => {
+                self.store(at.cell, value);
+                Some(0)
+            }
+            Op::Acquire(lock) if self.locks[lock].object.is_none() => self.acquire(thread, lock).ok(),
+            Op::Release(lock) if self.locks[lock].object.is_none() => self.release(thread, lock).ok(),
+            Op::Skip => Some(0),
+            _ => None,
+        }
+    }
+
     /// Performs the pending operation of an enabled thread. `argument` answers its question, if it has one.
     pub(crate) fn perform(&mut self, thread: ThreadId, argument: u64) -> Reply {
-        debug_assert!(self.enabled.contains(thread));
-        self.leave(thread);
-        let op = std::mem::replace(&mut self.threads[thread].pending, Op::Skip);
+        if self.recording { self.perform_recorded(thread, argument) } else { self.act(thread, argument, &mut None) }
+    }
+
+    fn perform_recorded(&mut self, thread: ThreadId, argument: u64) -> Reply {
+        let op = self.threads[thread].pending;
         let (context, site) = (self.threads[thread].context, self.threads[thread].site);
-        let copy = self.recording.then(|| op.clone());
         let slot = self.recorded.len();
         let mut made = None;
-        // The `when` of the message that a begin takes, for the recording.
-        let begins = self.recording && matches!(op, Op::Begin);
+        // The `when` of the message that a begin takes.
+        let begins = matches!(op, Op::Begin);
         let when = self.threads[thread].queue.as_ref().filter(|_| begins).and_then(|q| q.next_when());
-        let reply = self.act(thread, op, argument, &mut made).unwrap_or_else(Reply::Throw);
-        if let Some(op) = copy {
-            let value = match reply {
-                Reply::Value(value) => value,
-                Reply::Task(..) => when.map_or(0, |when| when as Value),
-                _ => 0,
-            };
-            // A begin happens in the task that it begins.
-            let context = if matches!(op, Op::Begin) { made.unwrap_or(context) } else { context };
-            self.record(Some(thread), Some(context), site, || Happening::Performed { op, value, made });
-            // What the operation itself reported (a refusal) comes after it.
-            self.recorded[slot..].rotate_right(1);
-        }
+        let reply = self.act(thread, argument, &mut made);
+        let value = match reply {
+            Reply::Value(value) | Reply::Awaited(value) => value,
+            Reply::Task(..) => when.map_or(0, |when| when as Value),
+            _ => 0,
+        };
+        // A begin happens in the task that it begins.
+        let context = if begins { made.unwrap_or(context) } else { context };
+        self.record(Some(thread), Some(context), site, || Happening::Performed { op, value, made });
+        // What the operation itself reported (a refusal) comes after it.
+        self.recorded[slot..].rotate_right(1);
         reply
     }
 
-    fn act(&mut self, thread: ThreadId, op: Op, argument: u64, made: &mut Option<ContextId>) -> Result<Reply, Thrown> {
-        let value = match op {
-            Op::Read(at) | Op::AtomicRead(at) => {
-                self.memory.check_live(at)?;
-                self.memory.cell(at.cell)
-            }
-            Op::Write(at, value) | Op::AtomicWrite(at, value) => {
-                self.memory.check_live(at)?;
-                self.write(at.cell, value);
-                0
-            }
+    fn act(&mut self, thread: ThreadId, argument: u64, made: &mut Option<ContextId>) -> Reply {
+        self.try_act(thread, argument, made).unwrap_or_else(Reply::Throw)
+    }
+
+    fn try_act(&mut self, thread: ThreadId, argument: u64, made: &mut Option<ContextId>) -> Result<Reply, Thrown> {
+        if self.threads[thread].pending.may_block() {
+            self.leave(thread);
+        }
+        let value = match self.threads[thread].pending {
+            Op::Read(at) | Op::AtomicRead(at) => self.read(at)?,
+            Op::Write(at, value) | Op::AtomicWrite(at, value) => self.write(at, value)?,
             Op::ListRead { at, list, what } => {
                 self.memory.check_live(at)?;
                 match self.memory.list_read(list, what)? {
@@ -105,20 +126,20 @@ impl World {
                 self.memory.check_live(at)?;
                 let swaps = self.memory.cell(at.cell) == old;
                 if swaps {
-                    self.write(at.cell, new);
+                    self.store(at.cell, new);
                 }
                 i64::from(swaps)
             }
             Op::FetchAdd(at, delta) => {
                 self.memory.check_live(at)?;
                 let old = self.memory.cell(at.cell);
-                self.write(at.cell, old.wrapping_add(delta));
+                self.store(at.cell, old.wrapping_add(delta));
                 old
             }
             Op::Exchange(at, value) => {
                 self.memory.check_live(at)?;
                 let old = self.memory.cell(at.cell);
-                self.write(at.cell, value);
+                self.store(at.cell, value);
                 old
             }
             Op::Use(object) => {
@@ -131,24 +152,8 @@ impl World {
                 self.memory_changed = true;
                 0
             }
-            Op::Acquire(lock) => {
-                self.check_monitor(lock)?;
-                let l = &mut self.locks[lock];
-                l.owner = Some(thread);
-                l.depth += 1;
-                self.refresh_lock(lock);
-                0
-            }
-            Op::Release(lock) => {
-                self.check_owner(thread, lock)?;
-                let l = &mut self.locks[lock];
-                l.depth -= 1;
-                if l.depth == 0 {
-                    l.owner = None;
-                    self.refresh_lock(lock);
-                }
-                0
-            }
+            Op::Acquire(lock) => self.acquire(thread, lock)?,
+            Op::Release(lock) => self.release(thread, lock)?,
             Op::Wait { on, lock, timeout } => return self.wait(thread, on, lock, timeout),
             Op::Reacquire { on, lock } => {
                 let t = &mut self.threads[thread];
@@ -160,7 +165,7 @@ impl World {
                 }
                 let l = &mut self.locks[lock];
                 (l.owner, l.depth) = (Some(thread), depth);
-                self.refresh_lock(lock);
+                self.lock_is_taken(lock);
                 if !notified && self.threads[thread].interrupted {
                     self.threads[thread].interrupted = false;
                     return Err(Thrown::Interrupted);
@@ -171,17 +176,7 @@ impl World {
                 if let WaitSet::Lock(lock) = on {
                     self.check_owner(thread, lock)?;
                 }
-                let waiters = self.waiters_mut(on);
-                let woken = if all || waiters.len() <= 1 {
-                    std::mem::take(waiters)
-                } else {
-                    vec![waiters.remove((argument as usize).min(waiters.len() - 1))]
-                };
-                for waiter in woken {
-                    self.threads[waiter].notified = true;
-                    self.refresh(waiter);
-                    self.check_cycle(waiter);
-                }
+                self.wake(on, all, argument as usize);
                 0
             }
             Op::ReadLock(id) => {
@@ -231,7 +226,8 @@ impl World {
                 let generation = b.generation;
                 b.arrived += 1;
                 if b.arrived < b.parties {
-                    return Ok(Reply::Again(Op::Pass { barrier: id, generation }));
+                    self.threads[thread].pending = Op::Pass { barrier: id, generation };
+                    return Ok(Reply::Again);
                 }
                 (b.arrived, b.generation) = (0, generation.wrapping_add(1));
                 self.refresh_all(|w| &w.barriers[id].standing);
@@ -240,7 +236,7 @@ impl World {
             Op::Await { .. } => {
                 let t = &mut self.threads[thread];
                 t.deadline = None;
-                i64::from(t.condition)
+                return Ok(Reply::Awaited(i64::from(t.condition)));
             }
             Op::Fork { body, args } => match self.add_thread(self.threads[thread].context, Made::Body(body), false) {
                 Some(id) => {
@@ -296,7 +292,7 @@ impl World {
                 if self.threads[thread].queue.is_some() {
                     return Err(Thrown::IllegalState);
                 }
-                self.threads[thread].queue = Some(Box::default());
+                self.threads[thread].attach_queue();
                 self.refresh_standing_at_thread(thread);
                 0
             }
@@ -345,7 +341,7 @@ impl World {
                 self.listeners[listener].push(body);
                 0
             }
-            Op::Perform(listener) => return Ok(Reply::Callbacks(self.listeners[listener].clone())),
+            Op::Perform(listener) => return Ok(Reply::Callbacks(listener)),
             Op::Interrupt(other) => {
                 // As Java: interrupting a thread that has ended does nothing.
                 if !self.finished(other) {
@@ -366,7 +362,8 @@ impl World {
                 }
                 let deadline = self.after(delay);
                 self.threads[thread].deadline = Some(deadline);
-                return Ok(Reply::Again(Op::Wake));
+                self.threads[thread].pending = Op::Wake;
+                return Ok(Reply::Again);
             }
             Op::Wake => {
                 let t = &mut self.threads[thread];
@@ -382,10 +379,46 @@ impl World {
         Ok(Reply::Value(value))
     }
 
-    #[inline]
-    fn write(&mut self, cell: u32, value: Value) {
+    #[inline(always)]
+    fn read(&self, at: Location) -> Result<Value, Thrown> {
+        self.memory.check_live(at)?;
+        Ok(self.memory.cell(at.cell))
+    }
+
+    #[inline(always)]
+    fn write(&mut self, at: Location, value: Value) -> Result<Value, Thrown> {
+        self.memory.check_live(at)?;
+        self.store(at.cell, value);
+        Ok(0)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, cell: u32, value: Value) {
         self.memory.cells[cell as usize] = value;
         self.memory_changed = true;
+    }
+
+    #[inline(always)]
+    fn acquire(&mut self, thread: ThreadId, lock: LockId) -> Result<Value, Thrown> {
+        self.check_monitor(lock)?;
+        let l = &mut self.locks[lock];
+        l.standing.0.set(thread, false);
+        l.owner = Some(thread);
+        l.depth += 1;
+        self.lock_is_taken(lock);
+        Ok(0)
+    }
+
+    #[inline(always)]
+    fn release(&mut self, thread: ThreadId, lock: LockId) -> Result<Value, Thrown> {
+        self.check_owner(thread, lock)?;
+        let l = &mut self.locks[lock];
+        l.depth -= 1;
+        if l.depth == 0 {
+            l.owner = None;
+            self.lock_is_free(lock);
+        }
+        Ok(0)
     }
 
     // The looper has quit: nothing fails, a warning is kept (rule 6).

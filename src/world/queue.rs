@@ -52,6 +52,12 @@ pub struct TaskMessage {
 }
 
 impl Queue {
+    /// Back to a queue that nothing was ever posted to.
+    pub(super) fn renew(&mut self) {
+        self.messages.clear();
+        (self.last_seq, self.first_seq, self.next_token, self.quit) = (0, 0, 0, false);
+    }
+
     /// Enqueues at `when`; 0 goes to the very front (rule 1).
     pub(super) fn push(&mut self, when: u64, kind: MessageKind) {
         let seq = if when == 0 {
@@ -61,8 +67,14 @@ impl Queue {
             self.last_seq += 1;
             self.last_seq
         };
+        let message = Message { when, seq, kind };
+        // Most messages belong at the end.
+        if self.messages.back().is_none_or(|last| (last.when, last.seq) < (when, seq)) {
+            self.messages.push_back(message);
+            return;
+        }
         let at = self.messages.partition_point(|m| (m.when, m.seq) < (when, seq));
-        self.messages.insert(at, Message { when, seq, kind });
+        self.messages.insert(at, message);
     }
 
     /// A fence at `now`; returns its token.
@@ -104,7 +116,8 @@ impl Queue {
     /// Takes the message that may begin.
     pub(super) fn pop(&mut self, now: u64) -> Option<TaskMessage> {
         let i = self.next().filter(|&i| self.messages[i].when <= now)?;
-        match self.messages.remove(i) {
+        let message = if i == 0 { self.messages.pop_front() } else { self.messages.remove(i) };
+        match message {
             Some(Message { kind: MessageKind::Task(task), .. }) => Some(task),
             _ => None,
         }

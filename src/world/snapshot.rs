@@ -222,27 +222,12 @@ impl CanonicalWriter<'_> {
     }
 
     fn stand<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
-        let world = self.world;
-        let t = &world.threads[thread];
-        self.word(u64::from(t.daemon) | u64::from(t.notified) << 1 | u64::from(t.interrupted) << 2);
-        // The second half of an operation stands at the same program counter as the first.
-        match &t.pending {
-            Op::Reacquire { .. } => self.word(1),
-            Op::Wake => self.word(2),
-            Op::Pass { barrier, generation } => {
-                self.word(3 + u64::from(world.barriers[*barrier].generation == *generation));
-            }
-            _ => self.word(0),
-        }
-        match t.deadline {
-            Some(deadline) => self.word(1 + deadline.saturating_sub(world.now)),
-            None => self.word(0),
-        }
-        self.word(u64::from(t.saved_depth));
+        self.words.extend(self.world.stand_words(thread));
         guest.write_thread(thread, self);
     }
 
     fn queue<G: Snapshot>(&mut self, guest: &G, queue: &Queue) {
+        let world = self.world;
         self.word(1 + u64::from(queue.quit));
         self.word(queue.len() as u64);
         for message in queue.messages() {
@@ -255,7 +240,7 @@ impl CanonicalWriter<'_> {
                         Target::Thread(_) => self.word(u64::MAX),
                         Target::Handler(handler) => self.handler(handler),
                     }
-                    self.values(guest.parameter_kinds(task.body), &task.args);
+                    self.values(guest.parameter_kinds(task.body), world.args(task.args));
                 }
             }
         }
@@ -288,6 +273,26 @@ impl CanonicalWriter<'_> {
                 self.object_state(guest, self.objects[done.1 - 1]);
             }
         }
+    }
+}
+
+impl World {
+    // Where a thread stands, without what the guest knows of it.
+    fn stand_words(&self, thread: ThreadId) -> [u64; 4] {
+        let t = &self.threads[thread];
+        // The second half of an operation stands at the same program counter as the first.
+        let half = match &t.pending {
+            Op::Reacquire { .. } => 1,
+            Op::Wake => 2,
+            Op::Pass { barrier, generation } => 3 + u64::from(self.barriers[*barrier].generation == *generation),
+            _ => 0,
+        };
+        [
+            u64::from(t.daemon) | u64::from(t.notified) << 1 | u64::from(t.interrupted) << 2,
+            half,
+            t.deadline.map_or(0, |deadline| 1 + deadline.saturating_sub(self.now)),
+            u64::from(t.saved_depth),
+        ]
     }
 }
 
@@ -326,10 +331,10 @@ impl<G: Snapshot> Machine<G> {
             .enumerate()
             .filter(|(_, t)| t.status != Status::Finished || t.queue.as_ref().is_some_and(|q| q.tasks() > 0))
             .filter(|(id, _)| !known.contains(*id))
-            .map(|(id, _)| (guest.thread_key(id), id))
+            .map(|(id, _)| (world.stand_words(id), guest.thread_key(id), id))
             .collect();
         alone.sort();
-        for (_, thread) in alone {
+        for (_, _, thread) in alone {
             number(&mut w.threads, thread);
             w.expand(guest, &mut done);
         }
@@ -358,7 +363,7 @@ impl<G: Snapshot> Machine<G> {
             let kinds = guest.parameter_kinds(world.setup.events[id].body).to_vec();
             w.word(event.enables.len() as u64);
             for (args, _) in &event.enables {
-                w.values(&kinds, args);
+                w.values(&kinds, world.args(*args));
             }
         }
         w.expand(guest, &mut done);

@@ -5,7 +5,7 @@ use crate::base::IdSet;
 use crate::event::{ObjectId, ThreadId};
 
 /// A lock, a mutex, or the monitor of an object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Lock {
     pub(super) reentrant: bool,
     pub(super) object: Option<ObjectId>,
@@ -14,7 +14,7 @@ pub(super) struct Lock {
     pub(super) depth: u32,
     // In the order in which they began to wait.
     pub(super) waiters: Vec<ThreadId>,
-    // Threads whose pending operation needs this lock.
+    // Threads that could go on if only it were free: those that are about to acquire it, and woken waiters.
     pub(super) standing: ThreadSet,
 }
 
@@ -29,8 +29,11 @@ impl std::fmt::Debug for ThreadSet {
 }
 
 impl Lock {
-    pub(super) fn new(reentrant: bool, object: Option<ObjectId>) -> Self {
-        Self { reentrant, object, owner: None, depth: 0, waiters: Vec::new(), standing: ThreadSet::default() }
+    /// Makes it a new lock, whatever it was before.
+    pub(super) fn renew(&mut self, reentrant: bool, object: Option<ObjectId>) {
+        (self.reentrant, self.object, self.owner, self.depth) = (reentrant, object, None, 0);
+        self.waiters.clear();
+        self.standing.0.clear();
     }
 
     #[inline]
@@ -54,18 +57,48 @@ pub(super) struct RwLock {
     pub(super) standing: ThreadSet,
 }
 
+impl RwLock {
+    pub(super) fn new(prefer: Prefer) -> Self {
+        Self { prefer, writer: None, readers: Vec::new(), announced: Vec::new(), standing: ThreadSet::default() }
+    }
+
+    /// Back to nobody holding it.
+    pub(super) fn renew(&mut self) {
+        self.writer = None;
+        self.readers.clear();
+        self.announced.clear();
+        self.standing.0.clear();
+    }
+}
+
 /// A semaphore.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Semaphore {
     pub(super) count: i64,
     pub(super) standing: ThreadSet,
 }
 
+impl Semaphore {
+    /// Back to its first count.
+    pub(super) fn renew(&mut self, count: i64) {
+        self.count = count;
+        self.standing.0.clear();
+    }
+}
+
 /// A cyclic barrier.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Barrier {
     pub(super) parties: i64,
     pub(super) arrived: i64,
     pub(super) generation: u32,
     pub(super) standing: ThreadSet,
+}
+
+impl Barrier {
+    /// Back to nobody having arrived.
+    pub(super) fn renew(&mut self, parties: i64) {
+        (self.parties, self.arrived, self.generation) = (parties, 0, 0);
+        self.standing.0.clear();
+    }
 }

@@ -34,6 +34,8 @@ pub struct Thread {
     pub site: Option<SiteId>,
     /// Its message queue, if it has one.
     pub queue: Option<Box<Queue>>,
+    // Of an earlier run, for its room.
+    spare: Option<Box<Queue>>,
     /// The instant at which its sleep, wait or await is over.
     pub(super) deadline: Option<u64>,
     /// A waiter that was notified.
@@ -48,16 +50,17 @@ pub struct Thread {
     pub(super) standing: ThreadSet,
 }
 
-impl Thread {
-    pub(super) fn new(home: ContextId, daemon: bool, looper: bool) -> Self {
+impl Default for Thread {
+    fn default() -> Self {
         Self {
-            home,
-            context: home,
-            daemon,
+            home: ContextId(0),
+            context: ContextId(0),
+            daemon: false,
             status: Status::New,
             pending: Op::Skip,
             site: None,
-            queue: looper.then(Box::default),
+            queue: None,
+            spare: None,
             deadline: None,
             notified: false,
             interrupted: false,
@@ -65,6 +68,30 @@ impl Thread {
             saved_depth: 0,
             standing: ThreadSet::default(),
         }
+    }
+}
+
+impl Thread {
+    /// Makes it a new thread, whatever it was before.
+    pub(super) fn renew(&mut self, home: ContextId, daemon: bool, looper: bool) {
+        (self.home, self.context, self.daemon) = (home, home, daemon);
+        (self.status, self.pending, self.site) = (Status::New, Op::Skip, None);
+        if let Some(queue) = self.queue.take() {
+            self.spare = Some(queue);
+        }
+        if looper {
+            self.attach_queue();
+        }
+        (self.deadline, self.saved_depth) = (None, 0);
+        (self.notified, self.interrupted, self.condition) = (false, false, false);
+        self.standing.0.clear();
+    }
+
+    /// Gives it an empty queue.
+    pub(super) fn attach_queue(&mut self) {
+        let mut queue = self.spare.take().unwrap_or_default();
+        queue.renew();
+        self.queue = Some(queue);
     }
 
     /// Whether it runs a task of its queue.
@@ -89,19 +116,32 @@ impl World {
             return None;
         }
         let home = self.contexts.child(maker, made);
-        let id = self.threads.add(Thread::new(home, false, looper));
+        let id = self.threads.add(|t| t.renew(home, false, looper));
         self.newborn.push(id);
         Some(id)
     }
 
-    /// The thread has reached a visible operation.
-    #[inline]
-    pub(crate) fn settle(&mut self, thread: ThreadId, op: Op, site: Option<SiteId>) {
+    /// What the thread is about to do: the guest says so before it answers [`Next::At`](super::Next::At).
+    #[inline(always)]
+    pub fn pend(&mut self, thread: ThreadId, op: Op, site: Option<SiteId>) {
         let t = &mut self.threads[thread];
-        t.status = Status::Alive;
         t.site = site;
         t.pending = op;
-        self.stand(thread);
+    }
+
+    /// The thread, which has just performed an operation or is new, stands at its pending operation from now on.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, thread: ThreadId) {
+        // Nothing else changes for a thread that could act and still can.
+        if self.threads[thread].pending.may_block() {
+            self.stand(thread);
+        }
+    }
+
+    /// A new thread lives from now on.
+    pub(super) fn wake_up(&mut self, thread: ThreadId) {
+        self.threads[thread].status = Status::Alive;
+        self.enabled.set(thread, true);
     }
 
     /// The thread has ended.

@@ -24,8 +24,22 @@ impl World {
         self.waiters_mut(on).push(thread);
         let t = &mut self.threads[thread];
         (t.saved_depth, t.deadline, t.notified) = (depth, deadline, false);
-        self.refresh_lock(lock);
-        Ok(Reply::Again(Op::Reacquire { on, lock }))
+        t.pending = Op::Reacquire { on, lock };
+        self.lock_is_free(lock);
+        Ok(Reply::Again)
+    }
+
+    /// Wakes all waiters, or the one of this number.
+    pub(super) fn wake(&mut self, on: WaitSet, all: bool, which: usize) {
+        let mut left = if all { self.waiters(on).len() } else { self.waiters(on).len().min(1) };
+        let mut at = if all { 0 } else { which.min(self.waiters(on).len().saturating_sub(1)) };
+        while left > 0 {
+            let waiter = self.waiters_mut(on).remove(at);
+            self.threads[waiter].notified = true;
+            self.refresh(waiter);
+            self.check_cycle(waiter);
+            (left, at) = (left - 1, 0);
+        }
     }
 
     pub(super) fn waiters_mut(&mut self, on: WaitSet) -> &mut Vec<ThreadId> {
@@ -35,11 +49,13 @@ impl World {
         }
     }
 
+    #[inline]
     pub(super) fn check_owner(&self, thread: ThreadId, lock: LockId) -> Result<(), Thrown> {
         self.check_monitor(lock)?;
         if self.locks[lock].owner == Some(thread) { Ok(()) } else { Err(Thrown::IllegalMonitorState) }
     }
 
+    #[inline]
     pub(super) fn check_monitor(&self, lock: LockId) -> Result<(), Thrown> {
         self.locks[lock].object.map_or(Ok(()), |object| self.check_object(object, Thrown::UseAfterFree))
     }

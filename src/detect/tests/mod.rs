@@ -57,7 +57,7 @@ fn run(script: Script, seed: u64, most: u64) -> Recorded {
     let mut last = None;
     while machine.world.outcome().is_none() && machine.world.steps() < most {
         let openings = machine.world.openings();
-        let total = openings.total() - usize::from(openings.stop);
+        let total = openings.total() - usize::from(openings.stop());
         if total == 0 {
             break;
         }

@@ -91,10 +91,16 @@ impl Script {
                 Some(Step::Quit(k)) => fiber.forked.get(*k).map(|t| Op::Quit { looper: *t, safely: false }),
                 Some(Step::Post(k, body, time)) => fiber.forked.get(*k).map(|t| post(*t, *body, *time)),
                 Some(Step::Lift) => fiber.fence.map(Op::Lift),
-                Some(Step::Loop) => return Next::At(Op::Begin, None),
+                Some(Step::Loop) => {
+                    world.pend(thread, Op::Begin, None);
+                    return Next::Pending;
+                }
             };
             match op {
-                Some(op) => return Next::At(op, Some(site(body, pc))),
+                Some(op) => {
+                    world.pend(thread, op, Some(site(body, pc)));
+                    return Next::Pending;
+                }
                 None => self.advance(thread),
             }
         }
@@ -126,7 +132,8 @@ impl Guest for Script {
         let home = world.thread(thread).home;
         world.fill_memory(home);
         for op in self.init.clone() {
-            assert!(world.perform_now(thread, op, None).is_some(), "init does not block");
+            world.pend(thread, op, None);
+            assert!(world.perform_now(thread).is_some(), "init does not block");
         }
         world.finish(thread);
     }
@@ -146,9 +153,10 @@ impl Guest for Script {
         let step = frame.and_then(|(body, pc, _)| self.bodies[body.0 as usize].get(pc)).cloned();
         match reply {
             Reply::Task(body, _) => self.fiber(thread).frames.push((body, 0, Kind::Task)),
-            Reply::Callbacks(bodies) => {
+            Reply::Callbacks(listener) => {
                 self.advance(thread);
-                self.fiber(thread).frames.extend(bodies.into_iter().rev().map(|b| (b, 0, Kind::Callback)));
+                let bodies = world.callbacks(listener).iter();
+                self.fiber(thread).frames.extend(bodies.rev().map(|b| (*b, 0, Kind::Callback)));
             }
             Reply::Throw(_) => {
                 self.threw = true;
@@ -161,7 +169,7 @@ impl Guest for Script {
                 }
                 self.advance(thread);
             }
-            Reply::Value(value) => {
+            Reply::Value(value) | Reply::Awaited(value) => {
                 match step {
                     Some(Step::Do(Op::Fork { .. } | Op::SpawnLooper)) => {
                         self.fiber(thread).forked.push(ThreadId(value as u32));
@@ -171,13 +179,17 @@ impl Guest for Script {
                 }
                 self.advance(thread);
             }
-            Reply::LeaveLoop | Reply::Exhausted | Reply::Again(_) => self.advance(thread),
+            Reply::LeaveLoop | Reply::Exhausted | Reply::Again => self.advance(thread),
         }
         self.run(world, thread)
     }
 
     fn condition(&mut self, _: &World, _: ThreadId) -> bool {
         true
+    }
+
+    fn watches_memory(&self) -> bool {
+        false
     }
 
     fn broken_always(&mut self, _: &World) -> Option<Failure> {

@@ -7,7 +7,7 @@ mod regs;
 mod setup;
 mod stmts;
 
-use super::code::{BodyCode, Code, Fragment};
+use super::code::{self, BodyCode, Code, Fragment};
 use super::instr::{FragmentId, Instr, Reg, Visible};
 use super::liveness;
 use crate::base::{Id, IndexVec};
@@ -18,6 +18,7 @@ use crate::lang::program::{self, LocalId, Type};
 use crate::world::Kind;
 use control::Scope;
 use regs::Registers;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Why a program cannot be compiled.
@@ -77,10 +78,11 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
         let to = if property.when == When::Always { &mut always } else { &mut at_end };
         to.push((property.name.clone(), fragment));
     }
-    let Shared { fragments, times } = shared;
+    let Shared { fragments, times, instrs } = shared;
     times.tell(&mut setup);
     Ok(Code {
         setup: Arc::new(setup),
+        instrs,
         bodies,
         starts,
         looper,
@@ -103,6 +105,7 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
 /// What the bodies of a program add to.
 #[derive(Default)]
 struct Shared {
+    instrs: Vec<Instr>,
     fragments: Vec<Fragment>,
     times: setup::Times,
 }
@@ -113,11 +116,13 @@ struct Compiler<'p> {
     shared: &'p mut Shared,
     name: &'p str,
     code: Vec<Instr>,
-    handlers: Vec<super::code::Handler>,
+    handlers: Vec<code::Handler>,
     regs: Registers,
     /// First register and number of cells of each local.
     locals: IndexVec<LocalId, (Reg, u16)>,
     scopes: Vec<Scope<'p>>,
+    /// Registers of constants.
+    constants: BTreeMap<(Kind, i64), Reg>,
     /// Set while a condition or property is compiled: reads are no steps.
     pure: bool,
 }
@@ -142,6 +147,7 @@ impl<'p> Compiler<'p> {
             regs,
             locals,
             scopes: Vec::new(),
+            constants: BTreeMap::new(),
             pure: false,
         }
     }
@@ -156,6 +162,7 @@ impl<'p> Compiler<'p> {
             regs: Registers::default(),
             locals: IndexVec::new(),
             scopes: Vec::new(),
+            constants: BTreeMap::new(),
             pure: false,
         }
     }
@@ -192,10 +199,20 @@ impl<'p> Compiler<'p> {
 
     fn finish(self, params: u16) -> Result<BodyCode, CompileError> {
         self.check_size()?;
-        let live = liveness::live(&self.code, &self.handlers, self.regs.kinds.len(), &self.shared.fragments);
+        let mut live = liveness::live(&self.code, &self.handlers, self.regs.kinds.len(), &self.shared.fragments);
         let blank = |kind: &Kind| if matches!(kind, Kind::Word | Kind::Place) { 0 } else { NULL };
-        let blank = self.regs.kinds.iter().map(blank).collect();
-        Ok(BodyCode { code: self.code, params, kinds: self.regs.kinds, blank, handlers: self.handlers, live })
+        let mut blank: Vec<i64> = self.regs.kinds.iter().map(blank).collect();
+        for ((_, value), reg) in &self.constants {
+            blank[usize::from(*reg)] = *value;
+            // The same in every state.
+            live.iter_mut().for_each(|l| l[usize::from(*reg) / 64] &= !(1 << (reg % 64)));
+        }
+        let entry = self.shared.instrs.len() as u32;
+        self.shared.instrs.extend(self.code.into_iter().map(|instr| instr.moved(entry)));
+        let moved =
+            |h: code::Handler| code::Handler { from: h.from + entry, to: h.to + entry, target: h.target + entry, ..h };
+        let handlers = self.handlers.into_iter().map(moved).collect();
+        Ok(BodyCode { entry, params, kinds: self.regs.kinds, blank, handlers, live })
     }
 
     fn check_size(&self) -> Result<(), CompileError> {

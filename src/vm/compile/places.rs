@@ -6,6 +6,9 @@ use crate::event::SiteId;
 use crate::lang::program::{Dimension, Expr, ExprKind, LocalId, Place, Root, Type};
 use crate::world::Kind;
 
+// Each costs a copy whenever the body is entered.
+const MOST_CONSTANTS: usize = 64;
+
 impl<'p> Compiler<'p> {
     /// Evaluates a place: the object (null is caught here), then each index.
     pub(super) fn address(&mut self, place: &'p Place) -> Address {
@@ -61,7 +64,19 @@ impl<'p> Compiler<'p> {
         (Regs { first, count }, at)
     }
 
+    /// A register that holds the value. Nothing may be written to it: a body's constants have registers of their own, filled when it is entered.
     pub(super) fn constant(&mut self, kind: Kind, value: i64) -> Reg {
+        // A condition has no frame of its own to be entered.
+        if !self.pure {
+            if let Some(reg) = self.constants.get(&(kind, value)) {
+                return *reg;
+            }
+            if self.constants.len() < MOST_CONSTANTS {
+                let reg = self.regs.fixed(&[kind]);
+                self.constants.insert((kind, value), reg);
+                return reg;
+            }
+        }
         let dst = self.regs.temp(kind);
         self.emit(Instr::Const { dst, value });
         dst

@@ -162,28 +162,21 @@ impl<'p> Compiler<'p> {
         let (counter, end) = (self.regs.temp(Kind::Word), self.regs.temp(Kind::Word));
         self.emit(Instr::Move { dst: counter, src: from });
         self.emit(Instr::Move { dst: end, src: to });
+        let test = self.emit(Instr::Jump(0));
         let start = self.here();
         self.enter_loop(None);
-        let inner = self.regs.mark();
-        let site = SiteId(0);
-        let cond = self.regs.temp(Kind::Word);
-        self.emit(Instr::Binary { op: BinaryOp::Lt, dst: cond, left: counter, right: end, site });
-        let out = self.emit(Instr::JumpUnless { cond, to: 0 });
-        self.regs.release(inner);
-        self.emit(Instr::Move { dst: self.locals[local].0, src: counter });
         self.block(body);
         self.continue_here();
-        let one = self.constant(Kind::Word, 1);
-        self.emit(Instr::Binary { op: BinaryOp::Add, dst: counter, left: counter, right: one, site });
-        self.emit(Instr::Jump(start));
-        self.land(out);
+        self.land(test);
+        self.emit(Instr::ForNext { counter, end, local: self.locals[local].0, body: start });
         self.exit_loop();
     }
 
     fn for_list(&mut self, local: LocalId, list: &'p Place, body: &'p [Stmt], site: SiteId) {
         let at = self.address(list);
         let version = self.visible(Visible::ListRead(at, ListGet::Iterate), Kind::Iterator, site);
-        let index = self.constant(Kind::Word, 0);
+        let index = self.regs.temp(Kind::Word);
+        self.emit(Instr::Const { dst: index, value: 0 });
         let start = self.here();
         self.enter_loop(None);
         let dst = self.locals[local].0;

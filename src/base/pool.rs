@@ -1,0 +1,96 @@
+//! A vector that is filled anew in each run and never gives its room back: what an item has allocated serves the next run.
+
+use super::Id;
+use std::ops::{Deref, DerefMut, Index, IndexMut};
+
+/// Items by [`Id`]. [`clear`](Self::clear) forgets them, and [`add`](Self::add) hands the same ones out again, to be made anew.
+pub struct Pool<I, T> {
+    // The live ones, then those that wait to be used again.
+    items: Vec<T>,
+    live: usize,
+    index: std::marker::PhantomData<fn(I) -> I>,
+}
+
+impl<I: Id, T: Default> Pool<I, T> {
+    /// An empty pool.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { items: Vec::new(), live: 0, index: std::marker::PhantomData }
+    }
+
+    /// Forgets all items.
+    pub fn clear(&mut self) {
+        self.live = 0;
+    }
+
+    /// Adds an item: a default one, or one of an earlier run with everything that it held then. `renew` has to set all of it.
+    #[inline]
+    pub fn add(&mut self, renew: impl FnOnce(&mut T)) -> I {
+        let id = I::new(self.live);
+        if self.live == self.items.len() {
+            self.items.push(T::default());
+        }
+        renew(&mut self.items[self.live]);
+        self.live += 1;
+        id
+    }
+
+    /// The index that the next [`add`](Self::add) will return.
+    #[must_use]
+    pub fn next_id(&self) -> I {
+        I::new(self.live)
+    }
+
+    /// All indices, in order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+        (0..self.live).map(I::new)
+    }
+
+    /// Pairs of index and item, in order.
+    pub fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
+        self.iter().enumerate().map(|(i, x)| (I::new(i), x))
+    }
+}
+
+impl<I: Id, T: Default> Default for Pool<I, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I, T: Clone> Clone for Pool<I, T> {
+    fn clone(&self) -> Self {
+        Self { items: self.to_vec(), live: self.live, index: self.index }
+    }
+}
+
+impl<I: Id, T> Index<I> for Pool<I, T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, id: I) -> &T {
+        debug_assert!(id.index() < self.live, "an item of this run");
+        &self.items[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for Pool<I, T> {
+    #[inline]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        debug_assert!(id.index() < self.live, "an item of this run");
+        &mut self.items[id.index()]
+    }
+}
+
+impl<I, T> Deref for Pool<I, T> {
+    type Target = [T];
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.items[..self.live]
+    }
+}
+
+impl<I, T> DerefMut for Pool<I, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.items[..self.live]
+    }
+}

@@ -1,0 +1,161 @@
+//! From an instruction to the operation that is pending: its operands, out of the registers.
+
+use super::instr::{ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
+use super::pure::location;
+use crate::event::{
+    BarrierId, ConditionId, ListRead, ListWrite, Location, LockId, Op, PostTime, RwLockId, SemaphoreId, SiteId, Target,
+    ThreadId, Value, WaitSet,
+};
+use crate::world::{Next, Thrown, World};
+use smallvec::SmallVec;
+
+/// Arguments on their way into a frame.
+pub(super) type Values = SmallVec<[Value; 4]>;
+
+pub(super) fn range(regs: &[Value], range: Regs) -> &[Value] {
+    &regs[usize::from(range.first)..][..usize::from(range.count)]
+}
+
+fn lock_of(value: Value) -> Result<LockId, Thrown> {
+    u32::try_from(value).map(LockId).map_err(|_| Thrown::NullPointer)
+}
+
+/// Tells the world which visible operation is pending: the most frequent ones in place.
+#[inline(always)]
+pub(super) fn pend(
+    op: &Visible,
+    site: Option<SiteId>,
+    regs: &[Value],
+    world: &mut World,
+    thread: ThreadId,
+) -> Result<Next, Thrown> {
+    match *op {
+        Visible::Read(a) => world.pend(thread, Op::Read(location(a, regs)), site),
+        Visible::Write(a, v) => world.pend(thread, Op::Write(location(a, regs), regs[usize::from(v)]), site),
+        Visible::Acquire(LockRef::Lock(r)) => {
+            let lock = lock_of(regs[usize::from(r)])?;
+            world.pend(thread, Op::Acquire(lock), site);
+            world.stand_at_lock(thread, lock);
+        }
+        Visible::Release(LockRef::Lock(r)) => world.pend(thread, Op::Release(lock_of(regs[usize::from(r)])?), site),
+        Visible::Skip => world.pend(thread, Op::Skip, site),
+        _ => return pend_any(op, site, regs, world, thread),
+    }
+    Ok(Next::Ready)
+}
+
+#[inline(never)]
+fn pend_any(
+    op: &Visible,
+    site: Option<SiteId>,
+    regs: &[Value],
+    world: &mut World,
+    thread: ThreadId,
+) -> Result<Next, Thrown> {
+    let op = pending(*op, regs, world)?;
+    world.pend(thread, op, site);
+    Ok(Next::Pending)
+}
+
+// The visible operation with its operands, out of the registers.
+fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, Thrown> {
+    let get = |r: Reg| regs[usize::from(r)];
+    let at = |a| location(a, regs);
+    let index = |r: Reg| u32::try_from(get(r)).map_err(|_| Thrown::NullPointer);
+    let object = |r: Reg| index(r).map(crate::event::ObjectId);
+    let thread = |r: Reg| World::thread_value(get(r));
+    let lock = |l: LockRef| match l {
+        LockRef::Lock(r) => lock_of(get(r)),
+        LockRef::Monitor(r) => world.monitor_of(get(r)),
+    };
+    let wait_set = |w: WaitRef| match w {
+        WaitRef::Lock(l) => lock(l).map(WaitSet::Lock),
+        WaitRef::Condition(r) => index(r).map(|c| WaitSet::Condition(ConditionId(c))),
+    };
+    let target = |t: TargetRef| match t {
+        TargetRef::Thread(r) => thread(r).map(Target::Thread),
+        TargetRef::Handler(r) => World::target_handler(get(r)),
+    };
+    let list = |a: Location| world.memory().list_in(a.cell);
+    Ok(match op {
+        Visible::Read(a) => Op::Read(at(a)),
+        Visible::Write(a, v) => Op::Write(at(a), get(v)),
+        Visible::AtomicRead(a) => Op::AtomicRead(at(a)),
+        Visible::AtomicWrite(a, v) => Op::AtomicWrite(at(a), get(v)),
+        Visible::ListRead(a, what) => {
+            let a = at(a);
+            let what = match what {
+                ListGet::Len => ListRead::Len,
+                ListGet::Get(i) => ListRead::Get(get(i)),
+                ListGet::Iterate => ListRead::Iterate,
+                ListGet::Next { index, version, .. } => ListRead::Next { index: get(index), version: get(version) },
+            };
+            Op::ListRead { at: a, list: list(a), what }
+        }
+        Visible::ListWrite(a, what) => {
+            let a = at(a);
+            let what = match what {
+                ListPut::Push(v) => ListWrite::Push(get(v)),
+                ListPut::Pop => ListWrite::Pop,
+                ListPut::Remove(i) => ListWrite::Remove(get(i)),
+                ListPut::Clear => ListWrite::Clear,
+                ListPut::Set(i, v) => ListWrite::Set(get(i), get(v)),
+            };
+            Op::ListWrite { at: a, list: list(a), what }
+        }
+        Visible::Cas { at: a, old, new } => Op::Cas { at: at(a), old: get(old), new: get(new) },
+        Visible::FetchAdd(a, v) => Op::FetchAdd(at(a), get(v)),
+        Visible::Exchange(a, v) => Op::Exchange(at(a), get(v)),
+        Visible::Use(r) => Op::Use(object(r)?),
+        Visible::Free(r) => Op::Free(object(r)?),
+        Visible::Acquire(l) => Op::Acquire(lock(l)?),
+        Visible::Release(l) => Op::Release(lock(l)?),
+        Visible::Wait { on, lock: l, timeout } => {
+            Op::Wait { on: wait_set(on)?, lock: lock(l)?, timeout: timeout.map(get) }
+        }
+        Visible::Notify { on, all } => Op::Notify { on: wait_set(on)?, all },
+        Visible::ReadLock(r) => Op::ReadLock(RwLockId(index(r)?)),
+        Visible::Announce(r) => Op::Announce(RwLockId(index(r)?)),
+        Visible::WriteLock(r) => Op::WriteLock(RwLockId(index(r)?)),
+        Visible::ReadUnlock(r) => Op::ReadUnlock(RwLockId(index(r)?)),
+        Visible::WriteUnlock(r) => Op::WriteUnlock(RwLockId(index(r)?)),
+        Visible::Down(r) => Op::Down(SemaphoreId(index(r)?)),
+        Visible::Up(r) => Op::Up(SemaphoreId(index(r)?)),
+        Visible::Arrive(r) => Op::Arrive(BarrierId(index(r)?)),
+        Visible::Await { timeout, .. } => Op::Await { timeout: timeout.map(get) },
+        Visible::Join(r) => Op::Join(thread(r)?),
+        Visible::Fork { body, args } => Op::Fork { body, args: world.keep_args(range(regs, args)) },
+        Visible::SpawnLooper => Op::SpawnLooper,
+        Visible::Post { target: t, body, args, time, is_async, instance } => Op::Post {
+            target: target(t)?,
+            body,
+            args: world.keep_args(range(regs, args)),
+            time: match time {
+                Time::Now => PostTime::Now,
+                Time::After(d) => PostTime::After(get(d)),
+                Time::Front => PostTime::Front,
+                Time::At(t) => PostTime::At(get(t)),
+            },
+            is_async,
+            instance: instance.map(|t| t.0),
+        },
+        Visible::Begin => Op::Begin,
+        Visible::AttachQueue => Op::AttachQueue,
+        Visible::Fence(r) => Op::Fence(thread(r)?),
+        Visible::Lift(r) => Op::Lift(get(r)),
+        Visible::Cancel { target: t, body } => Op::Cancel { target: target(t)?, body },
+        Visible::Quit { looper, safely } => Op::Quit { looper: thread(looper)?, safely },
+        Visible::NewHandler(r) => Op::NewHandler(thread(r)?),
+        Visible::Enable { event, args, instance } => {
+            Op::Enable { event, args: world.keep_args(range(regs, args)), instance: instance.map(|t| t.0) }
+        }
+        Visible::Disable(event) => Op::Disable(event),
+        Visible::Register { listener, body } => Op::Register { listener, body },
+        Visible::Perform { listener, .. } => Op::Perform(listener),
+        Visible::Interrupt(r) => Op::Interrupt(thread(r)?),
+        Visible::Sleep(r) => Op::Sleep(get(r)),
+        Visible::Branch => Op::Branch,
+        Visible::Skip => Op::Skip,
+        Visible::Yield => Op::Yield,
+    })
+}
