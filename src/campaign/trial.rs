@@ -87,7 +87,7 @@ impl<'p> Worker<'p> {
             strategy: id.strategy.to_string(),
             seed: id.seed,
             signature,
-            schedule: strategy.into_parts().1,
+            schedule: strategy.schedule(&self.machine.world),
         }
     }
 }

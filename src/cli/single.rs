@@ -109,7 +109,7 @@ fn go<S: Strategy>(
     } else {
         exec::run(machine, &mut recorder, seed, watch, stop)
     };
-    let (strategy, schedule) = recorder.into_parts();
+    let (strategy, schedule) = recorder.into_parts(&machine.world);
     (summary, strategy, schedule)
 }
 

@@ -3,6 +3,7 @@
 //! One file for each, and a row in `spec` for each that can be named. A strategy knows the world and nothing of the guest; it draws only from its own generator.
 
 mod directed;
+mod log;
 mod random;
 mod recorder;
 mod replay;
@@ -12,6 +13,7 @@ mod sites;
 mod spec;
 
 pub use directed::{Directed, Hit};
+pub use log::{ChoiceLog, RawChoices, Rerun};
 pub use random::RandomWalk;
 pub use recorder::Recorder;
 pub use replay::{Divergence, Replay};

@@ -30,11 +30,13 @@ impl Strategy for RandomWalk {
         self.rng = Rng::seeded(seed);
     }
 
+    #[inline(always)]
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
         let k = self.rng.below(view.openings.total() as u32);
         Ok(view.world.open_actor(&view.openings, k as usize))
     }
 
+    #[inline]
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         Ok(random_argument(&mut self.rng, view, question))
     }

@@ -1,59 +1,99 @@
-//! Records the choices of another strategy by name.
+//! Records the choices of another strategy, so that they can be told by name once the run is over.
 
-use super::schedule::{CheckBytes, Schedule, name};
+use super::schedule::{Schedule, check_byte, name};
 use super::{Divergence, Strategy, View};
-use crate::event::{Actor, Choice};
-use crate::world::Question;
+use crate::event::{Actor, Choice, SiteId};
+use crate::world::{Question, World};
 
 /// A strategy that does what another does, and keeps its choices.
 pub struct Recorder<S> {
     inner: S,
-    schedule: Schedule,
-    actors: Vec<Actor>,
-    checks: CheckBytes,
+    log: Vec<Entry>,
+}
+
+/// Equal choices in a row: names and check bytes can wait until somebody asks for them, since neither changes while a run goes on.
+#[derive(Clone, Copy)]
+struct Entry {
+    stand: Stand,
+    argument: u64,
+    count: u64,
+}
+
+/// Who acted, and what was pending there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stand {
+    actor: Actor,
+    site: Option<SiteId>,
+    word: &'static str,
 }
 
 impl<S: Strategy> Recorder<S> {
     /// Records `inner`.
     pub fn new(inner: S) -> Self {
-        Self { inner, schedule: Schedule::default(), actors: Vec::new(), checks: CheckBytes::default() }
+        Self { inner, log: Vec::new() }
     }
 
-    /// The strategy, and what it chose in its last run.
-    pub fn into_parts(self) -> (S, Schedule) {
-        (self.inner, self.schedule)
+    /// The strategy, and [`schedule`](Self::schedule).
+    pub fn into_parts(self, world: &World) -> (S, Schedule) {
+        let schedule = self.schedule(world);
+        (self.inner, schedule)
     }
 
-    /// What it chose so far in this run.
-    pub fn schedule(&self) -> &Schedule {
-        &self.schedule
+    /// What it chose so far in this run, which made this world.
+    #[must_use]
+    pub fn schedule(&self, world: &World) -> Schedule {
+        let mut schedule = Schedule::default();
+        // By actor of the schedule.
+        let mut actors: Vec<Actor> = Vec::new();
+        let mut checks: Vec<Vec<(Stand, u8)>> = Vec::new();
+        for Entry { stand, argument, count } in &self.log {
+            let at = actors.iter().position(|a| *a == stand.actor).unwrap_or_else(|| {
+                actors.push(stand.actor);
+                checks.push(Vec::new());
+                schedule.actors.push(name(world, stand.actor));
+                actors.len() - 1
+            });
+            let check = match checks[at].iter().find(|(s, _)| s == stand) {
+                Some((_, check)) => *check,
+                None => {
+                    let check = check_byte(world, &schedule.actors[at], stand.site, stand.word);
+                    checks[at].push((*stand, check));
+                    check
+                }
+            };
+            schedule.push(at as u32, *argument, check, *count);
+        }
+        schedule
     }
 }
 
 impl<S: Strategy> Strategy for Recorder<S> {
     fn begin(&mut self, seed: u64) {
         self.inner.begin(seed);
-        self.schedule = Schedule::default();
-        self.actors.clear();
-        self.checks.clear();
+        self.log.clear();
     }
 
+    #[inline(always)]
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
         self.inner.choose(view)
     }
 
+    #[inline(always)]
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         self.inner.argument(view, actor, question)
     }
 
+    #[inline(always)]
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         self.inner.observe(view, choice);
-        let at = self.actors.iter().position(|a| *a == choice.actor).unwrap_or_else(|| {
-            self.actors.push(choice.actor);
-            self.schedule.actors.push(name(view.world, choice.actor));
-            self.actors.len() - 1
-        });
-        let check = self.checks.of(at, view.world, &self.schedule.actors[at], choice.actor);
-        self.schedule.push(at as u32, choice.argument, check);
+        let (site, word) = match choice.actor {
+            Actor::Thread(thread) => (view.world.thread(thread).site, view.world.thread(thread).pending.word()),
+            _ => (None, ""),
+        };
+        let (stand, argument) = (Stand { actor: choice.actor, site, word }, choice.argument);
+        match self.log.last_mut() {
+            Some(last) if last.stand == stand && last.argument == argument => last.count += 1,
+            _ => self.log.push(Entry { stand, argument, count: 1 }),
+        }
     }
 }

@@ -63,11 +63,11 @@ impl Schedule {
         self.choices.is_empty()
     }
 
-    /// Appends a choice.
-    pub(super) fn push(&mut self, actor: u32, argument: u64, check: u8) {
+    /// Appends equal choices.
+    pub(super) fn push(&mut self, actor: u32, argument: u64, check: u8, count: u64) {
         match self.choices.last_mut() {
-            Some(last) if (last.actor, last.argument, last.check) == (actor, argument, check) => last.count += 1,
-            _ => self.choices.push(Scheduled { actor, argument, check, count: 1 }),
+            Some(last) if (last.actor, last.argument, last.check) == (actor, argument, check) => last.count += count,
+            _ => self.choices.push(Scheduled { actor, argument, check, count }),
         }
     }
 }
@@ -82,14 +82,13 @@ pub(super) fn name(world: &World, actor: Actor) -> ActorName {
     }
 }
 
-/// Eight bits of what the actor is about to do: its name, the kind of its operation, the site by its body and number there.
-fn check_byte(world: &World, name: &ActorName, actor: Actor) -> u8 {
+/// Eight bits of what the actor is about to do: its name, the word of its operation (none but for threads), the site by its body and number there.
+pub(super) fn check_byte(world: &World, name: &ActorName, site: Option<SiteId>, word: &str) -> u8 {
     let mut digest = Digester::new();
     digest.text(&name.to_string());
-    if let Actor::Thread(thread) = actor {
-        let t = world.thread(thread);
-        digest.text(t.pending.word());
-        if let Some(site) = t.site {
+    if let ActorName::Thread(_) = name {
+        digest.text(word);
+        if let Some(site) = site {
             let site = &world.setup().sites[site];
             digest.text(&world.setup().bodies[site.body]).word(u64::from(site.ordinal));
         }
@@ -121,7 +120,7 @@ impl CheckBytes {
         match self.known[at] {
             Some((s, w, check)) if (s, w) == (site, word) => check,
             _ => {
-                let check = check_byte(world, name, actor);
+                let check = check_byte(world, name, site, word);
                 self.known[at] = Some((site, word, check));
                 check
             }

@@ -115,30 +115,33 @@ impl StrategySpec {
     }
 }
 
-impl Named {
-    fn inner(&mut self) -> &mut dyn Strategy {
-        match self {
-            Named::Random(s) => s,
-            Named::RoundRobin(s) => s,
-            Named::Directed(s) => s.as_mut(),
+/// Does something with the strategy, whichever it is; a call that the compiler can see through, since it is made at every step.
+macro_rules! each {
+    ($named:expr, $strategy:ident => $does:expr) => {
+        match $named {
+            Named::Random($strategy) => $does,
+            Named::RoundRobin($strategy) => $does,
+            Named::Directed($strategy) => $does,
         }
-    }
+    };
 }
 
 impl Strategy for Named {
     fn begin(&mut self, seed: u64) {
-        self.inner().begin(seed);
+        each!(self, s => s.begin(seed));
     }
 
+    #[inline]
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        self.inner().choose(view)
+        each!(self, s => s.choose(view))
     }
 
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        self.inner().argument(view, actor, question)
+        each!(self, s => s.argument(view, actor, question))
     }
 
+    #[inline]
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        self.inner().observe(view, choice);
+        each!(self, s => s.observe(view, choice));
     }
 }

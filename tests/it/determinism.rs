@@ -107,7 +107,7 @@ fn ten_thousand_runs_replay_from_their_tokens() {
             strategy: kind.to_owned(),
             seed: draw,
             signature: signature(&model.code.setup, outcome),
-            schedule: recorder.into_parts().1,
+            schedule: recorder.schedule(&machine.world),
         };
         let read: Token = token.to_string().parse().unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(read, token, "{name}");
@@ -126,7 +126,7 @@ fn an_argument_that_nothing_asks_for_is_a_divergence() {
     let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
     let mut recorder = Recorder::new(RandomWalk::new());
     perform(&mut machine, &mut recorder, 1);
-    let mut schedule = recorder.into_parts().1;
+    let mut schedule = recorder.schedule(&machine.world);
     schedule.choices[1].argument = 1;
     let step = schedule.choices[0].count;
     let (_, summary) = perform(&mut machine, &mut Replay::new(Arc::new(schedule)), 0);

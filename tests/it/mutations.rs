@@ -157,7 +157,7 @@ fn replays(machine: &mut Machine<Vm>, strategy: impl Strategy, seed: u64) {
     let mut recorder = Recorder::new(strategy);
     let drawn = run(machine, &mut recorder, seed, &mut Hybrid::new(), &never);
     assert!(matches!(drawn.end, End::Outcome(_)), "{drawn:?}");
-    let (_, schedule) = recorder.into_parts();
+    let (_, schedule) = recorder.into_parts(&machine.world);
     let mut replay = Replay::new(Arc::new(schedule));
     let again = run(machine, &mut replay, 0, &mut Hybrid::new(), &never);
     assert_eq!((drawn, None), (again.clone(), replay.left_over(again.steps)));

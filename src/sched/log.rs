@@ -1,0 +1,131 @@
+//! The raw choices of a run: what it takes to make it again in the same program, at the cost of one word a choice.
+//!
+//! Nothing is kept where one actor was open, since nothing was chosen. A [`Recorder`](super::Recorder) tells more (names and check bytes, which
+//! survive edits of the program) and costs more; [`ChoiceLog`] and then a recorded [`Rerun`] come to the same schedule.
+
+use super::{Divergence, Strategy, View};
+use crate::event::{Actor, Choice, EventId, ThreadId};
+use crate::world::Question;
+use std::sync::Arc;
+
+/// Choices among open actors, and the arguments of those that had a question, each in order.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct RawChoices {
+    actors: Vec<u32>,
+    arguments: Vec<u64>,
+}
+
+// Two bits for the kind of actor, the rest for its number.
+const KINDS: u32 = 4;
+
+fn encode(actor: Actor) -> u32 {
+    match actor {
+        Actor::Thread(thread) => thread.0 * KINDS,
+        Actor::Event(event) => event.0 * KINDS + 1,
+        Actor::Clock => 2,
+        Actor::Stop => 3,
+    }
+}
+
+fn decode(word: u32) -> Actor {
+    match word % KINDS {
+        0 => Actor::Thread(ThreadId(word / KINDS)),
+        1 => Actor::Event(EventId(word / KINDS)),
+        2 => Actor::Clock,
+        _ => Actor::Stop,
+    }
+}
+
+/// A strategy that does what another does, and keeps its choices.
+pub struct ChoiceLog<S> {
+    inner: S,
+    log: RawChoices,
+}
+
+impl<S: Strategy> ChoiceLog<S> {
+    /// Records `inner`.
+    pub fn new(inner: S) -> Self {
+        Self { inner, log: RawChoices::default() }
+    }
+
+    /// What it chose so far in this run.
+    #[must_use]
+    pub fn choices(&self) -> &RawChoices {
+        &self.log
+    }
+}
+
+impl<S: Strategy> Strategy for ChoiceLog<S> {
+    fn begin(&mut self, seed: u64) {
+        self.inner.begin(seed);
+        self.log.actors.clear();
+        self.log.arguments.clear();
+    }
+
+    #[inline(always)]
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        let actor = self.inner.choose(view)?;
+        if view.openings.total() > 1 {
+            self.log.actors.push(encode(actor));
+        }
+        Ok(actor)
+    }
+
+    #[inline(always)]
+    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        let argument = self.inner.argument(view, actor, question)?;
+        self.log.arguments.push(argument);
+        Ok(argument)
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        self.inner.observe(view, choice);
+    }
+}
+
+/// Makes raw choices again, in the program that they come from.
+pub struct Rerun {
+    choices: Arc<RawChoices>,
+    actor: usize,
+    argument: usize,
+}
+
+impl Rerun {
+    /// Makes these choices, in every run.
+    #[must_use]
+    pub fn new(choices: Arc<RawChoices>) -> Self {
+        Self { choices, actor: 0, argument: 0 }
+    }
+
+    fn differs(view: &View<'_>, expected: String) -> Box<Divergence> {
+        let found =
+            format!("{} open actors, and not this choice: another program, or other limits", view.openings.total());
+        Box::new(Divergence { step: view.world.steps(), expected, found })
+    }
+}
+
+impl Strategy for Rerun {
+    fn begin(&mut self, _: u64) {
+        (self.actor, self.argument) = (0, 0);
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        if view.openings.total() == 1 {
+            return Ok(view.world.open_actor(&view.openings, 0));
+        }
+        let word = self.choices.actors.get(self.actor).copied();
+        self.actor += 1;
+        match word.map(decode) {
+            Some(actor) if view.world.is_open(actor) => Ok(actor),
+            Some(actor) => Err(Self::differs(view, format!("{actor:?}"))),
+            None => Err(Self::differs(view, "the end of the choices".to_owned())),
+        }
+    }
+
+    fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        let argument = self.choices.arguments.get(self.argument).copied();
+        self.argument += 1;
+        argument.ok_or_else(|| Self::differs(view, format!("no {question:?}")))
+    }
+}
