@@ -1,0 +1,324 @@
+//! Makes the timeline of a run while it goes on.
+
+use super::facts::Facts;
+use super::values::Types;
+use super::window::Collector;
+use super::words::{Words, last_part};
+use super::{
+    Arrow, ArrowKind, Column, ColumnId, ENVIRONMENT, Item, Kind, Mark, Marks, Row, State, Timeline, Window, column_of,
+    source,
+};
+use crate::base::IndexVec;
+use crate::event::{BlockedThread, ContextId, Event, Happening, Op, PostTime, ThreadId};
+use crate::exec::{Observer, RunSummary};
+use crate::lang::Program;
+use crate::world::{Status, World};
+use std::collections::BTreeMap;
+
+/// Watches a run, and tells it as a [`Timeline`].
+pub struct Recorder<'s> {
+    pub(super) words: Words,
+    pub(super) source: &'s str,
+    marks: Marks,
+    rows: Collector,
+    // The row that what comes of the same step is still added to.
+    open: Option<Row>,
+    // Threads that have come to something they wait for, to be told after the step.
+    waits: Vec<Row>,
+    step: Option<u64>,
+    states: IndexVec<ColumnId, State>,
+    // What each thread was last said to wait for, since its own last step.
+    said: BTreeMap<ThreadId, String>,
+    // Changes of states that no row has told yet.
+    changed: Vec<(ColumnId, State)>,
+    // The steps that made tasks.
+    made: BTreeMap<ContextId, u64>,
+    pub(super) facts: Facts,
+}
+
+impl<'s> Recorder<'s> {
+    /// Of a run of this program, whose text is `source`.
+    #[must_use]
+    pub fn new(program: &Program, source: &'s str, window: Window, marks: Marks) -> Self {
+        Self {
+            words: Words { types: Types::of(program) },
+            source,
+            marks,
+            rows: Collector::new(window),
+            open: None,
+            waits: Vec::new(),
+            step: None,
+            states: IndexVec::new(),
+            said: BTreeMap::new(),
+            changed: Vec::new(),
+            made: BTreeMap::new(),
+            facts: Facts::default(),
+        }
+    }
+
+    /// What was recorded, and how it ended.
+    #[must_use]
+    pub fn finish(mut self, world: &World, summary: &RunSummary) -> Timeline {
+        self.flush();
+        let ending = self.ending(world, &summary.end);
+        let environment = Column { name: "environment".to_owned(), looper: false };
+        let threads = world
+            .threads()
+            .enumerate()
+            .map(|(id, t)| Column { name: world.thread_name(id), looper: t.queue.is_some() });
+        let mut timeline = Timeline {
+            columns: std::iter::once(environment).chain(threads).collect(),
+            items: self.rows.finish(),
+            ending,
+            statements: source::statements(self.source, &world.setup().sites),
+            steps: summary.steps,
+            now: summary.now,
+            ended: summary.outcome().is_some(),
+        };
+        timeline.mark_failure();
+        timeline
+    }
+
+    fn flush(&mut self) {
+        let rows: Vec<Row> = self.open.take().into_iter().chain(self.waits.drain(..)).collect();
+        rows.into_iter().for_each(|row| self.push(row));
+    }
+
+    fn push(&mut self, mut row: Row) {
+        if let Some(column) = row.column.filter(|c| row.arrow.is_some_and(|a| a.to == *c)) {
+            debug_assert!(row.arrow.is_some(), "to itself: {column:?}");
+        }
+        row.states.append(&mut self.changed);
+        self.rows.push(Item::Row(row));
+    }
+
+    // Once for each step: who can go on now, and who waits.
+    fn look(&mut self, world: &World, by: Option<ThreadId>) {
+        self.states.resize(world.threads().len() + 1, State::Absent);
+        if let Some(by) = by {
+            self.said.remove(&by);
+        }
+        for id in world.threads().ids() {
+            let (column, now) = (column_of(id), state(world, id));
+            if self.states[column] == now && !is_returning(world, id) {
+                continue;
+            }
+            if self.states[column] != now {
+                self.states[column] = now;
+                self.changed.push((column, now));
+            }
+            if matches!(now, State::Blocked | State::TaskBlocked) && is_news(&world.thread(id).pending, by == Some(id))
+            {
+                self.wait(world, id);
+            }
+        }
+    }
+
+    fn wait(&mut self, world: &World, id: ThreadId) {
+        let Some(BlockedThread { site, waits_for, held_by, .. }) = world.waiting(id) else { return };
+        let held = held_by.map_or(String::new(), |holder| format!(", held by {}", last(&holder)));
+        let what = format!("waits for {waits_for}{held}");
+        if self.said.insert(id, what.clone()).as_ref() == Some(&what) {
+            return;
+        }
+        self.waits.push(Row { site, ..row(world, Some(column_of(id)), Kind::Waits, what) });
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn event(&mut self, world: &World, event: &Event) {
+        if self.step != Some(world.steps()) {
+            self.flush();
+            self.step = Some(world.steps());
+            self.look(world, event.thread);
+        }
+        let column = event.thread.map(column_of);
+        let in_task = event.thread.is_some_and(|t| event.context.is_some_and(|c| c != world.thread(t).home));
+        let task = event.context.filter(|_| in_task);
+        let by = event.context.map_or_else(String::new, |c| last_part(world, c));
+        let new = match &event.what {
+            // The fork, or the declaration, says that it starts; the post, that it was refused.
+            Happening::ThreadInit => return,
+            Happening::Refused if event.thread.is_some() => return,
+            Happening::Refused => row(world, Some(ENVIRONMENT), Kind::Aside, "refused: the looper has quit".to_owned()),
+            Happening::ThreadExit | Happening::End => {
+                let ends = if in_task || matches!(event.what, Happening::End) {
+                    format!("{by} ends")
+                } else {
+                    "ends".to_owned()
+                };
+                return self.aside(world, column, ends, true);
+            }
+            Happening::Thrown(name) => return self.aside(world, column, format!("throws {name}"), false),
+            Happening::Fire(id, context) => {
+                let fired = &world.setup().events[*id];
+                self.made.insert(*context, world.steps());
+                let to = column_of(fired.looper);
+                let what = format!("fire {} to {}", last_part(world, *context), last(&world.thread_name(fired.looper)));
+                Row {
+                    counts: true,
+                    arrow: Some(Arrow { to, kind: ArrowKind::Plain }),
+                    made: Some(*context),
+                    ..row(world, Some(ENVIRONMENT), Kind::Fire, what)
+                }
+            }
+            Happening::Tick => {
+                Row { counts: true, ..row(world, None, Kind::Clock, format!("the clock moves to {} ms", event.now)) }
+            }
+            Happening::Performed { op, value, made } => {
+                let (words, facts) = (&self.words, &mut self.facts);
+                facts.event(world, event, &by, || words.written(world, op));
+                let mut what = self.words.operation(world, op, *value, *made);
+                let mut kind = Kind::Step;
+                if let (Op::Begin, Some(task)) = (op, made) {
+                    kind = Kind::Begin;
+                    if let Some(step) = self.made.get(task) {
+                        what.push_str(&format!(" (from step {step})"));
+                    }
+                } else if let Some(made) = made {
+                    kind = if matches!(op, Op::Post { .. }) { Kind::Post } else { Kind::Fork };
+                    self.made.insert(*made, world.steps());
+                }
+                let mut arrow = arrow(world, op, *value, *made);
+                if let (Op::Notify { on, .. }, Some(thread)) = (op, event.thread) {
+                    let woken = self.facts.notified(world, *on);
+                    let names: Vec<String> = woken.iter().map(|t| last(&world.thread_name(*t)).to_owned()).collect();
+                    what.push_str(&match names.is_empty() {
+                        true => ": nobody waits there".to_owned(),
+                        false => format!(": wakes {}", names.join(", ")),
+                    });
+                    let to = woken.iter().map(|t| column_of(*t)).find(|c| *c != column_of(thread));
+                    arrow = to.map(|to| Arrow { to, kind: ArrowKind::Plain });
+                }
+                Row { counts: true, made: *made, arrow, ..row(world, column, kind, what) }
+            }
+        };
+        let marked = event.site.is_some_and(|s| self.marks.sites.contains(&s)) || self.marks.steps.contains(&new.step);
+        let mark = (marked && new.counts).then_some(Mark::Racing);
+        let open = self.open.replace(Row { task, site: event.site, mark, ..new });
+        open.into_iter().for_each(|row| self.push(row));
+    }
+}
+
+impl Recorder<'_> {
+    // What comes of a step of the same column is said in its row.
+    fn aside(&mut self, world: &World, column: Option<ColumnId>, what: String, ends: bool) {
+        if let Some(open) = self.open.as_mut().filter(|r| r.column == column && !r.ends) {
+            // A thread that can only do one thing ends: that needs no name.
+            let what = if ends && open.kind != Kind::Begin { "ends" } else { &what };
+            open.what.push_str(&format!("; {what}"));
+            open.ends = ends;
+            return;
+        }
+        let open = self.open.replace(Row { ends, ..row(world, column, Kind::Aside, what) });
+        open.into_iter().for_each(|row| self.push(row));
+    }
+}
+
+impl Timeline {
+    // The last step of the thread that failed, if it was at the statement that failed.
+    fn mark_failure(&mut self) {
+        let Some(failure) = self.ending.iter().find(|r| r.kind == Kind::Fails).cloned() else { return };
+        let rows = self.items.iter_mut().rev().filter_map(|i| match i {
+            Item::Row(row) => Some(row),
+            Item::Gap(_) => None,
+        });
+        let last = rows.filter(|r| r.counts).find(|r| r.column.is_some() && r.column == failure.column);
+        let line = |site: Option<crate::event::SiteId>| site.map(|s| self.statements[s].line);
+        let Some(row) = last.filter(|r| line(r.site).is_some() && line(r.site) == line(failure.site)) else { return };
+        row.mark = Some(Mark::Failing);
+        // The failure says what was thrown, and stands below.
+        if let Some(at) = row.what.find("; throws ").filter(|_| failure.what.starts_with("uncaught")) {
+            row.what.truncate(at);
+        }
+        let same = row.site == failure.site;
+        self.ending.iter_mut().filter(|r| same && r.kind == Kind::Fails).for_each(|r| r.site = None);
+    }
+}
+
+pub(super) fn row(world: &World, column: Option<ColumnId>, kind: Kind, what: String) -> Row {
+    Row {
+        step: world.steps(),
+        counts: false,
+        now: world.now(),
+        column,
+        task: None,
+        kind,
+        what,
+        site: None,
+        arrow: None,
+        made: None,
+        ends: false,
+        mark: None,
+        states: Vec::new(),
+    }
+}
+
+/// The last part of a pedigree.
+pub(super) fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn state(world: &World, id: ThreadId) -> State {
+    let t = world.thread(id);
+    let in_task = t.context != t.home;
+    match t.status {
+        Status::Finished => State::Absent,
+        Status::Alive if !world.enabled().contains(id) && can_wait(&t.pending) => match in_task {
+            true => State::TaskBlocked,
+            false if matches!(t.pending, Op::Begin) => State::Idle,
+            false => State::Blocked,
+        },
+        _ if in_task => State::Task,
+        _ => State::Ready,
+    }
+}
+
+// Whether the thread may have been notified since it was last looked at.
+fn is_returning(world: &World, id: ThreadId) -> bool {
+    matches!(world.thread(id).pending, Op::Reacquire { .. })
+}
+
+// Whether it is worth a row that a thread waits there. What the thread has just done says it, or the clock will.
+fn is_news(pending: &Op, own: bool) -> bool {
+    match pending {
+        Op::Wake | Op::Begin => false,
+        Op::Reacquire { .. } | Op::Pass { .. } => !own,
+        _ => true,
+    }
+}
+
+// A thread that has failed stands at something that it could do.
+fn can_wait(pending: &Op) -> bool {
+    match pending {
+        Op::Acquire(_) | Op::Reacquire { .. } | Op::ReadLock(_) | Op::WriteLock(_) | Op::Down(_) => true,
+        Op::Pass { .. } | Op::Await { .. } | Op::Join(_) | Op::Wake | Op::Begin | Op::Post { .. } => true,
+        _ => false,
+    }
+}
+
+fn arrow(world: &World, op: &Op, value: i64, made: Option<ContextId>) -> Option<Arrow> {
+    let to = |thread, kind| Some(Arrow { to: column_of(thread), kind });
+    match op {
+        Op::Post { target, time, .. } => {
+            let kind = match time {
+                _ if value == 0 => ArrowKind::Refused,
+                PostTime::Front => ArrowKind::Front,
+                PostTime::After(d) if *d > 0 => ArrowKind::Delayed,
+                PostTime::At(t) if *t > world.now() as i64 => ArrowKind::Delayed,
+                PostTime::Now | PostTime::After(_) | PostTime::At(_) => ArrowKind::Plain,
+            };
+            to(world.thread_of(*target), kind)
+        }
+        Op::Fork { .. } | Op::SpawnLooper => {
+            let thread = world.threads().enumerate().rev().find(|(_, t)| Some(t.home) == made);
+            thread.and_then(|(id, _)| to(id, ArrowKind::Plain))
+        }
+        Op::Join(thread) => to(*thread, ArrowKind::Back),
+        Op::Interrupt(thread) | Op::Fence(thread) => to(*thread, ArrowKind::Plain),
+        Op::Quit { looper, .. } => to(*looper, ArrowKind::Plain),
+        Op::Cancel { target, .. } => to(world.thread_of(*target), ArrowKind::Plain),
+        Op::Enable { .. } | Op::Disable(_) => Some(Arrow { to: ENVIRONMENT, kind: ArrowKind::Plain }),
+        _ => None,
+    }
+}
