@@ -11,7 +11,7 @@ use crate::event::{Event, Outcome};
 use crate::exec::{self, End, Observer, RunSummary, Unobserved};
 use crate::formats::result::{self, RunReport};
 use crate::formats::timeline::perfetto;
-use crate::formats::timeline::{Marks, Recorder as TimelineRecorder, Timeline, Window};
+use crate::formats::timeline::{Recorder as TimelineRecorder, Timeline, Window};
 use crate::formats::trace::{Header, TraceWriter};
 use crate::sched::{Divergence, Recorder, Replay, Schedule, Strategy};
 use crate::token::Token;
@@ -100,15 +100,6 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
     })
 }
 
-/// The timeline of a run that was recorded, as another command has its token; `marks` are the statements that matter in it.
-pub(super) fn timeline_of(model: &Model, token: &Token, marks: Marks, window: Window) -> Timeline {
-    let mut machine = Machine::new(Vm::new(model.code.clone()), token.limits);
-    let mut replay = Replay::new(Arc::new(token.schedule.clone()));
-    let mut recorder = TimelineRecorder::new(&model.program, model.source.text(), window, marks);
-    let summary = exec::run(&mut machine, &mut replay, token.seed, &mut recorder, &AtomicBool::new(false));
-    recorder.finish(&machine.world, &summary)
-}
-
 fn go<S: Strategy>(
     machine: &mut Machine<Vm>,
     strategy: S,
@@ -190,7 +181,7 @@ impl Told<'_> {
         if form == Form::Mermaid {
             return;
         }
-        if form == Form::Timeline && summary.steps > 0 {
+        if form == Form::Timeline {
             writeln!(out);
         }
         if let End::Outcome(end) = &summary.end {

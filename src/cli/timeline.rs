@@ -4,11 +4,17 @@ use super::Refusal;
 use super::args::ViewArgs;
 use super::load::Model;
 use super::output::{BAD, BOLD, DIM, ODD, Output, clean, paint};
+use crate::exec;
 use crate::formats::timeline::text::{Role, lines};
-use crate::formats::timeline::{Column, ColumnId, Marks, Timeline, Window, mermaid as diagram};
-use crate::sched::{SiteSpec, StrategySpec};
+use crate::formats::timeline::{Column, ColumnId, Marks, Recorder, Timeline, Window, mermaid as diagram};
+use crate::sched::{Replay, SiteSpec, StrategySpec};
+use crate::token::Token;
+use crate::vm::Vm;
+use crate::world::Machine;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// How a timeline is told.
 #[derive(Clone, Debug)]
@@ -114,6 +120,22 @@ pub(super) fn print(out: &mut Output, timeline: &Timeline, view: &View) -> Resul
         writeln!(out);
     }
     Ok(())
+}
+
+/// Prints the timeline of the run that a token of this model stands for, with these accesses marked.
+pub(super) fn print_token(
+    out: &mut Output,
+    model: &Model,
+    token: &str,
+    marks: Marks,
+    view: &View,
+) -> Result<(), Refusal> {
+    let token: Token = token.parse().map_err(Refusal::new)?;
+    let mut machine = Machine::new(Vm::new(model.code.clone()), token.limits);
+    let mut replay = Replay::new(Arc::new(token.schedule.clone()));
+    let mut recorder = Recorder::new(&model.program, model.source.text(), view.window, marks);
+    let summary = exec::run(&mut machine, &mut replay, token.seed, &mut recorder, &AtomicBool::new(false));
+    print(out, &recorder.finish(&machine.world, &summary), view)
 }
 
 /// Prints a timeline as a Mermaid diagram.

@@ -83,8 +83,8 @@ impl Recorder<'_> {
             (Some((w, _)), AccessPlace::Life(_)) => format!("{name}: freed in {}", self.by(world, w)),
             (Some((w, before)), AccessPlace::Cell(_)) => {
                 let before = before.as_ref().map_or(String::new(), |b| {
-                    let value = b.value.as_ref().map_or(String::new(), |v| format!(" ({v})"));
-                    format!("; before that in step {} by {}{value}", b.step, b.by)
+                    let value = b.value.as_ref().map_or(String::new(), |v| format!("{v} "));
+                    format!("; before: {value}in step {} by {}", b.step, b.by)
                 });
                 format!("{name}: {value}, written in {}{before}", self.by(world, w))
             }
@@ -93,7 +93,7 @@ impl Recorder<'_> {
     }
 
     fn by(&self, world: &World, written: &Written) -> String {
-        let at = written.site.map_or(String::new(), |s: SiteId| format!(" at :{}", world.setup().sites[s].line));
+        let at = written.site.map_or(String::new(), |s: SiteId| format!(" (:{})", world.setup().sites[s].line));
         format!("step {} by {}{at}", written.step, written.by)
     }
 

@@ -32,7 +32,7 @@ pub(super) struct Lane {
 const BETWEEN: usize = 2;
 // A lane with a number for a name.
 const NARROW: usize = 3;
-const CAPS: [usize; 6] = [16, 12, 10, 8, 6, 5];
+const CAPS: [usize; 6] = [14, 12, 10, 8, 7, 6];
 
 impl Layout {
     pub(super) fn new(timeline: &Timeline, width: usize) -> Self {
@@ -44,7 +44,7 @@ impl Layout {
             let wide: usize = labels.iter().map(|l| l.width() + BETWEEN).sum();
             distinct.len() == labels.len() && wide <= budget
         };
-        let labels = |cap: usize| shown.iter().map(|c| shorten(&names[c], cap)).collect::<Vec<_>>();
+        let labels = |cap: usize| shown.iter().map(|c| label(&names[c], cap)).collect::<Vec<_>>();
         if let Some(labels) = CAPS.iter().map(|cap| labels(*cap)).find(|l| fits(l)) {
             let lanes = shown.iter().map(|c| vec![*c]).zip(labels).collect();
             return Self::place(lanes, 0, names);
@@ -93,7 +93,7 @@ impl Layout {
     pub(super) fn who(&self, row: &Row) -> String {
         match row.column.and_then(|c| self.names.get(&c)) {
             _ if self.who == 0 => String::new(),
-            Some(name) => pad(&shorten(name, self.who), self.who + 1),
+            Some(name) => pad(&label(name, self.who), self.who + 1),
             None => " ".repeat(self.who + 1),
         }
     }
@@ -144,6 +144,15 @@ fn by_importance(timeline: &Timeline, shown: &[ColumnId], room: usize) -> BTreeS
     let mut order: Vec<ColumnId> = shown.to_vec();
     order.sort_by_key(|c| (std::cmp::Reverse(weight.get(c).copied().unwrap_or(0)), *c));
     order.into_iter().take(room).collect()
+}
+
+// A name of at most so many columns: the number at its end stays, as it may be all that tells it from others.
+fn label(name: &str, most: usize) -> String {
+    let number = name.rfind(['[', '#']).map_or("", |at| &name[at..]);
+    match most.checked_sub(number.width()) {
+        Some(left) if left > 1 && name.width() > most => shorten(&name[..name.len() - number.len()], left) + number,
+        _ => shorten(name, most),
+    }
 }
 
 /// A text of at most so many columns.
@@ -200,6 +209,8 @@ mod tests {
     fn texts_take_the_room_they_have() {
         assert_eq!(shorten("activityManager", 8), "activit…");
         assert_eq!(shorten("short", 8), "short");
+        assert_eq!(label("philosopher[10]", 8), "phi…[10]");
+        assert_eq!(label("a#1", 8), "a#1");
         assert_eq!(shorten("日本語", 4), "日…");
         assert_eq!(wrap("a bc def ghijklm", 4), ["a bc", "def", "ghij", "klm"]);
         assert_eq!(wrap("日本語", 4), ["日本", "語"]);

@@ -116,7 +116,8 @@ impl Diagram<'_> {
         }
         let at = row.site.map_or(String::new(), |s| format!(" (:{})", self.timeline.statements[s].line));
         let number = if row.counts { format!("{} ", row.step) } else { String::new() };
-        let text = escape(&format!("{number}{}{at}", row.what));
+        let ends = if row.ends && row.counts { ", ends" } else { "" };
+        let text = escape(&format!("{number}{}{ends}{at}", row.what));
         let own = id(column);
         match row.arrow {
             Some(arrow) => {

@@ -9,11 +9,11 @@ use super::{
     source,
 };
 use crate::base::IndexVec;
-use crate::event::{BlockedThread, ContextId, Event, Happening, Op, PostTime, ThreadId};
+use crate::event::{BlockedThread, ContextId, Event, Happening, Op, PostTime, SiteId, ThreadId};
 use crate::exec::{Observer, RunSummary};
 use crate::lang::Program;
-use crate::world::{Status, World};
-use std::collections::BTreeMap;
+use crate::world::{Message, MessageKind, Status, World};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Watches a run, and tells it as a [`Timeline`].
 pub struct Recorder<'s> {
@@ -33,6 +33,8 @@ pub struct Recorder<'s> {
     changed: Vec<(ColumnId, State)>,
     // The steps that made tasks.
     made: BTreeMap<ContextId, u64>,
+    // Tasks that are in a queue.
+    queued: BTreeMap<ContextId, ThreadId>,
     pub(super) facts: Facts,
 }
 
@@ -52,6 +54,7 @@ impl<'s> Recorder<'s> {
             said: BTreeMap::new(),
             changed: Vec::new(),
             made: BTreeMap::new(),
+            queued: BTreeMap::new(),
             facts: Facts::default(),
         }
     }
@@ -153,6 +156,7 @@ impl Observer for Recorder<'_> {
             Happening::Fire(id, context) => {
                 let fired = &world.setup().events[*id];
                 self.made.insert(*context, world.steps());
+                self.queued.insert(*context, fired.looper);
                 let to = column_of(fired.looper);
                 let what = format!("fire {} to {}", last_part(world, *context), last(&world.thread_name(fired.looper)));
                 Row {
@@ -172,14 +176,26 @@ impl Observer for Recorder<'_> {
                 let mut kind = Kind::Step;
                 if let (Op::Begin, Some(task)) = (op, made) {
                     kind = Kind::Begin;
+                    self.queued.remove(task);
                     if let Some(step) = self.made.get(task) {
                         what.push_str(&format!(" (from step {step})"));
                     }
                 } else if let Some(made) = made {
-                    kind = if matches!(op, Op::Post { .. }) { Kind::Post } else { Kind::Fork };
+                    kind = Kind::Fork;
+                    if let Op::Post { target, .. } = op {
+                        kind = Kind::Post;
+                        if *value != 0 {
+                            self.queued.insert(*made, world.thread_of(*target));
+                        }
+                    }
                     self.made.insert(*made, world.steps());
                 }
                 let mut arrow = arrow(world, op, *value, *made);
+                match op {
+                    Op::Quit { looper, .. } => what.push_str(&self.dropped(world, *looper)),
+                    Op::Cancel { target, .. } => what.push_str(&self.dropped(world, world.thread_of(*target))),
+                    _ => {}
+                }
                 if let (Op::Notify { on, .. }, Some(thread)) = (op, event.thread) {
                     let woken = self.facts.notified(world, *on);
                     let names: Vec<String> = woken.iter().map(|t| last(&world.thread_name(*t)).to_owned()).collect();
@@ -201,12 +217,35 @@ impl Observer for Recorder<'_> {
 }
 
 impl Recorder<'_> {
+    // The tasks that were in the queue of a looper and are no more.
+    fn dropped(&mut self, world: &World, looper: ThreadId) -> String {
+        let left: BTreeSet<ContextId> =
+            world.thread(looper).queue.iter().flat_map(|q| q.messages()).filter_map(task_in).collect();
+        let gone: Vec<ContextId> = self
+            .queued
+            .iter()
+            .filter(|(task, at)| **at == looper && !left.contains(task))
+            .map(|(task, _)| *task)
+            .collect();
+        gone.iter().for_each(|task| {
+            self.queued.remove(task);
+        });
+        match gone.is_empty() {
+            true => String::new(),
+            false => {
+                let names: Vec<String> = gone.iter().map(|task| last_part(world, *task)).collect();
+                format!(": drops {}", names.join(", "))
+            }
+        }
+    }
+
     // What comes of a step of the same column is said in its row.
     fn aside(&mut self, world: &World, column: Option<ColumnId>, what: String, ends: bool) {
         if let Some(open) = self.open.as_mut().filter(|r| r.column == column && !r.ends) {
-            // A thread that can only do one thing ends: that needs no name.
-            let what = if ends && open.kind != Kind::Begin { "ends" } else { &what };
-            open.what.push_str(&format!("; {what}"));
+            // The row is drawn as an end.
+            if !ends {
+                open.what.push_str(&format!("; {what}"));
+            }
             open.ends = ends;
             return;
         }
@@ -224,14 +263,15 @@ impl Timeline {
             Item::Gap(_) => None,
         });
         let last = rows.filter(|r| r.counts).find(|r| r.column.is_some() && r.column == failure.column);
-        let line = |site: Option<crate::event::SiteId>| site.map(|s| self.statements[s].line);
+        let line = |site: Option<SiteId>| site.map(|s| self.statements[s].line);
         let Some(row) = last.filter(|r| line(r.site).is_some() && line(r.site) == line(failure.site)) else { return };
         row.mark = Some(Mark::Failing);
         // The failure says what was thrown, and stands below.
         if let Some(at) = row.what.find("; throws ").filter(|_| failure.what.starts_with("uncaught")) {
             row.what.truncate(at);
         }
-        let same = row.site == failure.site;
+        let statement = |site: Option<SiteId>| site.map(|s| &self.statements[s]);
+        let same = statement(row.site) == statement(failure.site);
         self.ending.iter_mut().filter(|r| same && r.kind == Kind::Fails).for_each(|r| r.site = None);
     }
 }
@@ -251,6 +291,13 @@ pub(super) fn row(world: &World, column: Option<ColumnId>, kind: Kind, what: Str
         ends: false,
         mark: None,
         states: Vec::new(),
+    }
+}
+
+fn task_in(message: &Message) -> Option<ContextId> {
+    match &message.kind {
+        MessageKind::Task(task) => Some(task.context),
+        _ => None,
     }
 }
 
