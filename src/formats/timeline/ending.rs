@@ -62,7 +62,7 @@ impl Recorder<'_> {
                 .map(|(held, step)| format!("{} (since step {step})", held_name(world, held)))
                 .collect();
             let holds = if held.is_empty() { String::new() } else { format!("; holds {}", held.join(", ")) };
-            let what = format!("{} waits for {waits_for}{holder}{holds}", last(name));
+            let what = format!("waits for {waits_for}{holder}{holds}");
             let mark = Some(Mark::Failing);
             rows.push(Row { site: *site, mark, ..row(world, Some(column_of(thread)), Kind::Stands, what) });
             if let (Op::Await { .. }, Some(site)) = (&world.thread(thread).pending, site) {

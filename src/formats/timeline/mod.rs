@@ -4,15 +4,18 @@
 //! Lincheck, Fray and Coyote print one table cell for each step; here the columns are narrow lanes that also say what each thread
 //! is doing (runs a task, waits, is idle), and the words stand beside them, so that ten threads fit into 80 columns.
 
+mod arrows;
 mod ending;
 mod facts;
 mod fold;
 mod lanes;
 mod layout;
 pub mod mermaid;
+mod names;
 pub mod perfetto;
 mod record;
 mod source;
+mod states;
 pub mod text;
 mod values;
 mod window;

@@ -1,6 +1,8 @@
 //! Makes the timeline of a run while it goes on.
 
+use super::arrows::arrow;
 use super::facts::Facts;
+use super::states::{self, is_news, state};
 use super::values::Types;
 use super::window::Collector;
 use super::words::{Words, last_part};
@@ -9,10 +11,10 @@ use super::{
     source,
 };
 use crate::base::IndexVec;
-use crate::event::{BlockedThread, ContextId, Event, Happening, Op, PostTime, SiteId, ThreadId};
+use crate::event::{BlockedThread, ContextId, Event, Happening, Op, SiteId, ThreadId};
 use crate::exec::{Observer, RunSummary};
 use crate::lang::Program;
-use crate::world::{Message, MessageKind, Status, World};
+use crate::world::{Message, MessageKind, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Watches a run, and tells it as a [`Timeline`].
@@ -79,6 +81,7 @@ impl<'s> Recorder<'s> {
             ended: summary.outcome().is_some(),
         };
         timeline.mark_failure();
+        timeline.shorten_names();
         timeline
     }
 
@@ -103,7 +106,7 @@ impl<'s> Recorder<'s> {
         }
         for id in world.threads().ids() {
             let (column, now) = (column_of(id), state(world, id));
-            if self.states[column] == now && !is_returning(world, id) {
+            if self.states[column] == now && !states::is_returning(world, id) {
                 continue;
             }
             if self.states[column] != now {
@@ -113,14 +116,16 @@ impl<'s> Recorder<'s> {
             if matches!(now, State::Blocked | State::TaskBlocked) && is_news(&world.thread(id).pending, by == Some(id))
             {
                 self.wait(world, id);
+            } else if by == Some(id) && matches!(now, State::Blocked | State::TaskBlocked) {
+                // What it has just done says it.
+                self.said.extend(world.waiting(id).map(|waiting| (id, waits_for(&waiting))));
             }
         }
     }
 
     fn wait(&mut self, world: &World, id: ThreadId) {
-        let Some(BlockedThread { site, waits_for, held_by, .. }) = world.waiting(id) else { return };
-        let held = held_by.map_or(String::new(), |holder| format!(", held by {}", last(&holder)));
-        let what = format!("waits for {waits_for}{held}");
+        let Some(waiting) = world.waiting(id) else { return };
+        let (what, site) = (waits_for(&waiting), waiting.site);
         if self.said.insert(id, what.clone()).as_ref() == Some(&what) {
             return;
         }
@@ -294,6 +299,11 @@ pub(super) fn row(world: &World, column: Option<ColumnId>, kind: Kind, what: Str
     }
 }
 
+fn waits_for(BlockedThread { waits_for, held_by, .. }: &BlockedThread) -> String {
+    let held = held_by.as_ref().map_or(String::new(), |holder| format!(", held by {}", last(holder)));
+    format!("waits for {waits_for}{held}")
+}
+
 fn task_in(message: &Message) -> Option<ContextId> {
     match &message.kind {
         MessageKind::Task(task) => Some(task.context),
@@ -304,68 +314,4 @@ fn task_in(message: &Message) -> Option<ContextId> {
 /// The last part of a pedigree.
 pub(super) fn last(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
-}
-
-fn state(world: &World, id: ThreadId) -> State {
-    let t = world.thread(id);
-    let in_task = t.context != t.home;
-    match t.status {
-        Status::Finished => State::Absent,
-        Status::Alive if !world.enabled().contains(id) && can_wait(&t.pending) => match in_task {
-            true => State::TaskBlocked,
-            false if matches!(t.pending, Op::Begin) => State::Idle,
-            false => State::Blocked,
-        },
-        _ if in_task => State::Task,
-        _ => State::Ready,
-    }
-}
-
-// Whether the thread may have been notified since it was last looked at.
-fn is_returning(world: &World, id: ThreadId) -> bool {
-    matches!(world.thread(id).pending, Op::Reacquire { .. })
-}
-
-// Whether it is worth a row that a thread waits there. What the thread has just done says it, or the clock will.
-fn is_news(pending: &Op, own: bool) -> bool {
-    match pending {
-        Op::Wake | Op::Begin => false,
-        Op::Reacquire { .. } | Op::Pass { .. } => !own,
-        _ => true,
-    }
-}
-
-// A thread that has failed stands at something that it could do.
-fn can_wait(pending: &Op) -> bool {
-    match pending {
-        Op::Acquire(_) | Op::Reacquire { .. } | Op::ReadLock(_) | Op::WriteLock(_) | Op::Down(_) => true,
-        Op::Pass { .. } | Op::Await { .. } | Op::Join(_) | Op::Wake | Op::Begin | Op::Post { .. } => true,
-        _ => false,
-    }
-}
-
-fn arrow(world: &World, op: &Op, value: i64, made: Option<ContextId>) -> Option<Arrow> {
-    let to = |thread, kind| Some(Arrow { to: column_of(thread), kind });
-    match op {
-        Op::Post { target, time, .. } => {
-            let kind = match time {
-                _ if value == 0 => ArrowKind::Refused,
-                PostTime::Front => ArrowKind::Front,
-                PostTime::After(d) if *d > 0 => ArrowKind::Delayed,
-                PostTime::At(t) if *t > world.now() as i64 => ArrowKind::Delayed,
-                PostTime::Now | PostTime::After(_) | PostTime::At(_) => ArrowKind::Plain,
-            };
-            to(world.thread_of(*target), kind)
-        }
-        Op::Fork { .. } | Op::SpawnLooper => {
-            let thread = world.threads().enumerate().rev().find(|(_, t)| Some(t.home) == made);
-            thread.and_then(|(id, _)| to(id, ArrowKind::Plain))
-        }
-        Op::Join(thread) => to(*thread, ArrowKind::Back),
-        Op::Interrupt(thread) | Op::Fence(thread) => to(*thread, ArrowKind::Plain),
-        Op::Quit { looper, .. } => to(*looper, ArrowKind::Plain),
-        Op::Cancel { target, .. } => to(world.thread_of(*target), ArrowKind::Plain),
-        Op::Enable { .. } | Op::Disable(_) => Some(Arrow { to: ENVIRONMENT, kind: ArrowKind::Plain }),
-        _ => None,
-    }
 }
