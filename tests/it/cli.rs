@@ -197,7 +197,7 @@ fn every_outcome_has_words_and_a_status() {
         "lock m\nthread a { acquire m }\nthread b { await false }",
         &[],
         FOUND,
-        &["deadlock: 1 thread can never go on", "b at ", "waits for its condition to hold"],
+        &["deadlock: 1 thread can never go on", "waits for its condition to hold", "await false"],
     );
     check(
         "dead holder",
@@ -211,7 +211,7 @@ fn every_outcome_has_words_and_a_status() {
         "looper main\nthread a { quit main\n post t() to main }\ntask t() { skip }",
         &[],
         0,
-        &["to main: refused, it has quit", "\nok\nwarning: 1 post was refused because its looper had quit\n"],
+        &["to main: refused, it has quit", "─x", "\nok\nwarning: 1 post was refused because its looper had quit\n"],
     );
     check(
         "steps",

@@ -207,3 +207,71 @@ fn mermaid_diagrams_are_well_formed() {
         assert!(drawn <= mermaid::MOST * 2, "{at}: {drawn} messages and notes");
     }
 }
+
+/// Many threads: the columns that matter are drawn, the others share one, and rows say who acts.
+#[test]
+fn columns_that_do_not_fit_share_one() {
+    let folder = crate::cli::scratch("columns");
+    let model = "var x = 0\nlock m\nthread main { for i in 0..20 { fork work(i) } }\n\
+                 task work(n) { sync m { let v = x\n x = v + n }\n assert x < 100, \"too much\" }";
+    let model = crate::cli::file(&folder, "many.race", model);
+    let (timeline, _, summary) = told(Path::new(&model), 3, Window::All, &[]);
+    let raceflip::exec::End::Outcome(raceflip::event::Outcome::Failure(failure)) = &summary.end else {
+        panic!("{:?}", summary.end)
+    };
+    let text = text(&timeline, 80);
+    let head = text.lines().find(|l| l.trim_start().starts_with("step")).expect("a head");
+    assert!(head.contains(" +"), "{head}");
+    let own = text.split("; +").next().expect("the columns that are drawn");
+    assert!(own.contains(&format!("= {}", failure.thread)), "{own}");
+    assert!(text.lines().all(|l| l.width() <= 80), "{text}");
+}
+
+#[test]
+fn options_of_a_timeline() {
+    use crate::cli::{FOUND, REFUSED, call, scratch};
+    const TIMER: &str = "harnesses/bugs/timer_lifecycle.race";
+    let run = |args: &[&str]| call(&[&["run", TIMER, "--seed", "3"], args].concat());
+    let check = |args: &[&str], expected: &[&str], absent: &[&str]| {
+        let ran = run(args);
+        assert_eq!((ran.status, ran.err.as_str()), (FOUND, ""), "{args:?}");
+        expected.iter().for_each(|e| assert!(ran.out.contains(e), "{args:?}: `{e}` is not in\n{}", ran.out));
+        absent.iter().for_each(|e| assert!(!ran.out.contains(e), "{args:?}: `{e}` is in\n{}", ran.out));
+    };
+    check(&["--only", "timer"], &["1 step of other columns", "begin tick#1", "cancel tick"], &["begin onDestroy#1"]);
+    check(&["--around", "4", "--context", "1"], &["2 steps not told", "6 steps not told", "101 ms"], &["begin tick#1"]);
+    check(&["--mark", "@A", "--mark", "@B"], &["\n*   10 ", "\n!   11 "], &[]);
+    check(&["--format", "mermaid"], &["sequenceDiagram\n", "participant C1 as main (looper)"], &["rf1-"]);
+    check(&["--color", "always"], &["\u{1b}["], &[]);
+    check(&["--color", "never"], &[], &["\u{1b}["]);
+    let narrow = run(&["--width", "40"]).out;
+    let timeline = narrow.split("\n\n").next().expect("a timeline");
+    assert!(timeline.lines().all(|l| l.width() <= 40), "{timeline}");
+    for (args, why) in [
+        (
+            &["--only", "timmer"][..],
+            "--only: no thread or looper `timmer` in this run; it has environment, main, timer, env",
+        ),
+        (&["--around", "99"], "--around 99: the run has 11 steps"),
+        (&["--mark", "@Z"], "--mark: no memory access at `@Z`; did you mean"),
+        (&["--width", "12"], "40..=1000"),
+        (&["--perfetto", "no/such/folder.json"], "cannot write the timeline to `no/such/folder.json`"),
+        (&["--perfetto", TIMER], "it is the model"),
+    ] {
+        let ran = run(args);
+        assert_eq!(ran.status, REFUSED, "{args:?}");
+        assert!(ran.err.contains(why), "{args:?}: {}", ran.err);
+    }
+    let path = scratch("perfetto").join("run.json").display().to_string();
+    assert_eq!(run(&["--quiet", "--perfetto", &path]).status, FOUND);
+    let file: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).expect("a file")).expect("JSON");
+    assert_eq!(file["otherData"]["seed"], "3");
+}
+
+/// A replay tells what the run told, also where `confirm` has made it, and marks the pair.
+#[test]
+fn confirm_tells_failing_orders() {
+    let ran = crate::cli::call(&["confirm", "harnesses/papers/racefuzzer_fig2.race", "--timeline", "--trials", "10"]);
+    assert!(ran.out.contains("\n*    8     ●     read x: 0       :20 @s8: if x == 0\n"), "{}", ran.out);
+    assert!(ran.out.contains("* of the pair"), "{}", ran.out);
+}

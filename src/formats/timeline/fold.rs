@@ -1,6 +1,6 @@
 //! Fewer rows: those of other columns are counted, and what a loop does again and again is told once.
 
-use super::{ColumnId, Gap, Item, Row, State, Timeline, Why};
+use super::{ColumnId, Gap, Item, Kind, Row, State, Timeline, Why};
 use std::collections::{BTreeMap, BTreeSet};
 
 // The longest body of a loop that is recognized, in rows.
@@ -83,10 +83,19 @@ fn repetition(items: &[Item]) -> Option<(usize, usize)> {
     })
 }
 
-// Whether two rows say the same, but for their numbers. What makes a task or thread is never the same.
+// Whether two rows say the same, but for their numbers.
 fn alike(a: &Item, b: &Item) -> bool {
     let (Item::Row(a), Item::Row(b)) = (a, b) else { return false };
     let same =
         (a.column, a.kind, a.site, a.counts, a.arrow, a.ends) == (b.column, b.kind, b.site, b.counts, b.arrow, b.ends);
-    same && a.column.is_some() && a.what == b.what && a.made.is_none() && a.mark.is_none() && b.mark.is_none()
+    same && said(a) == said(b) && a.mark.is_none() && b.mark.is_none()
+}
+
+// What a row says, without the instant and the step in it.
+fn said(row: &Row) -> &str {
+    match row.kind {
+        Kind::Clock => "",
+        Kind::Begin => row.what.split(" (from").next().unwrap_or(""),
+        _ => &row.what,
+    }
 }

@@ -91,9 +91,6 @@ impl<'s> Recorder<'s> {
     }
 
     fn push(&mut self, mut row: Row) {
-        if let Some(column) = row.column.filter(|c| row.arrow.is_some_and(|a| a.to == *c)) {
-            debug_assert!(row.arrow.is_some(), "to itself: {column:?}");
-        }
         row.states.append(&mut self.changed);
         self.rows.push(Item::Row(row));
     }
@@ -118,15 +115,17 @@ impl<'s> Recorder<'s> {
                 self.wait(world, id);
             } else if by == Some(id) && matches!(now, State::Blocked | State::TaskBlocked) {
                 // What it has just done says it.
-                self.said.extend(world.waiting(id).map(|waiting| (id, waits_for(&waiting))));
+                self.said.extend(world.waiting(id).map(|waiting| (id, waiting.waits_for)));
             }
         }
     }
 
     fn wait(&mut self, world: &World, id: ThreadId) {
-        let Some(waiting) = world.waiting(id) else { return };
-        let (what, site) = (waits_for(&waiting), waiting.site);
-        if self.said.insert(id, what.clone()).as_ref() == Some(&what) {
+        let Some(BlockedThread { site, waits_for, held_by, .. }) = world.waiting(id) else { return };
+        let held = held_by.map_or(String::new(), |holder| format!(", held by {}", last(&holder)));
+        let what = format!("waits for {waits_for}{held}");
+        // Still the same, of another holder.
+        if self.said.insert(id, waits_for.clone()).is_some_and(|said| said == waits_for) {
             return;
         }
         self.waits.push(Row { site, ..row(world, Some(column_of(id)), Kind::Waits, what) });
@@ -297,11 +296,6 @@ pub(super) fn row(world: &World, column: Option<ColumnId>, kind: Kind, what: Str
         mark: None,
         states: Vec::new(),
     }
-}
-
-fn waits_for(BlockedThread { waits_for, held_by, .. }: &BlockedThread) -> String {
-    let held = held_by.as_ref().map_or(String::new(), |holder| format!(", held by {}", last(holder)));
-    format!("waits for {waits_for}{held}")
 }
 
 fn task_in(message: &Message) -> Option<ContextId> {
