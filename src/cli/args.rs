@@ -19,7 +19,7 @@ made again, to the byte.";
 const AFTER: &str = "\
 Examples:
   raceflip check models/*.race             are these models well-formed?
-  raceflip run app.race                    one run, step by step
+  raceflip run app.race                    one run, as a timeline
   raceflip run app.race --seed 7 --quiet   another one, its outcome and its token only
   raceflip replay app.race rf1-...         a run again, from its token
   raceflip detect app.race                 which pairs of accesses may race?

@@ -1,4 +1,4 @@
-//! `raceflip run`: one run of a model, step by step.
+//! `raceflip run`: one run of a model, as a timeline.
 
 use super::args::{Defines, LimitArgs, ReportArgs};
 use super::exit::Status;

@@ -85,17 +85,20 @@ fn a_run_in_words() {
     let run = call(&["run", MENU]);
     assert_eq!((run.status, run.err.as_str()), (FOUND, ""));
     insta::assert_snapshot!(steady(&run.out), @r#"
-        1  env                         post onStart#1 to main                  :22
-        2  main                        begin env/onStart#1
-        3  env                         post onCreateContextMenu#1 to main      :23
-           env                         ends
-        4  env/onStart#1               fork activityManager#1                  :27
-           env/onStart#1               ends
-        5  env/onStart#1/activityManager#1  post onServiceConnected#1 to main  :31
-           env/onStart#1/activityManager#1  ends
-        6  main                        begin env/onCreateContextMenu#1
-        7  env/onCreateContextMenu#1   read bound: null                        :40 @B
-           env/onCreateContextMenu#1   throws NullPointer
+    columns: activityManager = env/onStart#1/activityManager#1
+      step  main  env  activityManager
+         1   <─────●                    post onStart#1 to main  :22
+         2   ┏     │                    begin onStart#1 (from step 1)
+         3   <─────┴                    post onCreateContextMenu#1 to main  :23
+         4   ┗────────────────>         fork activityManager#1  :27
+         5   <────────────────┴         post onServiceConnected#1 to main  :31
+         6   ┏                          begin onCreateContextMenu#1 (from step 3)
+    !    7   ●                          read bound: null        :40 @B: use bound
+    !        ✗                          uncaught NullPointer
+             ┃                            bound: null; never written in this run
+             ┃                            onServiceConnected#1 (from step 5) is
+             ┃                            still in the queue of main
+    ● step  ┏ ┗ task begins, ends  ┴ thread ends  ┃ in a task  ! ✗ fails
 
     failure: NullPointer at harnesses/bugs/connectbot_menu.race:40:13 (@B) in env/onCreateContextMenu#1 on main
        40 |         @B: use bound

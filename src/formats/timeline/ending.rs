@@ -2,6 +2,7 @@
 
 use super::facts::{Held, Written};
 use super::record::{Recorder, last, row};
+use super::words::last_part;
 use super::{Kind, Mark, Row, column_of, source};
 use crate::event::{
     AccessPlace, BlockedThread, DeadlockReport, Failure, FailureKind, Location, Op, Outcome, SiteId, ThreadId,
@@ -12,10 +13,20 @@ use crate::world::World;
 impl Recorder<'_> {
     pub(super) fn ending(&self, world: &World, end: &End) -> Vec<Row> {
         match end {
-            End::Outcome(Outcome::Failure(failure)) => self.failure(world, failure),
-            End::Outcome(Outcome::Deadlock(report)) => self.deadlock(world, report),
+            End::Outcome(Outcome::Failure(failure)) => [self.failure(world, failure), self.left(world)].concat(),
+            End::Outcome(Outcome::Deadlock(report)) => [self.deadlock(world, report), self.left(world)].concat(),
             _ => Vec::new(),
         }
+    }
+
+    // Tasks that came too late.
+    fn left(&self, world: &World) -> Vec<Row> {
+        let tasks = self.queued.iter().take(MOST).map(|(task, looper)| {
+            let from = self.made.get(task).map_or(String::new(), |step| format!(" (from step {step})"));
+            let (task, looper) = (last_part(world, *task), world.thread_name(*looper));
+            row(world, None, Kind::Fact, format!("{task}{from} is still in the queue of {}", last(&looper)))
+        });
+        tasks.collect()
     }
 
     fn failure(&self, world: &World, failure: &Failure) -> Vec<Row> {
@@ -41,6 +52,10 @@ impl Recorder<'_> {
         {
             rows.push(row(world, None, Kind::Fact, format!(":{} {}", property.line, property.text)));
             places = named(world, &property.text);
+        }
+        // The statement may be about the object without an access to it: a lock of its monitor, say.
+        if failure.name == "UseAfterFree" && !places.iter().any(|p| matches!(p, AccessPlace::Life(_))) {
+            places.extend(self.facts.freed().into_iter().take(MOST));
         }
         rows.extend(places.iter().map(|place| self.fact(world, *place)));
         rows
@@ -102,7 +117,12 @@ impl Recorder<'_> {
             AccessPlace::Life(_) => String::new(),
             AccessPlace::Cell(at) if self.words.types.is_list(world, at) => {
                 let list = world.memory().list(world.memory().list_in(at.cell));
-                format!("{} elements", list.items.len())
+                let each = |v: &i64| self.words.types.value(world, at, *v);
+                let mut items: Vec<String> = list.items.iter().take(MOST).map(each).collect();
+                if list.items.len() > MOST {
+                    items.push(format!("... {} in all", list.items.len()));
+                }
+                format!("[{}]", items.join(", "))
             }
             AccessPlace::Cell(at) => self.words.types.value(world, at, world.memory().cell(at.cell)),
         }

@@ -26,6 +26,8 @@ pub(super) enum Held {
 pub(super) struct Facts {
     // The last write, and the one before it.
     written: BTreeMap<AccessPlace, (Written, Option<Written>)>,
+    // What the last operation has replaced there.
+    replaced: Option<(AccessPlace, Option<(Written, Option<Written>)>)>,
     // The line at which a thread accessed memory last, and what it accessed there.
     accessed: BTreeMap<ThreadId, (u32, Vec<AccessPlace>)>,
     // How often, and since which step.
@@ -45,6 +47,7 @@ impl Facts {
             return;
         };
         self.lock(thread, op, world.steps());
+        self.replaced = None;
         let Some((place, writes)) = touched(op, *result) else { return };
         let line = event.site.map_or(0, |s| world.setup().sites[s].line);
         let (at, places) = self.accessed.entry(thread).or_default();
@@ -56,8 +59,9 @@ impl Facts {
         }
         if writes {
             let new = Written { step: world.steps(), by: by.to_owned(), value: value(), site: event.site };
-            let old = self.written.remove(&place).map(|(last, _)| last);
-            self.written.insert(place, (new, old));
+            let old = self.written.remove(&place);
+            self.written.insert(place, (new, old.as_ref().map(|(last, _)| last.clone())));
+            self.replaced = Some((place, old));
         }
     }
 
@@ -79,6 +83,15 @@ impl Facts {
                 self.hold(thread, Held::Lock(*lock), depth, step);
             }
             _ => {}
+        }
+    }
+
+    /// The last operation has thrown: it wrote nothing.
+    pub(super) fn undo(&mut self) {
+        match self.replaced.take() {
+            Some((place, Some(old))) => drop(self.written.insert(place, old)),
+            Some((place, None)) => drop(self.written.remove(&place)),
+            None => {}
         }
     }
 
@@ -107,6 +120,11 @@ impl Facts {
     /// What a thread accessed at the line of its last access, if that is this one.
     pub(super) fn accessed(&self, thread: ThreadId, line: u32) -> &[AccessPlace] {
         self.accessed.get(&thread).filter(|(at, _)| *at == line).map_or(&[], |(_, places)| places)
+    }
+
+    /// The objects that were freed.
+    pub(super) fn freed(&self) -> Vec<AccessPlace> {
+        self.written.keys().filter(|p| matches!(p, AccessPlace::Life(_))).copied().collect()
     }
 
     /// The last writes of a place.

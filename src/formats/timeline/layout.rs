@@ -32,7 +32,7 @@ pub(super) struct Lane {
 const BETWEEN: usize = 2;
 // A lane with a number for a name.
 const NARROW: usize = 3;
-const CAPS: [usize; 6] = [14, 12, 10, 8, 7, 6];
+const CAPS: [usize; 6] = [16, 12, 10, 8, 7, 6];
 
 impl Layout {
     pub(super) fn new(timeline: &Timeline, width: usize) -> Self {
@@ -114,7 +114,7 @@ impl Layout {
 }
 
 // The last part of each pedigree, without its number where it is the only one of its name.
-fn short_names(timeline: &Timeline, shown: &[ColumnId]) -> BTreeMap<ColumnId, String> {
+fn short_names<'t>(timeline: &'t Timeline, shown: &[ColumnId]) -> BTreeMap<ColumnId, String> {
     let full = |c: ColumnId| timeline.columns[c].name.as_str();
     let part = |c: ColumnId| full(c).rsplit('/').next().unwrap_or("");
     let bare = |c: ColumnId| part(c).split('#').next().unwrap_or("");
@@ -123,11 +123,13 @@ fn short_names(timeline: &Timeline, shown: &[ColumnId]) -> BTreeMap<ColumnId, St
         shown.iter().for_each(|c| *counts.entry(of(*c)).or_default() += 1);
         counts
     };
-    let (bares, parts) = (count(&|c| bare(c).to_owned()), count(&|c| part(c).to_owned()));
-    let name = |c: ColumnId| match (bares.get(bare(c)), parts.get(part(c))) {
-        (Some(1), _) => bare(c),
-        (_, Some(1)) => part(c),
-        _ => full(c),
+    // With who made it.
+    let two = |c: ColumnId| full(c).rmatch_indices('/').nth(1).map_or(full(c), |(at, _)| &full(c)[at + 1..]);
+    let candidates: [&dyn Fn(ColumnId) -> &'t str; 3] = [&bare, &part, &two];
+    let counts = candidates.map(|of| count(&|c| of(c).to_owned()));
+    let name = |c: ColumnId| {
+        let single = candidates.iter().zip(&counts).find(|(of, counts)| counts.get(of(c)) == Some(&1));
+        single.map_or(full(c), |(of, _)| of(c))
     };
     shown.iter().map(|c| (*c, name(*c).to_owned())).collect()
 }

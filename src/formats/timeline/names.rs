@@ -27,7 +27,7 @@ impl Timeline {
 }
 
 fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '#' | '/' | '[' | ']')
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '#' | '/' | '[' | ']')
 }
 
 // A pedigree has numbers; what stands after a `.` is a field of it.
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn names_are_taken_apart_from_the_rest() {
-        let all: Vec<&str> = pieces("read a/b#1.next: c[2], x").collect();
-        assert_eq!(all, ["read", " ", "a/b#1", ".", "next", ": ", "c[2]", ", ", "x"]);
+        let all: Vec<&str> = pieces("read a-b/c#1.next: c[2], x").collect();
+        assert_eq!(all, ["read", " ", "a-b/c#1", ".", "next", ": ", "c[2]", ", ", "x"]);
     }
 }

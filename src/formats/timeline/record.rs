@@ -25,6 +25,8 @@ pub struct Recorder<'s> {
     rows: Collector,
     // The row that what comes of the same step is still added to.
     open: Option<Row>,
+    // Its operation, if it may throw by itself.
+    open_access: Option<Op>,
     // Threads that have come to something they wait for, to be told after the step.
     waits: Vec<Row>,
     step: Option<u64>,
@@ -34,9 +36,9 @@ pub struct Recorder<'s> {
     // Changes of states that no row has told yet.
     changed: Vec<(ColumnId, State)>,
     // The steps that made tasks.
-    made: BTreeMap<ContextId, u64>,
+    pub(super) made: BTreeMap<ContextId, u64>,
     // Tasks that are in a queue.
-    queued: BTreeMap<ContextId, ThreadId>,
+    pub(super) queued: BTreeMap<ContextId, ThreadId>,
     pub(super) facts: Facts,
 }
 
@@ -50,6 +52,7 @@ impl<'s> Recorder<'s> {
             marks,
             rows: Collector::new(window),
             open: None,
+            open_access: None,
             waits: Vec::new(),
             step: None,
             states: IndexVec::new(),
@@ -156,6 +159,7 @@ impl Observer for Recorder<'_> {
                 };
                 return self.aside(world, column, ends, true);
             }
+            Happening::Thrown(name) if self.throws_itself(column, name) => return self.threw(world, column, name),
             Happening::Thrown(name) => return self.aside(world, column, format!("throws {name}"), false),
             Happening::Fire(id, context) => {
                 let fired = &world.setup().events[*id];
@@ -174,6 +178,7 @@ impl Observer for Recorder<'_> {
                 Row { counts: true, ..row(world, None, Kind::Clock, format!("the clock moves to {} ms", event.now)) }
             }
             Happening::Performed { op, value, made } => {
+                self.open_access = op.access().map(|_| op.clone());
                 let (words, facts) = (&self.words, &mut self.facts);
                 facts.event(world, event, &by, || words.written(world, op));
                 let mut what = self.words.operation(world, op, *value, *made);
@@ -243,6 +248,28 @@ impl Recorder<'_> {
         }
     }
 
+    // Whether it was the operation of the open row that threw, not what the thread did with its value.
+    fn throws_itself(&self, column: Option<ColumnId>, name: &str) -> bool {
+        let of_list = |op: &Op| matches!(op, Op::ListRead { .. } | Op::ListWrite { .. });
+        let same = self.open.as_ref().is_some_and(|r| r.column == column);
+        same && self.open_access.as_ref().is_some_and(|op| match name {
+            "IndexOutOfBounds" | "ConcurrentModification" => of_list(op),
+            "UseAfterFree" | "DoubleFree" => true,
+            _ => false,
+        })
+    }
+
+    // It has no value then.
+    fn threw(&mut self, world: &World, column: Option<ColumnId>, name: &str) {
+        self.facts.undo();
+        if let Some(open) = &mut self.open
+            && let Some((what, _)) = open.what.rsplit_once(": ")
+        {
+            open.what = what.to_owned();
+        }
+        self.aside(world, column, format!("throws {name}"), false);
+    }
+
     // What comes of a step of the same column is said in its row.
     fn aside(&mut self, world: &World, column: Option<ColumnId>, what: String, ends: bool) {
         if let Some(open) = self.open.as_mut().filter(|r| r.column == column && !r.ends) {
@@ -262,6 +289,12 @@ impl Timeline {
     // The last step of the thread that failed, if it was at the statement that failed.
     fn mark_failure(&mut self) {
         let Some(failure) = self.ending.iter().find(|r| r.kind == Kind::Fails).cloned() else { return };
+        // The failure says what was thrown.
+        let uncaught = failure.what.starts_with("uncaught");
+        let thrown = |r: &Row| uncaught && r.kind == Kind::Aside && r.column == failure.column && !r.ends;
+        if matches!(self.items.last(), Some(Item::Row(row)) if thrown(row)) {
+            self.items.pop();
+        }
         let rows = self.items.iter_mut().rev().filter_map(|i| match i {
             Item::Row(row) => Some(row),
             Item::Gap(_) => None,
@@ -270,8 +303,7 @@ impl Timeline {
         let line = |site: Option<SiteId>| site.map(|s| self.statements[s].line);
         let Some(row) = last.filter(|r| line(r.site).is_some() && line(r.site) == line(failure.site)) else { return };
         row.mark = Some(Mark::Failing);
-        // The failure says what was thrown, and stands below.
-        if let Some(at) = row.what.find("; throws ").filter(|_| failure.what.starts_with("uncaught")) {
+        if let Some(at) = row.what.find("; throws ").filter(|_| uncaught) {
             row.what.truncate(at);
         }
         let statement = |site: Option<SiteId>| site.map(|s| &self.statements[s]);
