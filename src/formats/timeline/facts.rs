@@ -14,6 +14,9 @@ pub(super) struct Written {
     pub(super) site: Option<crate::event::SiteId>,
 }
 
+/// The last write of a location, and the one before it.
+pub(super) type Writes = (Written, Option<Written>);
+
 /// A lock, or a reader-writer lock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Held {
@@ -24,10 +27,9 @@ pub(super) enum Held {
 /// Watches writes and locks.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Facts {
-    // The last write, and the one before it.
-    written: BTreeMap<AccessPlace, (Written, Option<Written>)>,
+    written: BTreeMap<AccessPlace, Writes>,
     // What the last operation has replaced there.
-    replaced: Option<(AccessPlace, Option<(Written, Option<Written>)>)>,
+    replaced: Option<(AccessPlace, Option<Writes>)>,
     // The line at which a thread accessed memory last, and what it accessed there.
     accessed: BTreeMap<ThreadId, (u32, Vec<AccessPlace>)>,
     // How often, and since which step.
@@ -128,7 +130,7 @@ impl Facts {
     }
 
     /// The last writes of a place.
-    pub(super) fn written(&self, place: AccessPlace) -> Option<&(Written, Option<Written>)> {
+    pub(super) fn written(&self, place: AccessPlace) -> Option<&Writes> {
         self.written.get(&place)
     }
 

@@ -107,7 +107,7 @@ impl Layout {
             let names: Vec<String> = lane.columns.iter().take(MOST).map(name).collect();
             let more = lane.columns.len() - names.len();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("{} = {}{more}", lane.label, names.join(", "))
+            format!("{}\u{a0}=\u{a0}{}{more}", lane.label, names.join(", "))
         })
         .collect()
     }

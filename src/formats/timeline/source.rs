@@ -28,12 +28,11 @@ pub(super) fn statements(source: &str, sites: &IndexVec<SiteId, Site>) -> IndexV
 
 // Whether a row of such an operation says what its statement says.
 fn said(kind: SiteKind) -> bool {
-    match kind {
-        SiteKind::Read | SiteKind::Write | SiteKind::Use | SiteKind::Free => false,
-        SiteKind::AtomicRead | SiteKind::AtomicWrite | SiteKind::AtomicUpdate => false,
-        SiteKind::Await | SiteKind::Branch | SiteKind::Check | SiteKind::Perform | SiteKind::Lift => false,
-        _ => true,
-    }
+    use SiteKind::{
+        AtomicRead, AtomicUpdate, AtomicWrite, Await, Branch, Check, Free, Lift, Perform, Read, Use, Write,
+    };
+    let access = matches!(kind, Read | Write | Use | Free | AtomicRead | AtomicWrite | AtomicUpdate);
+    !access && !matches!(kind, Await | Branch | Check | Perform | Lift)
 }
 
 /// The statement that declares a property.

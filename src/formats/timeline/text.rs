@@ -137,7 +137,7 @@ impl<'t> Text<'t> {
         if !legend.is_empty() {
             let text = format!("columns: {}", legend.join("; "));
             for line in wrap(&clean(&text), self.width) {
-                self.push(vec![span(Role::Aside, line)]);
+                self.push(vec![span(Role::Aside, line.replace('\u{a0}', " "))]);
             }
         }
     }
