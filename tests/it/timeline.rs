@@ -34,7 +34,17 @@ impl Observer for Counts {
 }
 
 pub(crate) fn told(path: &Path, seed: u64, window: Window, marks: &[&str]) -> (Timeline, Counts, RunSummary) {
-    let model = load(path, &[]);
+    told_with(path, &[], seed, window, marks)
+}
+
+fn told_with(
+    path: &Path,
+    defines: &[(String, i64)],
+    seed: u64,
+    window: Window,
+    marks: &[&str],
+) -> (Timeline, Counts, RunSummary) {
+    let model = load(path, defines);
     let text = std::fs::read_to_string(path).expect("a readable model");
     let sites = &model.code.setup.sites;
     let spec = |m: &&str| m.parse::<SiteSpec>().expect("a site").resolve(sites).expect("it is there");
@@ -77,8 +87,11 @@ fn timelines_of_models() {
     check("queue/q19_shorter_delay.race", 0, &[], 80);
     check("papers/racefuzzer_fig2.race", 3, &["@s8", "@s10"], 80);
     check("calfuzzer/testdeadlock8.race", 5, &[], 80);
-    check("sctbench/reorder.race", 1, &[], 80);
-    check("sctbench/reorder.race", 1, &[], 120);
+    check("queue/q28_front_from_thread.race", 0, &[], 80);
+    check("bugs/scissors_quit.race", 0, &[], 80);
+    let setters = [("SETTERS".to_owned(), 9)];
+    let (timeline, ..) = told_with(&harness("sctbench/reorder.race"), &setters, 1, Window::All, &[]);
+    insta::assert_snapshot!("eleven_threads_80", text(&timeline.folded(), 80));
 }
 
 /// The numbers of the steps that a text has rows for.

@@ -30,6 +30,8 @@ pub(super) struct Lane {
 
 // Between the labels of two lanes: room for the point of an arrow.
 const BETWEEN: usize = 2;
+// Between who acts and what it does.
+const AFTER_WHO: usize = 2;
 // A lane with a number for a name.
 const NARROW: usize = 3;
 const CAPS: [usize; 6] = [16, 12, 10, 8, 7, 6];
@@ -89,12 +91,17 @@ impl Layout {
         heads
     }
 
+    /// The room of [`who`](Self::who).
+    pub(super) fn who_room(&self) -> usize {
+        if self.who > 0 { self.who + AFTER_WHO } else { 0 }
+    }
+
     /// Who acts, where the heads of the lanes do not say it; as wide as all of them.
     pub(super) fn who(&self, row: &Row) -> String {
         match row.column.and_then(|c| self.names.get(&c)) {
             _ if self.who == 0 => String::new(),
-            Some(name) => pad(&label(name, self.who), self.who + 1),
-            None => " ".repeat(self.who + 1),
+            Some(name) => pad(&label(name, self.who), self.who + AFTER_WHO),
+            None => " ".repeat(self.who + AFTER_WHO),
         }
     }
 

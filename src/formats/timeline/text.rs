@@ -116,8 +116,7 @@ impl<'t> Text<'t> {
 
     // What is left of a line beside margin, lanes and names.
     fn room(&self) -> usize {
-        let who = if self.layout.who > 0 { self.layout.who + 1 } else { 0 };
-        self.width.saturating_sub(self.margin() + self.layout.width + who)
+        self.width.saturating_sub(self.margin() + self.layout.width + self.layout.who_room())
     }
 
     fn push(&mut self, mut line: Line) {
@@ -213,11 +212,10 @@ impl<'t> Text<'t> {
             }
         };
         let lanes = self.lanes.rest();
-        let who = if self.layout.who > 0 { self.layout.who + 1 } else { 0 };
         for (i, what) in wrap(&what, self.room()).into_iter().enumerate() {
             let sign = if i == 0 { "⋮" } else { "" };
             let margin = format!("{sign:>width$}  ", width = self.digits + 2);
-            let what = " ".repeat(who) + &what;
+            let what = " ".repeat(self.layout.who_room()) + &what;
             let lanes = pad(&lanes, self.layout.width);
             self.push(vec![span(Role::Aside, margin), span(Role::Lanes, lanes), span(Role::Aside, what)]);
         }
