@@ -286,5 +286,5 @@ fn options_of_a_timeline() {
 fn confirm_tells_failing_orders() {
     let ran = crate::cli::call(&["confirm", "harnesses/papers/racefuzzer_fig2.race", "--timeline", "--trials", "10"]);
     assert!(ran.out.contains("\n*    8     ●     read x: 0       :20 @s8: if x == 0\n"), "{}", ran.out);
-    assert!(ran.out.contains("* of the pair"), "{}", ran.out);
+    assert!(ran.out.contains("* marked access"), "{}", ran.out);
 }

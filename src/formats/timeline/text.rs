@@ -242,7 +242,7 @@ impl<'t> Text<'t> {
             (used('╌'), "╌> delayed".to_owned()),
             (used('═'), "═> to the front".to_owned()),
             (used('x'), "─x refused".to_owned()),
-            (self.marks.contains(&Mark::Racing), "* of the pair".to_owned()),
+            (self.marks.contains(&Mark::Racing), "* marked access".to_owned()),
             (self.marks.contains(&Mark::Failing), format!("! {} fails", lanes::FAILS)),
         ];
         let parts: Vec<String> =
