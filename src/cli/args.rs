@@ -3,6 +3,7 @@
 use super::exit::Status;
 use super::output::Colour;
 use super::{Context, Refusal};
+use crate::sched::SiteSpec;
 use crate::world::Limits;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -18,7 +19,7 @@ made again, to the byte.";
 const AFTER: &str = "\
 Examples:
   raceflip check models/*.race             are these models well-formed?
-  raceflip run app.race                    one run, step by step
+  raceflip run app.race                    one run, as a timeline
   raceflip run app.race --seed 7 --quiet   another one, its outcome and its token only
   raceflip replay app.race rf1-...         a run again, from its token
   raceflip detect app.race                 which pairs of accesses may race?
@@ -167,18 +168,59 @@ pub(super) enum Format {
     Json,
 }
 
+/// The form of the report of one run.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum RunFormat {
+    /// A timeline, the outcome, how to make the run again
+    #[default]
+    Text,
+    /// One JSON object (docs/formats.md)
+    Json,
+    /// A Mermaid sequence diagram, for Markdown
+    Mermaid,
+}
+
 /// How a run is reported.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ReportArgs {
     /// The form of the result on stdout
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(super) format: Format,
-    /// Print the outcome and the token only, not the steps
+    pub(super) format: RunFormat,
+    /// Print the outcome and the token only, not the timeline
     #[arg(short, long)]
     pub(super) quiet: bool,
+    /// Write the timeline to a file, as Chrome trace events: ui.perfetto.dev opens it
+    #[arg(long, value_name = "FILE")]
+    pub(super) perfetto: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) view: ViewArgs,
     /// Write every event to a file, as JSON lines (docs/formats.md)
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
+}
+
+/// Which part of a timeline is told, and how.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Timeline")]
+pub(super) struct ViewArgs {
+    /// Tell all steps, also those in the middle of a long run and those of loops
+    #[arg(long, conflicts_with = "around")]
+    pub(super) all: bool,
+    /// Tell the steps around this one
+    #[arg(long, value_name = "STEP")]
+    pub(super) around: Option<u64>,
+    /// How many steps before and after it
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "around")]
+    pub(super) context: u64,
+    /// Tell only the steps of these threads and loopers, by name
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(super) only: Vec<String>,
+    /// Mark the steps of an access: `@label`, `@label.read of x`, or LINE:COLUMN (may be repeated)
+    #[arg(long, value_name = "SITE")]
+    pub(super) mark: Vec<SiteSpec>,
+    /// How wide lines may be [default: the terminal, up to 160; else 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=1000))]
+    pub(super) width: Option<u16>,
 }
 
 /// What `--color` says in arguments that clap has refused.

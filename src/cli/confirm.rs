@@ -6,9 +6,12 @@ use super::check::counted;
 use super::exit::Status;
 use super::load::Model;
 use super::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
+use super::timeline::{self, View};
 use super::{Context, Refusal, again, interrupt};
 use crate::campaign::{self, Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Verdict};
+use crate::event::SiteId;
 use crate::formats::campaign::ConfirmReport;
+use crate::formats::timeline::Marks;
 
 const ABOUT: &str = "\
 Detects potential pairs, drives the scheduler at each, and prints which are real, which hurt, and a token for each order.
@@ -31,6 +34,9 @@ pub(super) struct Args {
     /// Trials of each pair, for each way of driving it
     #[arg(long, value_name = "N", default_value = "100", value_parser = number_of_runs())]
     trials: u32,
+    /// Print the timeline of each failing run that is shown, with the statements of its pair marked
+    #[arg(long)]
+    timeline: bool,
     #[command(flatten)]
     campaign: CampaignArgs,
 }
@@ -45,7 +51,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     if args.campaign.format == Format::Json {
         writeln!(out, "{}", ConfirmReport::new(model.name(), model.digest(), &plan, &found).to_json());
     } else {
-        Told { model: &model, plan: &plan, out: &mut *out }.all(&found);
+        Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
     }
     if !found.complete() {
         let (done, all) = (found.pairs.len(), found.phase1.candidates.len());
@@ -82,11 +88,12 @@ fn failures(found: &Confirmation) -> Vec<(&FailureReport, &'static str)> {
 struct Told<'t> {
     model: &'t Model,
     plan: &'t campaign::Plan,
+    timeline: bool,
     out: &'t mut Output,
 }
 
 impl Told<'_> {
-    fn all(&mut self, found: &Confirmation) {
+    fn all(&mut self, found: &Confirmation) -> Result<(), Refusal> {
         writeln!(
             self.out,
             "{} from {} (hybrid detection)",
@@ -96,7 +103,7 @@ impl Told<'_> {
         limits(self.out, &found.phase1);
         for pair in &found.pairs {
             writeln!(self.out);
-            self.pair(pair);
+            self.pair(pair)?;
         }
         let others = failures(found);
         if !others.is_empty() {
@@ -107,20 +114,22 @@ impl Told<'_> {
                 let text = failure(self.model, other);
                 writeln!(self.out, "  {}, {}{stall}", paint(BAD, text), counted(u64::from(other.runs), runs));
                 self.again(&other.evidence);
+                self.told(&other.evidence, &[])?;
             }
         }
         writeln!(self.out);
         self.summary(found);
+        Ok(())
     }
 
-    fn pair(&mut self, report: &PairReport) {
+    fn pair(&mut self, report: &PairReport) -> Result<(), Refusal> {
         let verdict = if report.verdict.confirmed() { paint(BAD, "CONFIRMED") } else { paint(ODD, "UNCONFIRMED") };
         writeln!(self.out, "{verdict}  {}  {}", paint(BOLD, &report.place), pair(self.model, report.pair));
         writeln!(self.out, "  {}; {}", kinds(&report.kinds), self.proof(report));
         let hurts = report.hurts();
         for order in &report.orders {
             if order.runs > 0 {
-                self.order(report, order);
+                self.order(report, order)?;
             }
         }
         if report.undecided > 0 {
@@ -147,6 +156,7 @@ impl Told<'_> {
             };
             writeln!(self.out, "  {text}");
         }
+        Ok(())
     }
 
     // What was proved, in words.
@@ -168,7 +178,7 @@ impl Told<'_> {
         }
     }
 
-    fn order(&mut self, report: &PairReport, order: &OrderReport) {
+    fn order(&mut self, report: &PairReport, order: &OrderReport) -> Result<(), Refusal> {
         let head = format!("  {} first: {}", self.side(report, order.first), counted(u64::from(order.runs), "trial"));
         if order.failures.is_empty() {
             writeln!(self.out, "{head}, none fails");
@@ -178,10 +188,24 @@ impl Told<'_> {
             let verb = if f.runs == 1 { "fails" } else { "fail" };
             writeln!(self.out, "{head}, {} {verb}: {text}{}", f.runs, stall(f));
             self.again(&f.evidence);
+            self.told(&f.evidence, &[report.pair.a, report.pair.b])?;
         }
         if let (Some(passes), true) = (&order.passes, order.failures.is_empty()) {
             self.again(passes);
         }
+        Ok(())
+    }
+
+    // The run itself, if that is wanted.
+    fn told(&mut self, evidence: &Evidence, pair: &[SiteId]) -> Result<(), Refusal> {
+        if !self.timeline {
+            return Ok(());
+        }
+        let marks = Marks { sites: pair.iter().copied().collect(), ..Marks::default() };
+        writeln!(self.out);
+        timeline::print_token(self.out, self.model, &evidence.token, marks, &View::default())?;
+        writeln!(self.out);
+        Ok(())
     }
 
     // How one statement of the pair is called when it comes first.

@@ -22,8 +22,7 @@ mod replay;
 mod run;
 mod shell;
 mod single;
-mod steps;
-mod values;
+mod timeline;
 
 use clap::Parser;
 use exit::Status;

@@ -3,17 +3,18 @@
 use super::check::counted;
 use super::load::Model;
 use super::output::{BAD, DIM, GOOD, ODD, Output, clean, paint};
-use crate::event::{BlockedThread, DeadlockReport, Failure, FailureKind, LimitKind, Outcome, Site, SiteId};
+use crate::event::{BlockedThread, DeadlockReport, Failure, LimitKind, Outcome, Site, SiteId};
 use crate::formats::result::{Left, remaining, task_of};
+use crate::formats::timeline;
 use crate::world::World;
 
-/// Prints the outcome of a run: a line, and below it what helps to understand it.
-pub(super) fn print(out: &mut Output, model: &Model, world: &World, outcome: &Outcome) {
+/// Prints the outcome of a run: a line, and below it what helps to understand it; `brief`: without where blocked threads stand.
+pub(super) fn print(out: &mut Output, model: &Model, world: &World, outcome: &Outcome, brief: bool) {
     match outcome {
         Outcome::Ok => writeln!(out, "{}", paint(GOOD, "ok")),
         Outcome::Stuck { messages } => stuck(out, world, *messages),
         Outcome::Failure(failure) => fails(out, model, world, failure),
-        Outcome::Deadlock(report) => deadlock(out, model, world, report),
+        Outcome::Deadlock(report) => deadlock(out, model, world, report, brief),
         Outcome::Limit(kind, limit) => {
             writeln!(out, "{}: the run came to its {}", paint(ODD, "limit"), limit_text(*kind, *limit));
         }
@@ -45,15 +46,7 @@ fn stuck(out: &mut Output, world: &World, messages: u32) {
 
 /// What failed, without where: `NullPointer`, `the activity is gone`, `property sorted`.
 pub(super) fn headline(failure: &Failure) -> String {
-    let message = clean(&failure.message);
-    match failure.kind {
-        FailureKind::Property if message.is_empty() => format!("property {}", failure.name),
-        FailureKind::Property => format!("property {} (it throws {message})", failure.name),
-        FailureKind::Exception if message.is_empty() => failure.name.clone(),
-        FailureKind::Exception => format!("{}: {message}", failure.name),
-        FailureKind::Assert if message.is_empty() => "assert".to_owned(),
-        FailureKind::Assert | FailureKind::Fail => message,
-    }
+    clean(&timeline::headline(failure))
 }
 
 fn doer(world: &World, thread: &str) -> String {
@@ -73,14 +66,15 @@ fn fails(out: &mut Output, model: &Model, world: &World, failure: &Failure) {
     }
 }
 
-fn deadlock(out: &mut Output, model: &Model, world: &World, report: &DeadlockReport) {
+fn deadlock(out: &mut Output, model: &Model, world: &World, report: &DeadlockReport, brief: bool) {
     let blocked = counted(report.blocked.len() as u64, "thread");
     let text = match report.cycle.as_slice() {
         [] => format!("{blocked} can never go on"),
         ring => format!("a ring of threads: {} -> {}", ring.join(" -> "), ring[0]),
     };
     writeln!(out, "{}: {text}", paint(BAD, "deadlock"));
-    for BlockedThread { thread, site, waits_for, held_by, holder_ended } in &report.blocked {
+    let blocked = if brief { &[] } else { report.blocked.as_slice() };
+    for BlockedThread { thread, site, waits_for, held_by, holder_ended } in blocked {
         let site: Option<SiteId> = *site;
         let at = site.map_or(String::new(), |s| format!(" at {}", place(model, &world.setup().sites[s])));
         let held = match held_by {

@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use super::exit::Status;
+pub(super) use crate::formats::clean;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
@@ -40,22 +41,6 @@ pub(super) const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 /// A text in a style; the stream drops the style where there are no colours.
 pub(super) fn paint(style: Style, text: impl fmt::Display) -> String {
     format!("{style}{text}{style:#}")
-}
-
-/// A text from a model, a path or a token, safe to print: control characters are escaped.
-pub(super) fn clean(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\t' => clean.push(' '),
-            // Also those that turn the direction of what follows.
-            c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
-                clean.extend(c.escape_default());
-            }
-            c => clean.push(c),
-        }
-    }
-    clean
 }
 
 /// Both streams.
@@ -167,14 +152,4 @@ pub(super) fn usage(error: &clap::Error, colour: Colour) -> Status {
         AutoStream::new(out, choice).write_all(text.ansi().to_string().as_bytes())
     };
     if error.use_stderr() { Status::Refused } else { Status::Nothing }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::clean;
-
-    #[test]
-    fn control_characters_are_shown() {
-        assert_eq!(clean("a\tb \u{1b}[31m\u{202e}\u{e9}\u{7f}\n"), "a b \\u{1b}[31m\\u{202e}\u{e9}\\u{7f}\\n");
-    }
 }

@@ -1,9 +1,10 @@
 //! What was typed, resolved: everything that one run needs.
 
 use super::Refusal;
-use super::args::{Format, ReportArgs};
+use super::args::{ReportArgs, RunFormat};
 use super::load::Model;
 use super::output::clean;
+use super::timeline::View;
 use crate::sched::Named;
 use crate::token::Token;
 use crate::world::Limits;
@@ -32,22 +33,27 @@ pub(super) enum Choices {
 pub(super) struct Report {
     pub(super) form: Form,
     /// Open already: a path that cannot be written is an error before anything runs.
-    pub(super) trace: Option<TraceFile>,
+    pub(super) trace: Option<NewFile>,
+    /// The same.
+    pub(super) perfetto: Option<NewFile>,
+    pub(super) view: View,
 }
 
 /// The form of what goes to stdout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
-    /// Steps, outcome, how to replay it.
-    Steps,
+    /// Timeline, outcome, how to replay it.
+    Timeline,
+    /// A Mermaid diagram.
+    Mermaid,
     /// Outcome and token.
     Brief,
     /// One JSON object.
     Json,
 }
 
-/// A trace that is being written.
-pub(super) struct TraceFile {
+/// A file that is being written.
+pub(super) struct NewFile {
     pub(super) name: String,
     pub(super) to: BufWriter<File>,
 }
@@ -55,22 +61,25 @@ pub(super) struct TraceFile {
 impl Report {
     pub(super) fn resolve(args: &ReportArgs, model: &Model) -> Result<Self, Refusal> {
         let form = match (args.format, args.quiet) {
-            (Format::Json, _) => Form::Json,
-            (Format::Text, true) => Form::Brief,
-            (Format::Text, false) => Form::Steps,
+            (RunFormat::Json, _) => Form::Json,
+            (RunFormat::Mermaid, _) => Form::Mermaid,
+            (RunFormat::Text, true) => Form::Brief,
+            (RunFormat::Text, false) => Form::Timeline,
         };
-        let trace = args.trace.as_deref().map(|path| create(path, &model.path)).transpose()?;
-        Ok(Self { form, trace })
+        let view = View::resolve(&args.view, model)?;
+        let trace = args.trace.as_deref().map(|path| create("trace", path, &model.path)).transpose()?;
+        let perfetto = args.perfetto.as_deref().map(|path| create("timeline", path, &model.path)).transpose()?;
+        Ok(Self { form, trace, perfetto, view })
     }
 }
 
-fn create(path: &Path, model: &Path) -> Result<TraceFile, Refusal> {
+fn create(what: &str, path: &Path, model: &Path) -> Result<NewFile, Refusal> {
     let name = clean(&path.to_string_lossy());
-    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot write the trace to `{name}`: {why}"));
+    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot write the {what} to `{name}`: {why}"));
     let same = |a: &Path, b: &Path| a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b);
     if same(path, model) {
         return Err(cannot(&"it is the model"));
     }
     let file = File::create(path).map_err(|error| cannot(&error))?;
-    Ok(TraceFile { to: BufWriter::new(file), name })
+    Ok(NewFile { to: BufWriter::new(file), name })
 }

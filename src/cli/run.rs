@@ -1,4 +1,4 @@
-//! `raceflip run`: one run of a model, step by step.
+//! `raceflip run`: one run of a model, as a timeline.
 
 use super::args::{Defines, LimitArgs, ReportArgs};
 use super::exit::Status;
@@ -8,8 +8,9 @@ use crate::sched::StrategySpec;
 use std::path::PathBuf;
 
 const ABOUT: &str = "\
-Runs a model once and prints what happened: each step with its number, who acted, what it did and where that stands in the \
-model; then how the run ended, and a token that replays it.
+Runs a model once and prints what happened as a timeline: a column for each thread and looper, a row for each step, with what it did, \
+the values it read and wrote, and where it stands in the model; then how the run ended, and a token that replays it. \
+The README explains the signs.
 
 The seed decides every choice. It is 0 unless another one is given, so the same command prints the same run, on any machine.";
 
@@ -26,10 +27,13 @@ Examples:
   raceflip run app.race --seed 7 -D FIXED=1
   raceflip run app.race --strategy directed:@store~@load --quiet
   raceflip run app.race --format json | jq .outcome
+  raceflip run app.race --only main,worker --around 120
+  raceflip run app.race --format mermaid > run.mmd
   raceflip run app.race --trace run.jsonl --quiet
+  raceflip run app.race --perfetto run.json --quiet     for ui.perfetto.dev
   for s in $(seq 100); do raceflip run -q app.race --seed $s || break; done";
 
-/// Run a model once, and print its steps and how it ended
+/// Run a model once, and print its timeline and how it ended
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {

@@ -3,35 +3,36 @@
 use super::exit::Status;
 use super::load::Model;
 use super::output::{BOLD, clean, paint};
-use super::plan::{Choices, Form, Plan, TraceFile};
+use super::plan::{Choices, Form, NewFile, Plan};
 use super::progress::Progress;
-use super::steps::{StepList, Words};
-use super::values::Types;
+use super::timeline::{self, View};
 use super::{Context, Refusal, again, interrupt, outcome};
 use crate::event::{Event, Outcome};
 use crate::exec::{self, End, Observer, RunSummary, Unobserved};
 use crate::formats::result::{self, RunReport};
+use crate::formats::timeline::perfetto;
+use crate::formats::timeline::{Recorder as TimelineRecorder, Timeline, Window};
 use crate::formats::trace::{Header, TraceWriter};
 use crate::sched::{Divergence, Recorder, Replay, Schedule, Strategy};
 use crate::token::Token;
 use crate::vm::Vm;
 use crate::world::{Limits, Machine, World, signature};
-use std::io::BufWriter;
+use std::io::{BufWriter, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Everything that watches one run.
 #[derive(Default)]
-struct Watch<'o> {
-    list: Option<StepList<'o>>,
+struct Watch<'m> {
+    timeline: Option<TimelineRecorder<'m>>,
     trace: Option<TraceWriter<BufWriter<std::fs::File>>>,
     progress: Option<Progress>,
 }
 
 impl Observer for Watch<'_> {
     fn event(&mut self, world: &World, event: &Event) {
-        if let Some(list) = &mut self.list {
-            list.event(world, event);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.event(world, event);
         }
         if let Some(trace) = &mut self.trace {
             trace.event(world, event);
@@ -48,16 +49,15 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
     let stop = interrupt::install();
     let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
     let trace_name = report.trace.as_ref().map(|t| t.name.clone());
+    let marks = report.view.marks(&model, &strategy);
     let header = || Header::new(model.name(), model.digest(), &model.defines, &strategy, seed);
     let mut watch =
-        Watch { trace: report.trace.map(|TraceFile { to, .. }| TraceWriter::new(to, &header())), ..Watch::default() };
-    if report.form == Form::Steps {
-        watch.list = Some(StepList::new(&mut context.out, Words::new(Types::of(&model.program))));
+        Watch { trace: report.trace.map(|NewFile { to, .. }| TraceWriter::new(to, &header())), ..Watch::default() };
+    if report.perfetto.is_some() || matches!(report.form, Form::Timeline | Form::Mermaid) {
+        let window = if report.perfetto.is_some() { Window::All } else { report.view.window };
+        watch.timeline = Some(TimelineRecorder::new(&model.program, model.source.text(), window, marks));
     }
-    let list_scrolls = watch.list.is_some() && std::io::IsTerminal::is_terminal(&std::io::stdout());
-    if !list_scrolls {
-        watch.progress = Progress::new(limits.steps);
-    }
+    watch.progress = Progress::new(limits.steps);
     tracing::info!(%strategy, seed, steps = limits.steps, "run");
     let (summary, schedule, recorded) = match choices {
         Choices::Draw(named) => {
@@ -77,6 +77,7 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
         progress.finish();
     }
     let written = watch.trace.take().map_or(Ok(()), TraceWriter::finish);
+    let timeline = watch.timeline.take().map(|t| t.finish(&machine.world, &summary));
     drop(watch);
     let token = summary.outcome().map(|outcome| Token {
         program: model.digest(),
@@ -88,8 +89,12 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
         schedule,
     });
     let told = Told { model: &model, world: &machine.world, summary: &summary, strategy: &strategy, seed, limits };
+    told.timeline(report.form, timeline.as_ref(), &report.view, context)?;
     told.print(report.form, token.as_ref(), context);
     let status = told.status(token.as_ref(), recorded.as_deref(), context);
+    if let (Some(file), Some(timeline)) = (report.perfetto, &timeline) {
+        told.perfetto(file, timeline)?;
+    }
     written.map(|()| status).map_err(|error| {
         Refusal::new(format_args!("cannot write the trace to `{}`: {error}", trace_name.unwrap_or_default()))
     })
@@ -103,7 +108,7 @@ fn go<S: Strategy>(
     stop: &AtomicBool,
 ) -> (RunSummary, S, Schedule) {
     let mut recorder = Recorder::new(strategy);
-    let idle = watch.list.is_none() && watch.trace.is_none() && watch.progress.is_none();
+    let idle = watch.timeline.is_none() && watch.trace.is_none() && watch.progress.is_none();
     let summary = if idle {
         exec::run(machine, &mut recorder, seed, &mut Unobserved, stop)
     } else {
@@ -124,6 +129,38 @@ struct Told<'r> {
 }
 
 impl Told<'_> {
+    fn timeline(
+        &self,
+        form: Form,
+        timeline: Option<&Timeline>,
+        view: &View,
+        context: &mut Context,
+    ) -> Result<(), Refusal> {
+        let Some(timeline) = timeline else { return Ok(()) };
+        match form {
+            Form::Timeline => timeline::print(&mut context.out, timeline, view)?,
+            Form::Mermaid => timeline::mermaid(&mut context.out, timeline, view)?,
+            Form::Brief | Form::Json => {}
+        }
+        Ok(())
+    }
+
+    fn perfetto(&self, file: NewFile, timeline: &Timeline) -> Result<(), Refusal> {
+        let about = [
+            ("tool", "raceflip".to_owned()),
+            ("file", self.model.name().to_owned()),
+            ("program", format!("{:016x}", self.model.digest())),
+            ("strategy", self.strategy.to_owned()),
+            ("seed", self.seed.to_string()),
+        ];
+        let about = about.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+        let text = perfetto::File::new(timeline, about).to_json();
+        let NewFile { name, mut to } = file;
+        to.write_all(text.as_bytes())
+            .and_then(|()| to.flush())
+            .map_err(|error| Refusal::new(format_args!("cannot write the timeline to `{name}`: {error}")))
+    }
+
     fn print(&self, form: Form, token: Option<&Token>, context: &mut Context) {
         let Told { model, world, summary, .. } = *self;
         let out = &mut context.out;
@@ -141,11 +178,15 @@ impl Told<'_> {
             writeln!(out, "{}", report.to_json());
             return;
         }
-        if form == Form::Steps && summary.steps > 0 {
+        if form == Form::Mermaid {
+            return;
+        }
+        if form == Form::Timeline {
             writeln!(out);
         }
         if let End::Outcome(end) = &summary.end {
-            outcome::print(out, model, world, end);
+            // Where blocked threads stand is the end of a timeline.
+            outcome::print(out, model, world, end, form == Form::Timeline);
         }
         if summary.refused_posts > 0 {
             let n = summary.refused_posts;

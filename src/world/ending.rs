@@ -116,6 +116,14 @@ impl World {
         }
     }
 
+    /// What a thread that cannot go on now waits for, and who holds that; `None` if it can, has ended, or is an idle looper.
+    #[must_use]
+    pub fn waiting(&self, thread: ThreadId) -> Option<BlockedThread> {
+        let t = &self.threads[thread];
+        let waits = t.status == Status::Alive && !self.enabled.contains(thread) && !matches!(t.pending, Op::Begin);
+        waits.then(|| self.blocked(thread))
+    }
+
     fn blocked(&self, thread: ThreadId) -> BlockedThread {
         let t = &self.threads[thread];
         let holder = self.holder(thread).filter(|_| !matches!(t.pending, Op::Join(_)));

@@ -1,75 +1,33 @@
-//! Events in words: who did what, where, one line for each.
+//! Events in words: what was done, with the values that were read and written.
 
-use super::output::{DIM, ODD, Output, paint};
 use super::values::{Types, handler};
-use crate::event::{AccessPlace, Event, Happening, Location, Op, PostTime, SiteId, Target, ThreadId, Value, WaitSet};
-use crate::exec::Observer;
+use crate::event::{
+    AccessPlace, BodyId, ContextId, Failure, FailureKind, Location, Op, PostTime, Target, ThreadId, Value, WaitSet,
+};
 use crate::world::World;
 
-/// An event in words.
-pub(super) struct Line {
-    /// The pedigree of the thread or task that acts.
-    pub(super) who: String,
-    /// What it does.
-    pub(super) what: String,
-    /// Where that stands in the model.
-    pub(super) site: Option<SiteId>,
-    /// Whether it is the step itself, not one of its consequences.
-    pub(super) is_step: bool,
+/// Says operations in words.
+#[derive(Default)]
+pub(super) struct Words {
+    pub(super) types: Types,
 }
 
-/// Says events in words.
-pub(super) struct Words {
-    types: Types,
+/// The last part of a pedigree: `onStart#1`. Who made it is said where it was made.
+pub(super) fn last_part(world: &World, context: ContextId) -> String {
+    let name = world.contexts().short_name(world.setup(), context);
+    name.rsplit('/').next().map_or_else(|| name.clone(), str::to_owned)
 }
 
 impl Words {
-    pub(super) fn new(types: Types) -> Self {
-        Self { types }
-    }
-
-    /// The line of an event; `None` for what another line says already.
-    pub(super) fn line(&self, world: &World, event: &Event) -> Option<Line> {
-        let who = event.context.map(|c| world.contexts().short_name(world.setup(), c));
-        let consequence = |what: &str| Some((who.clone().unwrap_or_default(), what.to_owned(), false));
-        let (who, what, is_step) = match &event.what {
-            // The fork, or the declaration, says that it starts; the post, that it was refused.
-            Happening::ThreadInit => None,
-            Happening::Refused if event.thread.is_some() => None,
-            Happening::Refused => consequence("refused: the looper has quit"),
-            Happening::ThreadExit => consequence("ends"),
-            Happening::End => consequence("ends"),
-            Happening::Thrown(name) => consequence(&format!("throws {name}")),
-            Happening::Fire(id, context) => {
-                let fired = &world.setup().events[*id];
-                let name = world.contexts().short_name(world.setup(), *context);
-                let looper = thread_name(world, fired.looper);
-                Some(("environment".to_owned(), format!("fire {name} to {looper}"), true))
-            }
-            Happening::Tick => Some(("clock".to_owned(), format!("to {} ms", event.now), true)),
-            Happening::Performed { op, value, made } => {
-                let made = made.map(|c| world.contexts().short_name(world.setup(), c));
-                // A looper begins a task: until then it is the looper that acts.
-                let who = match (op, event.thread) {
-                    (Op::Begin, Some(thread)) => thread_name(world, thread),
-                    _ => who.unwrap_or_default(),
-                };
-                Some((who, self.operation(world, op, *value, made.as_deref()), true))
-            }
-        }?;
-        Some(Line { who, what, site: event.site, is_step })
-    }
-
-    fn operation(&self, world: &World, op: &Op, value: Value, made: Option<&str>) -> String {
+    /// An operation, its value, and what it made or began.
+    pub(super) fn operation(&self, world: &World, op: &Op, value: Value, made: Option<ContextId>) -> String {
         let setup = world.setup();
         let word = op.word();
         let cell = |at: &Location| world.place_name(AccessPlace::Cell(*at));
         let of = |at: &Location, value: Value| self.types.value(world, *at, value);
-        let body = |b: &crate::event::BodyId| setup.bodies[*b].clone();
-        // `onStart#1`: who made it stands at the start of the line.
-        let child = |b: &crate::event::BodyId| {
-            made.and_then(|name| name.rsplit('/').next()).map_or_else(|| body(b), str::to_owned)
-        };
+        let body = |b: &BodyId| setup.bodies[*b].clone();
+        let made = made.map(|context| last_part(world, context));
+        let child = |b: &BodyId| made.clone().unwrap_or_else(|| body(b));
         let thread = |t: &ThreadId| thread_name(world, *t);
         let wait_set = |on: &WaitSet| match on {
             WaitSet::Lock(lock) => world.lock_name(*lock),
@@ -123,7 +81,7 @@ impl Words {
             }
             Op::Join(t) | Op::Interrupt(t) => format!("{word} {}", thread(t)),
             Op::Fork { body: b, args } => format!("{word} {}{}", child(b), self.types.arguments(world, *b, *args)),
-            Op::SpawnLooper => format!("{word} {}", made.unwrap_or_default()),
+            Op::SpawnLooper => format!("{word} {}", made.clone().unwrap_or_default()),
             Op::Post { target, body: b, args, time, is_async, .. } => {
                 let args = self.types.arguments(world, *b, *args);
                 let time = match time {
@@ -134,14 +92,14 @@ impl Words {
                 };
                 let is_async = if *is_async { ", async" } else { "" };
                 let refused = if value == 0 { ": refused, it has quit" } else { "" };
-                format!("{word} {}{args} to {}{time}{is_async}{refused}", child(b), name_of(world, *target))
+                format!("{word} {}{args} to {}{time}{is_async}{refused}", child(b), target_name(world, *target))
             }
             Op::Begin => made.map_or_else(|| "leave the loop".to_owned(), |task| format!("{word} {task}")),
             Op::Fence(looper) => format!("{word} in the queue of {}", thread(looper)),
             Op::Lift(_) => "lift a fence".to_owned(),
             Op::Cancel { target, body: b } => {
                 let what = b.as_ref().map_or_else(|| "all".to_owned(), body);
-                format!("{word} {what} on {}", name_of(world, *target))
+                format!("{word} {what} on {}", target_name(world, *target))
             }
             Op::Quit { looper, .. } => format!("{word} {}", thread(looper)),
             Op::NewHandler(looper) => format!("new handler on {}", thread(looper)),
@@ -159,46 +117,42 @@ impl Words {
     }
 }
 
-fn thread_name(world: &World, thread: ThreadId) -> String {
-    world.contexts().short_name(world.setup(), world.thread(thread).home)
+impl Words {
+    /// What an operation wrote, in words.
+    pub(super) fn written(&self, world: &World, op: &Op) -> Option<String> {
+        match op {
+            Op::Write(at, new) | Op::AtomicWrite(at, new) | Op::Cas { at, new, .. } | Op::Exchange(at, new) => {
+                Some(self.types.value(world, *at, *new))
+            }
+            Op::FetchAdd(at, _) => Some(self.types.value(world, *at, world.memory().cell(at.cell))),
+            Op::ListWrite { what, .. } => Some(what.text()),
+            _ => None,
+        }
+    }
 }
 
-/// The name of whom a post reaches.
-pub(super) fn name_of(world: &World, target: Target) -> String {
+fn thread_name(world: &World, thread: ThreadId) -> String {
+    last_part(world, world.thread(thread).home)
+}
+
+// The name of whom a post reaches.
+fn target_name(world: &World, target: Target) -> String {
     match target {
         Target::Thread(thread) => thread_name(world, thread),
         Target::Handler(id) => handler(world, id),
     }
 }
 
-/// Prints a run while it goes on.
-pub(super) struct StepList<'o> {
-    out: &'o mut Output,
-    words: Words,
-}
-
-impl<'o> StepList<'o> {
-    pub(super) fn new(out: &'o mut Output, words: Words) -> Self {
-        Self { out, words }
-    }
-}
-
-// Wide enough for most names; a longer one takes room from what stands beside it.
-const WHO: usize = 26;
-const LINE: usize = WHO + 2 + 38;
-
-impl Observer for StepList<'_> {
-    fn event(&mut self, world: &World, event: &Event) {
-        let Some(line) = self.words.line(world, event) else { return };
-        let number = if line.is_step { world.steps().to_string() } else { String::new() };
-        let mut text = format!("{:<WHO$}  {}", line.who, line.what);
-        let performed = matches!(event.what, Happening::Performed { .. });
-        if let Some(site) = line.site.filter(|_| performed).map(|s| &world.setup().sites[s]) {
-            text = format!("{text:<LINE$}  {}", paint(DIM, format_args!(":{}", site.line)));
-            if let Some(label) = &site.label {
-                text.push_str(&format!(" {}", paint(ODD, format_args!("@{label}"))));
-            }
-        }
-        writeln!(self.out, "{}  {text}", paint(DIM, format_args!("{number:>5}")));
+/// What failed, without where: `NullPointer`, `the activity is gone`, `property sorted`.
+#[must_use]
+pub fn headline(failure: &Failure) -> String {
+    let Failure { kind, name, message, .. } = failure;
+    match kind {
+        FailureKind::Property if message.is_empty() => format!("property {name}"),
+        FailureKind::Property => format!("property {name} (it throws {message})"),
+        FailureKind::Exception if message.is_empty() => name.clone(),
+        FailureKind::Exception => format!("{name}: {message}"),
+        FailureKind::Assert if message.is_empty() => "assert".to_owned(),
+        FailureKind::Assert | FailureKind::Fail => message.clone(),
     }
 }

@@ -16,6 +16,7 @@ pub(super) struct Types {
 }
 
 impl Types {
+    /// Those of a program.
     pub(super) fn of(program: &Program) -> Self {
         let params = |body: &crate::lang::program::Body| {
             body.locals.iter().take(body.params as usize).map(|(_, ty)| ty.clone()).collect()
@@ -35,6 +36,11 @@ impl Types {
                 self.fields.get(object.class as usize)?.get((at.cell - object.base) as usize)
             }
         }
+    }
+
+    /// Whether a location holds a list.
+    pub(super) fn is_list(&self, world: &World, at: Location) -> bool {
+        matches!(self.cell(world, at), Some(Type::List(_)))
     }
 
     /// The value of a location, or of an element of the list in it.

@@ -1,0 +1,145 @@
+//! Timelines on stdout: which part is told, how wide, in which colours.
+
+use super::Refusal;
+use super::args::ViewArgs;
+use super::load::Model;
+use super::output::{BAD, BOLD, DIM, ODD, Output, clean, paint};
+use crate::exec;
+use crate::formats::timeline::text::{Role, lines};
+use crate::formats::timeline::{Column, ColumnId, Marks, Recorder, Timeline, Window, mermaid as diagram};
+use crate::sched::{Replay, SiteSpec, StrategySpec};
+use crate::token::Token;
+use crate::vm::Vm;
+use crate::world::Machine;
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// How a timeline is told.
+#[derive(Clone, Debug)]
+pub(super) struct View {
+    pub(super) window: Window,
+    around: Option<u64>,
+    only: Vec<String>,
+    marked: Vec<SiteSpec>,
+    width: usize,
+}
+
+// Enough to see how a run starts, and more of how it ends.
+const ENDS: Window = Window::Ends { first: 60, last: 140 };
+// Where nobody can see the terminal.
+const WIDTH: usize = 80;
+// Lines that are longer are hard to follow.
+const WIDEST: usize = 160;
+
+impl Default for View {
+    fn default() -> Self {
+        Self { window: ENDS, around: None, only: Vec::new(), marked: Vec::new(), width: width() }
+    }
+}
+
+impl View {
+    pub(super) fn resolve(args: &ViewArgs, model: &Model) -> Result<Self, Refusal> {
+        let around = |step: u64| Window::Steps(step.saturating_sub(args.context), step.saturating_add(args.context));
+        let window = match (args.all, args.around) {
+            (_, Some(step)) => around(step),
+            (true, None) => Window::All,
+            (false, None) => ENDS,
+        };
+        for spec in &args.mark {
+            spec.resolve(&model.code.setup.sites).map_err(|e| Refusal::new(format_args!("--mark: {e}")))?;
+        }
+        let width = args.width.map_or_else(width, usize::from);
+        Ok(Self { window, around: args.around, only: args.only.clone(), marked: args.mark.clone(), width })
+    }
+
+    /// The accesses to mark: those that were asked for, else those at which the strategy was directed.
+    pub(super) fn marks(&self, model: &Model, strategy: &str) -> Marks {
+        let directed = match strategy.parse() {
+            Ok(StrategySpec::Directed { a, b, .. }) if self.marked.is_empty() => vec![a, b],
+            _ => Vec::new(),
+        };
+        let specs = self.marked.iter().chain(&directed);
+        let sites = specs.flat_map(|s| s.resolve(&model.code.setup.sites).unwrap_or_default()).collect();
+        Marks { sites, ..Marks::default() }
+    }
+
+    // What is told of what was recorded.
+    fn part(&self, timeline: &Timeline) -> Result<Timeline, Refusal> {
+        if let Some(step) = self.around.filter(|s| *s > timeline.steps) {
+            return Err(Refusal::new(format_args!("--around {step}: the run has {} steps", timeline.steps)));
+        }
+        let part = timeline.clone().within(self.window);
+        let part = if self.window == Window::All { part } else { part.folded() };
+        if self.only.is_empty() {
+            return Ok(part);
+        }
+        let mut columns = BTreeSet::new();
+        for name in &self.only {
+            columns.insert(column(timeline, name)?);
+        }
+        Ok(part.only(&columns))
+    }
+}
+
+fn column(timeline: &Timeline, name: &str) -> Result<ColumnId, Refusal> {
+    timeline.column(name).ok_or_else(|| {
+        const MOST: usize = 20;
+        let all = &timeline.columns;
+        let names: Vec<&str> = all.iter().take(MOST).map(|Column { name, .. }| name.as_str()).collect();
+        let more = if all.len() > MOST { ", ..." } else { "" };
+        let name = clean(name);
+        Refusal::new(format_args!(
+            "--only: no thread or looper `{name}` in this run; it has {}{more}",
+            names.join(", ")
+        ))
+    })
+}
+
+fn width() -> usize {
+    let terminal = if std::io::stdout().is_terminal() { terminal_size::terminal_size() } else { None };
+    terminal.map_or(WIDTH, |(width, _)| usize::from(width.0).min(WIDEST))
+}
+
+/// Prints a timeline.
+pub(super) fn print(out: &mut Output, timeline: &Timeline, view: &View) -> Result<(), Refusal> {
+    for line in lines(&view.part(timeline)?, view.width) {
+        for span in line {
+            let text = span.text;
+            let painted = match span.role {
+                _ if text.trim().is_empty() => text,
+                Role::What | Role::Lanes => text,
+                Role::Head => paint(BOLD, text),
+                Role::Aside | Role::Place => paint(DIM, text),
+                Role::Failing => paint(BAD, text),
+                Role::Racing => paint(ODD, text),
+            };
+            write!(out, "{painted}");
+        }
+        writeln!(out);
+    }
+    Ok(())
+}
+
+/// Prints the timeline of the run that a token of this model stands for, with these accesses marked.
+pub(super) fn print_token(
+    out: &mut Output,
+    model: &Model,
+    token: &str,
+    marks: Marks,
+    view: &View,
+) -> Result<(), Refusal> {
+    let token: Token = token.parse().map_err(Refusal::new)?;
+    let mut machine = Machine::new(Vm::new(model.code.clone()), token.limits);
+    let mut replay = Replay::new(Arc::new(token.schedule.clone()));
+    let mut recorder = Recorder::new(&model.program, model.source.text(), view.window, marks);
+    let summary = exec::run(&mut machine, &mut replay, token.seed, &mut recorder, &AtomicBool::new(false));
+    print(out, &recorder.finish(&machine.world, &summary), view)
+}
+
+/// Prints a timeline as a Mermaid diagram.
+pub(super) fn mermaid(out: &mut Output, timeline: &Timeline, view: &View) -> Result<(), Refusal> {
+    write!(out, "{}", diagram::diagram(&view.part(timeline)?));
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! What is known of values at the end of a run: who wrote them last, and of locks: who holds which since when.
+
+use crate::event::{AccessPlace, Event, Happening, LockId, Op, RwLockId, ThreadId, WaitSet};
+use crate::world::World;
+use std::collections::BTreeMap;
+
+/// A write of some location.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    pub(super) step: u64,
+    pub(super) by: String,
+    /// What was written, in words; of a free: nothing.
+    pub(super) value: Option<String>,
+    pub(super) site: Option<crate::event::SiteId>,
+}
+
+/// The last write of a location, and the one before it.
+pub(super) type Writes = (Written, Option<Written>);
+
+/// A lock, or a reader-writer lock.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Held {
+    Lock(LockId),
+    RwLock(RwLockId),
+}
+
+/// Watches writes and locks.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Facts {
+    written: BTreeMap<AccessPlace, Writes>,
+    // What the last operation has replaced there.
+    replaced: Option<(AccessPlace, Option<Writes>)>,
+    // The line at which a thread accessed memory last, and what it accessed there.
+    accessed: BTreeMap<ThreadId, (u32, Vec<AccessPlace>)>,
+    // How often, and since which step.
+    held: BTreeMap<(ThreadId, Held), (u32, u64)>,
+    // Who waits where, and was not notified.
+    waiting: Vec<(WaitSet, ThreadId)>,
+    // Holds that a waiter has given up.
+    given: BTreeMap<(ThreadId, LockId), u32>,
+}
+
+// As many places as an expression may name until there is more to read than it helps.
+const MOST: usize = 6;
+
+impl Facts {
+    pub(super) fn event(&mut self, world: &World, event: &Event, by: &str, value: impl FnOnce() -> Option<String>) {
+        let (Happening::Performed { op, value: result, .. }, Some(thread)) = (&event.what, event.thread) else {
+            return;
+        };
+        self.lock(thread, op, world.steps());
+        self.replaced = None;
+        let Some((place, writes)) = touched(op, *result) else { return };
+        let line = event.site.map_or(0, |s| world.setup().sites[s].line);
+        let (at, places) = self.accessed.entry(thread).or_default();
+        if *at != line {
+            (*at, *places) = (line, Vec::new());
+        }
+        if !places.contains(&place) && places.len() < MOST {
+            places.push(place);
+        }
+        if writes {
+            let new = Written { step: world.steps(), by: by.to_owned(), value: value(), site: event.site };
+            let old = self.written.remove(&place);
+            self.written.insert(place, (new, old.as_ref().map(|(last, _)| last.clone())));
+            self.replaced = Some((place, old));
+        }
+    }
+
+    fn lock(&mut self, thread: ThreadId, op: &Op, step: u64) {
+        match op {
+            Op::Acquire(lock) => self.hold(thread, Held::Lock(*lock), 1, step),
+            Op::ReadLock(id) | Op::WriteLock(id) => self.hold(thread, Held::RwLock(*id), 1, step),
+            Op::Release(lock) => self.give_up(thread, Held::Lock(*lock), 1),
+            Op::ReadUnlock(id) | Op::WriteUnlock(id) => self.give_up(thread, Held::RwLock(*id), 1),
+            Op::Wait { on, lock, .. } => {
+                self.waiting.push((*on, thread));
+                let depth = self.held.get(&(thread, Held::Lock(*lock))).map_or(0, |(n, _)| *n);
+                self.given.insert((thread, *lock), depth);
+                self.give_up(thread, Held::Lock(*lock), depth);
+            }
+            Op::Reacquire { lock, .. } => {
+                self.waiting.retain(|(_, t)| *t != thread);
+                let depth = self.given.remove(&(thread, *lock)).unwrap_or(1);
+                self.hold(thread, Held::Lock(*lock), depth, step);
+            }
+            _ => {}
+        }
+    }
+
+    /// The last operation has thrown: it wrote nothing.
+    pub(super) fn undo(&mut self) {
+        match self.replaced.take() {
+            Some((place, Some(old))) => drop(self.written.insert(place, old)),
+            Some((place, None)) => drop(self.written.remove(&place)),
+            None => {}
+        }
+    }
+
+    /// Whom the notify has woken that was just performed.
+    pub(super) fn notified(&mut self, world: &World, on: WaitSet) -> Vec<ThreadId> {
+        let left = world.waiters(on);
+        let woken = |(at, thread): &(WaitSet, ThreadId)| *at == on && !left.contains(thread);
+        let threads = self.waiting.iter().filter(|w| woken(w)).map(|(_, thread)| *thread).collect();
+        self.waiting.retain(|w| !woken(w));
+        threads
+    }
+
+    fn hold(&mut self, thread: ThreadId, what: Held, times: u32, step: u64) {
+        self.held.entry((thread, what)).or_insert((0, step)).0 += times;
+    }
+
+    fn give_up(&mut self, thread: ThreadId, what: Held, times: u32) {
+        if let Some((n, _)) = self.held.get_mut(&(thread, what)) {
+            *n = n.saturating_sub(times);
+            if *n == 0 {
+                self.held.remove(&(thread, what));
+            }
+        }
+    }
+
+    /// What a thread accessed at the line of its last access, if that is this one.
+    pub(super) fn accessed(&self, thread: ThreadId, line: u32) -> &[AccessPlace] {
+        self.accessed.get(&thread).filter(|(at, _)| *at == line).map_or(&[], |(_, places)| places)
+    }
+
+    /// The objects that were freed.
+    pub(super) fn freed(&self) -> Vec<AccessPlace> {
+        self.written.keys().filter(|p| matches!(p, AccessPlace::Life(_))).copied().collect()
+    }
+
+    /// The last writes of a place.
+    pub(super) fn written(&self, place: AccessPlace) -> Option<&Writes> {
+        self.written.get(&place)
+    }
+
+    /// The locks that a thread holds, each with the step since which it does.
+    pub(super) fn held(&self, thread: ThreadId) -> Vec<(Held, u64)> {
+        let from = (thread, Held::Lock(LockId(0)));
+        self.held.range(from..).take_while(|((t, _), _)| *t == thread).map(|((_, l), (_, s))| (*l, *s)).collect()
+    }
+}
+
+// The memory that an operation touches, atomics as well, and whether it writes.
+fn touched(op: &Op, result: i64) -> Option<(AccessPlace, bool)> {
+    match op {
+        Op::AtomicRead(at) => Some((AccessPlace::Cell(*at), false)),
+        Op::Cas { at, .. } => Some((AccessPlace::Cell(*at), result != 0)),
+        Op::AtomicWrite(at, _) | Op::FetchAdd(at, _) | Op::Exchange(at, _) => Some((AccessPlace::Cell(*at), true)),
+        op => op.access().map(|a| (a.place, a.kind == crate::event::AccessKind::Write)),
+    }
+}

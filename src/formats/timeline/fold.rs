@@ -1,0 +1,101 @@
+//! Fewer rows: those of other columns are counted, and what a loop does again and again is told once.
+
+use super::{ColumnId, Gap, Item, Kind, Row, State, Timeline, Why};
+use std::collections::{BTreeMap, BTreeSet};
+
+// The longest body of a loop that is recognized, in rows.
+const LONGEST_LOOP: usize = 12;
+// How often it must be seen until telling so is shorter than telling it.
+const TIMES: usize = 3;
+
+impl Timeline {
+    /// The same with the rows of these columns only, and those that no column has; a row whose arrow comes to one of them is of it, too.
+    #[must_use]
+    pub fn only(mut self, columns: &BTreeSet<ColumnId>) -> Self {
+        let wanted = |row: &Row| {
+            let arrow = row.arrow.is_some_and(|a| columns.contains(&a.to));
+            row.column.is_none_or(|c| columns.contains(&c)) || arrow
+        };
+        let mut items: Vec<Item> = Vec::new();
+        for item in self.items {
+            match item {
+                Item::Row(row) if !wanted(&row) => match items.last_mut() {
+                    Some(Item::Gap(gap)) if gap.why == Why::Others => {
+                        gap.steps += u64::from(row.counts);
+                        gap.states.extend(row.states);
+                    }
+                    _ => items.push(Item::Gap(Gap {
+                        why: Why::Others,
+                        steps: u64::from(row.counts),
+                        states: row.states,
+                    })),
+                },
+                item => items.push(item),
+            }
+        }
+        self.items = items;
+        self.ending.retain(wanted);
+        self
+    }
+
+    /// The same with each loop told once.
+    #[must_use]
+    pub fn folded(mut self) -> Self {
+        let mut items: Vec<Item> = Vec::with_capacity(self.items.len());
+        let mut at = 0;
+        while at < self.items.len() {
+            let Some((period, times)) = repetition(&self.items[at..]) else {
+                items.push(self.items[at].clone());
+                at += 1;
+                continue;
+            };
+            items.extend_from_slice(&self.items[at..at + period]);
+            let again = &self.items[at + period..at + period * times];
+            let mut states: BTreeMap<ColumnId, State> = BTreeMap::new();
+            let mut steps = 0;
+            for item in again {
+                if let Item::Row(row) = item {
+                    states.extend(row.states.iter().copied());
+                    steps += u64::from(row.counts);
+                }
+            }
+            let each = steps / (times as u64 - 1);
+            items.push(Item::Gap(Gap { why: Why::Again(each), steps, states: states.into_iter().collect() }));
+            at += period * times;
+        }
+        self.items = items;
+        self
+    }
+}
+
+// Whether the items start with a loop: how many rows its body has, and how often it is there.
+fn repetition(items: &[Item]) -> Option<(usize, usize)> {
+    (1..=LONGEST_LOOP.min(items.len() / TIMES)).find_map(|period| {
+        let body = &items[..period];
+        let steps = body.iter().any(|i| matches!(i, Item::Row(row) if row.counts));
+        let mut times = 1;
+        while items[period * times..].len() >= period
+            && body.iter().zip(&items[period * times..]).all(|(a, b)| alike(a, b))
+        {
+            times += 1;
+        }
+        (steps && times >= TIMES).then_some((period, times))
+    })
+}
+
+// Whether two rows say the same, but for their numbers.
+fn alike(a: &Item, b: &Item) -> bool {
+    let (Item::Row(a), Item::Row(b)) = (a, b) else { return false };
+    let same =
+        (a.column, a.kind, a.site, a.counts, a.arrow, a.ends) == (b.column, b.kind, b.site, b.counts, b.arrow, b.ends);
+    same && said(a) == said(b) && a.mark.is_none() && b.mark.is_none()
+}
+
+// What a row says, without the instant and the step in it.
+fn said(row: &Row) -> &str {
+    match row.kind {
+        Kind::Clock => "",
+        Kind::Begin => row.what.split(" (from").next().unwrap_or(""),
+        _ => &row.what,
+    }
+}

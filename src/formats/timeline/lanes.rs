@@ -1,0 +1,125 @@
+//! The lanes of one row: what each column is doing, who acts, and an arrow to another column.
+
+use super::layout::Layout;
+use super::{ArrowKind, ColumnId, Kind, Row, State};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const STEP: char = '●';
+pub(super) const BEGINS: char = '┏';
+pub(super) const TASK_ENDS: char = '┗';
+pub(super) const BEGINS_AND_ENDS: char = '■';
+pub(super) const THREAD_ENDS: char = '┴';
+pub(super) const HAS_TO_WAIT: char = '○';
+pub(super) const FAILS: char = '✗';
+pub(super) const THROWS: char = '×';
+
+/// Draws lanes, and remembers what each column is doing, and which signs were used.
+pub(super) struct Lanes<'l> {
+    layout: &'l Layout,
+    states: BTreeMap<ColumnId, State>,
+    pub(super) used: BTreeSet<char>,
+}
+
+pub(super) fn sign(state: State) -> char {
+    match state {
+        State::Absent => ' ',
+        State::Ready => '│',
+        State::Idle => '·',
+        State::Blocked => '┆',
+        State::Task => '┃',
+        State::TaskBlocked => '┇',
+    }
+}
+
+impl<'l> Lanes<'l> {
+    pub(super) fn new(layout: &'l Layout) -> Self {
+        Self { layout, states: BTreeMap::new(), used: BTreeSet::new() }
+    }
+
+    pub(super) fn change(&mut self, states: &[(ColumnId, State)]) {
+        self.states.extend(states.iter().copied());
+    }
+
+    /// The lanes of a row, without spaces at their end.
+    pub(super) fn row(&mut self, row: &Row) -> String {
+        self.change(&row.states);
+        let mut cells = self.resting();
+        let lane = |c: ColumnId| self.layout.lane_of.get(&c).map(|l| self.layout.lanes[*l].center);
+        if row.kind == Kind::Clock {
+            let last = self.layout.lanes.last().map_or(0, |l| l.center);
+            cells.iter_mut().take(last + 1).filter(|c| **c == ' ').for_each(|c| *c = '┄');
+        }
+        if let Some(own) = row.column.and_then(lane) {
+            cells[own] = glyph(row);
+            if let Some((to, kind)) = row.arrow.and_then(|a| Some((lane(a.to)?, a.kind))) {
+                draw(&mut cells, own, to, kind);
+            }
+        }
+        self.finish(cells)
+    }
+
+    /// The lanes between rows.
+    pub(super) fn rest(&mut self) -> String {
+        let cells = self.resting();
+        self.finish(cells)
+    }
+
+    fn resting(&self) -> Vec<char> {
+        let mut cells = vec![' '; self.layout.width];
+        for lane in self.layout.lanes.iter().filter(|l| l.columns.len() == 1) {
+            cells[lane.center] = sign(self.states.get(&lane.columns[0]).copied().unwrap_or_default());
+        }
+        cells
+    }
+
+    fn finish(&mut self, cells: Vec<char>) -> String {
+        self.used.extend(&cells);
+        cells.into_iter().collect::<String>().trim_end().to_owned()
+    }
+}
+
+fn glyph(row: &Row) -> char {
+    match row.kind {
+        Kind::Waits => HAS_TO_WAIT,
+        Kind::Fails | Kind::Stands => FAILS,
+        Kind::Begin if row.ends => BEGINS_AND_ENDS,
+        Kind::Begin => BEGINS,
+        _ if row.ends && row.task.is_some() => TASK_ENDS,
+        _ if row.ends => THREAD_ENDS,
+        Kind::Aside => THROWS,
+        Kind::Step | Kind::Post | Kind::Fork | Kind::Fire | Kind::Clock | Kind::Fact => STEP,
+    }
+}
+
+// From one cell to another one; a column that is crossed stays visible.
+fn draw(cells: &mut [char], own: usize, to: usize, kind: ArrowKind) {
+    let line = match kind {
+        ArrowKind::Delayed => '╌',
+        ArrowKind::Front => '═',
+        ArrowKind::Plain | ArrowKind::Refused | ArrowKind::Back => '─',
+    };
+    let right = to > own;
+    if own == to {
+        if let Some(next) = cells.get_mut(own + 1) {
+            *next = if kind == ArrowKind::Refused { 'x' } else { '<' };
+        }
+        return;
+    }
+    for cell in &mut cells[own.min(to) + 1..own.max(to)] {
+        *cell = match (*cell, kind) {
+            (' ', _) => line,
+            (_, ArrowKind::Front) => '╪',
+            _ => '┼',
+        };
+    }
+    let point = |to_right: bool| if to_right { '>' } else { '<' };
+    match kind {
+        ArrowKind::Back => {
+            cells[to] = if right { '┘' } else { '└' };
+            let near = if right { own + 1 } else { own - 1 };
+            cells[near] = point(!right);
+        }
+        ArrowKind::Refused => cells[to] = 'x',
+        _ => cells[to] = point(right),
+    }
+}

@@ -1,0 +1,67 @@
+//! Long pedigrees are shortened where that cannot mislead: `main/onCreate#1/Node#1` to `Node#1`, if there is no other one.
+
+use super::{Item, Row, Timeline};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Timeline {
+    pub(super) fn shorten_names(&mut self) {
+        let mut full: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for row in self.rows() {
+            for name in words(&row.what).filter(|w| is_pedigree(w)) {
+                full.entry(last(name).to_owned()).or_default().insert(name.to_owned());
+            }
+        }
+        let short = |what: &str| {
+            let each = pieces(what).map(|piece| match is_pedigree(piece) && full[last(piece)].len() == 1 {
+                true => last(piece),
+                false => piece,
+            });
+            each.collect::<String>().replace("the monitor of ", "monitor ")
+        };
+        let items = self.items.iter_mut().filter_map(|i| match i {
+            Item::Row(row) => Some(row),
+            Item::Gap(_) => None,
+        });
+        items.chain(&mut self.ending).for_each(|row: &mut Row| row.what = short(&row.what));
+    }
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '#' | '/' | '[' | ']')
+}
+
+// A pedigree has numbers; what stands after a `.` is a field of it.
+fn is_pedigree(word: &str) -> bool {
+    word.contains('/') && word.contains('#')
+}
+
+fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !is_name(c))
+}
+
+// Names, and what stands between them.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = is_name(rest.chars().next()?);
+        let to = rest.find(|c| is_name(c) != first).unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(to);
+        rest = after;
+        Some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn names_are_taken_apart_from_the_rest() {
+        let all: Vec<&str> = pieces("read a-b/c#1.next: c[2], x").collect();
+        assert_eq!(all, ["read", " ", "a-b/c#1", ".", "next", ": ", "c[2]", ", ", "x"]);
+    }
+}

@@ -1,0 +1,234 @@
+//! A timeline as Chrome trace events, which Perfetto, `chrome://tracing` and Speedscope open.
+//!
+//! A step takes one microsecond, step n the one that starts at n. Each thread is a track: a slice for its life, in it one for each task, in
+//! these one for each step. Posts, forks and firings are flows to where the task or the thread begins.
+
+use super::{Column, ColumnId, Item, Kind, Mark, Row, Timeline};
+use crate::event::ContextId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The file.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct File {
+    /// All events.
+    pub trace_events: Vec<TraceEvent>,
+    /// The unit that viewers show.
+    pub display_time_unit: String,
+    /// Where it comes from.
+    pub other_data: BTreeMap<String, String>,
+}
+
+/// An event. What does not apply is left out.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct TraceEvent {
+    /// `X` a slice, `s` and `f` the ends of a flow, `i` an instant, `C` a counter, `M` a name.
+    pub ph: String,
+    /// What it says.
+    pub name: String,
+    /// `thread`, `task`, `step`, `flow`, `failure`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cat: String,
+    /// In microseconds.
+    pub ts: u64,
+    /// In microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dur: Option<u64>,
+    /// Always 1.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// Of a flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
+    /// Of the end of a flow: `e`, it belongs to the slice around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bp: Option<String>,
+    /// Of an instant: how wide it is drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub s: Option<String>,
+    /// More about it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub args: BTreeMap<String, serde_json::Value>,
+}
+
+const PID: u32 = 1;
+
+// A track whose number is the process's would be called the main thread.
+fn tid(column: ColumnId) -> u32 {
+    column.0 + 2
+}
+
+impl File {
+    /// The events of a timeline that was recorded whole.
+    #[must_use]
+    pub fn new(timeline: &Timeline, about: BTreeMap<String, String>) -> Self {
+        let rows: Vec<&Row> =
+            timeline.items.iter().filter_map(|i| if let Item::Row(r) = i { Some(r) } else { None }).collect();
+        let end = timeline.steps + 1;
+        let mut maker = Maker { timeline, events: Vec::new(), end, flows: 0 };
+        let name = about.get("file").cloned().unwrap_or_default();
+        maker.names(&name);
+        maker.lives(&rows);
+        maker.tasks(&rows);
+        rows.iter().filter(|r| r.counts).for_each(|row| maker.step(row));
+        maker.flows(&rows);
+        maker.ending();
+        let mut events = maker.events;
+        // Slices that start at one time: the outer one first. The sort is stable: a flow stands after its slice.
+        events.sort_by_key(|e| (e.ph != "M", e.ts, std::cmp::Reverse(e.dur.unwrap_or(0))));
+        Self { trace_events: events, display_time_unit: "ns".to_owned(), other_data: about }
+    }
+
+    /// As it is written.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let lines: Vec<String> = self
+            .trace_events
+            .iter()
+            .map(|e| serde_json::to_string(e).expect("texts and numbers can be written"))
+            .collect();
+        let about = serde_json::to_string(&self.other_data).expect("texts can be written");
+        format!(
+            "{{\"displayTimeUnit\":\"{}\",\"otherData\":{about},\"traceEvents\":[\n{}\n]}}\n",
+            self.display_time_unit,
+            lines.join(",\n")
+        )
+    }
+}
+
+struct Maker<'t> {
+    timeline: &'t Timeline,
+    events: Vec<TraceEvent>,
+    end: u64,
+    flows: u64,
+}
+
+fn args<const N: usize>(of: [(&str, serde_json::Value); N]) -> BTreeMap<String, serde_json::Value> {
+    of.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+impl Maker<'_> {
+    fn event(&mut self, ph: &str, cat: &str, tid: u32, ts: u64, name: &str) -> &mut TraceEvent {
+        let event = TraceEvent {
+            ph: ph.to_owned(),
+            name: name.to_owned(),
+            cat: cat.to_owned(),
+            ts,
+            pid: PID,
+            tid,
+            ..TraceEvent::default()
+        };
+        self.events.push(event);
+        self.events.last_mut().expect("one was pushed")
+    }
+
+    fn slice(&mut self, cat: &str, column: ColumnId, from: u64, to: u64, name: &str) -> &mut TraceEvent {
+        let event = self.event("X", cat, tid(column), from, name);
+        event.dur = Some(to - from);
+        event
+    }
+
+    fn names(&mut self, process: &str) {
+        self.event("M", "", PID, 0, "process_name").args = args([("name", process.into())]);
+        let active = self.timeline.active();
+        for (id, Column { name, .. }) in self.timeline.columns.enumerate().filter(|(id, _)| active.contains(id)) {
+            self.event("M", "", tid(id), 0, "thread_name").args = args([("name", name.as_str().into())]);
+            self.event("M", "", tid(id), 0, "thread_sort_index").args = args([("sort_index", id.0.into())]);
+        }
+    }
+
+    // From the fork, or the start, to the end of each thread.
+    fn lives(&mut self, rows: &[&Row]) {
+        let active = self.timeline.active();
+        let mut born: BTreeMap<ColumnId, u64> = BTreeMap::new();
+        let mut died: BTreeMap<ColumnId, u64> = BTreeMap::new();
+        for row in rows {
+            if let (Some(arrow), Some(_), false) = (row.arrow, row.made, row.task_is_made()) {
+                born.insert(arrow.to, row.step);
+            }
+            if let (Some(column), true, None) = (row.column, row.ends, row.task.filter(|_| row.kind != Kind::Begin)) {
+                died.insert(column, row.step + 1);
+            }
+        }
+        for column in active {
+            let (from, to) = (born.get(&column).copied().unwrap_or(0), died.get(&column).copied().unwrap_or(self.end));
+            let name = self.timeline.columns[column].name.clone();
+            self.slice("thread", column, from, to, &name);
+        }
+    }
+
+    fn tasks(&mut self, rows: &[&Row]) {
+        let mut open: BTreeMap<ColumnId, &Row> = BTreeMap::new();
+        let mut all: Vec<(&Row, u64)> = Vec::new();
+        for row in rows {
+            let Some(column) = row.column else { continue };
+            if row.kind == Kind::Begin {
+                open.insert(column, row);
+            }
+            if row.ends && (row.task.is_some() || row.kind == Kind::Begin) {
+                all.extend(open.remove(&column).map(|begin| (begin, row.step + 1)));
+            }
+        }
+        all.extend(open.into_values().map(|begin| (begin, self.end)));
+        for (begin, to) in all {
+            let Some(column) = begin.column else { continue };
+            let name = begin.what.split([' ', ';']).nth(1).unwrap_or_default().to_owned();
+            let task = self.slice("task", column, begin.step, to, &name);
+            task.args = args([("step", begin.step.into()), ("now", begin.now.into())]);
+        }
+    }
+
+    fn step(&mut self, row: &Row) {
+        let counter = self.event("C", "", PID, row.step, "virtual time (ms)");
+        counter.args = args([("now", row.now.into())]);
+        let Some(column) = row.column else { return };
+        let place = row.site.map(|s| self.timeline.statements[s].clone());
+        let slice = self.slice("step", column, row.step, row.step + 1, &row.what);
+        slice.args = args([("step", row.step.into()), ("now", row.now.into())]);
+        if let Some(place) = place {
+            slice.args.extend(args([("line", place.line.into()), ("statement", place.text.into())]));
+        }
+        match row.mark {
+            Some(Mark::Failing) => slice.args.extend(args([("fails", true.into())])),
+            Some(Mark::Racing) => slice.args.extend(args([("races", true.into())])),
+            None => {}
+        }
+    }
+
+    // From what makes a task or a thread to where that begins.
+    fn flows(&mut self, rows: &[&Row]) {
+        let begins: BTreeMap<ContextId, &Row> =
+            rows.iter().filter(|r| r.kind == Kind::Begin).filter_map(|r| Some((r.made?, *r))).collect();
+        for row in rows.iter().filter(|r| r.kind != Kind::Begin) {
+            let (Some(from), Some(made), Some(arrow)) = (row.column, row.made, row.arrow) else { continue };
+            let to = match begins.get(&made) {
+                Some(begin) => begin.step,
+                None if row.task_is_made() => continue,
+                None => row.step,
+            };
+            self.flows += 1;
+            let name = row.what.split(' ').take(2).collect::<Vec<_>>().join(" ");
+            let id = Some(self.flows);
+            self.event("s", "flow", tid(from), row.step, &name).id = id;
+            let end = self.event("f", "flow", tid(arrow.to), to, &name);
+            (end.id, end.bp) = (id, Some("e".to_owned()));
+        }
+    }
+
+    fn ending(&mut self) {
+        for row in self.timeline.ending.iter().filter(|r| matches!(r.kind, Kind::Fails | Kind::Stands)) {
+            let tid = row.column.map_or(PID, tid);
+            let end = self.end;
+            self.event("i", "failure", tid, end, &row.what).s = Some("p".to_owned());
+        }
+    }
+}
+
+impl Row {
+    // Whether what it makes is a task, not a thread.
+    fn task_is_made(&self) -> bool {
+        matches!(self.kind, Kind::Fire | Kind::Post)
+    }
+}

@@ -1,0 +1,343 @@
+//! Makes the timeline of a run while it goes on.
+
+use super::arrows::arrow;
+use super::facts::Facts;
+use super::states::{self, is_news, state};
+use super::values::Types;
+use super::window::Collector;
+use super::words::{Words, last_part};
+use super::{
+    Arrow, ArrowKind, Column, ColumnId, ENVIRONMENT, Item, Kind, Mark, Marks, Row, State, Timeline, Window, column_of,
+    source,
+};
+use crate::base::IndexVec;
+use crate::event::{BlockedThread, ContextId, Event, Happening, Op, SiteId, ThreadId};
+use crate::exec::{Observer, RunSummary};
+use crate::lang::Program;
+use crate::world::{Message, MessageKind, World};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Watches a run, and tells it as a [`Timeline`].
+pub struct Recorder<'s> {
+    pub(super) words: Words,
+    pub(super) source: &'s str,
+    marks: Marks,
+    rows: Collector,
+    // The row that what comes of the same step is still added to.
+    open: Option<Row>,
+    // Its operation, if it may throw by itself.
+    open_access: Option<Op>,
+    // Threads that have come to something they wait for, to be told after the step.
+    waits: Vec<Row>,
+    step: Option<u64>,
+    states: IndexVec<ColumnId, State>,
+    // What each thread was last said to wait for, since its own last step.
+    said: BTreeMap<ThreadId, String>,
+    // Changes of states that no row has told yet.
+    changed: Vec<(ColumnId, State)>,
+    // The steps that made tasks.
+    pub(super) made: BTreeMap<ContextId, u64>,
+    // Tasks that are in a queue.
+    pub(super) queued: BTreeMap<ContextId, ThreadId>,
+    pub(super) facts: Facts,
+}
+
+impl<'s> Recorder<'s> {
+    /// Of a run of this program, whose text is `source`.
+    #[must_use]
+    pub fn new(program: &Program, source: &'s str, window: Window, marks: Marks) -> Self {
+        Self {
+            words: Words { types: Types::of(program) },
+            source,
+            marks,
+            rows: Collector::new(window),
+            open: None,
+            open_access: None,
+            waits: Vec::new(),
+            step: None,
+            states: IndexVec::new(),
+            said: BTreeMap::new(),
+            changed: Vec::new(),
+            made: BTreeMap::new(),
+            queued: BTreeMap::new(),
+            facts: Facts::default(),
+        }
+    }
+
+    /// What was recorded, and how it ended.
+    #[must_use]
+    pub fn finish(mut self, world: &World, summary: &RunSummary) -> Timeline {
+        self.flush();
+        let ending = self.ending(world, &summary.end);
+        let environment = Column { name: "environment".to_owned(), looper: false };
+        let threads = world
+            .threads()
+            .enumerate()
+            .map(|(id, t)| Column { name: world.thread_name(id), looper: t.queue.is_some() });
+        let mut timeline = Timeline {
+            columns: std::iter::once(environment).chain(threads).collect(),
+            items: self.rows.finish(),
+            ending,
+            statements: source::statements(self.source, &world.setup().sites),
+            steps: summary.steps,
+            now: summary.now,
+            ended: summary.outcome().is_some(),
+        };
+        timeline.mark_failure();
+        timeline.shorten_names();
+        timeline
+    }
+
+    fn flush(&mut self) {
+        let rows: Vec<Row> = self.open.take().into_iter().chain(self.waits.drain(..)).collect();
+        rows.into_iter().for_each(|row| self.push(row));
+    }
+
+    fn push(&mut self, mut row: Row) {
+        row.states.append(&mut self.changed);
+        self.rows.push(Item::Row(row));
+    }
+
+    // Once for each step: who can go on now, and who waits.
+    fn look(&mut self, world: &World, by: Option<ThreadId>) {
+        self.states.resize(world.threads().len() + 1, State::Absent);
+        if let Some(by) = by {
+            self.said.remove(&by);
+        }
+        for id in world.threads().ids() {
+            let (column, now) = (column_of(id), state(world, id));
+            if self.states[column] == now && !states::is_returning(world, id) {
+                continue;
+            }
+            if self.states[column] != now {
+                self.states[column] = now;
+                self.changed.push((column, now));
+            }
+            if matches!(now, State::Blocked | State::TaskBlocked) && is_news(&world.thread(id).pending, by == Some(id))
+            {
+                self.wait(world, id);
+            } else if by == Some(id) && matches!(now, State::Blocked | State::TaskBlocked) {
+                // What it has just done says it.
+                self.said.extend(world.waiting(id).map(|waiting| (id, waiting.waits_for)));
+            }
+        }
+    }
+
+    fn wait(&mut self, world: &World, id: ThreadId) {
+        let Some(BlockedThread { site, waits_for, held_by, .. }) = world.waiting(id) else { return };
+        let held = held_by.map_or(String::new(), |holder| format!(", held by {}", last(&holder)));
+        let what = format!("waits for {waits_for}{held}");
+        // Still the same, of another holder.
+        if self.said.insert(id, waits_for.clone()).is_some_and(|said| said == waits_for) {
+            return;
+        }
+        self.waits.push(Row { site, ..row(world, Some(column_of(id)), Kind::Waits, what) });
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn event(&mut self, world: &World, event: &Event) {
+        if self.step != Some(world.steps()) {
+            self.flush();
+            self.step = Some(world.steps());
+            self.look(world, event.thread);
+        }
+        let column = event.thread.map(column_of);
+        let in_task = event.thread.is_some_and(|t| event.context.is_some_and(|c| c != world.thread(t).home));
+        let task = event.context.filter(|_| in_task);
+        let by = event.context.map_or_else(String::new, |c| last_part(world, c));
+        let new = match &event.what {
+            // The fork, or the declaration, says that it starts; the post, that it was refused.
+            Happening::ThreadInit => return,
+            Happening::Refused if event.thread.is_some() => return,
+            Happening::Refused => row(world, Some(ENVIRONMENT), Kind::Aside, "refused: the looper has quit".to_owned()),
+            Happening::ThreadExit | Happening::End => {
+                let ends = if in_task || matches!(event.what, Happening::End) {
+                    format!("{by} ends")
+                } else {
+                    "ends".to_owned()
+                };
+                return self.aside(world, column, ends, true);
+            }
+            Happening::Thrown(name) if self.throws_itself(column, name) => return self.threw(world, column, name),
+            Happening::Thrown(name) => return self.aside(world, column, format!("throws {name}"), false),
+            Happening::Fire(id, context) => {
+                let fired = &world.setup().events[*id];
+                self.made.insert(*context, world.steps());
+                self.queued.insert(*context, fired.looper);
+                let to = column_of(fired.looper);
+                let what = format!("fire {} to {}", last_part(world, *context), last(&world.thread_name(fired.looper)));
+                Row {
+                    counts: true,
+                    arrow: Some(Arrow { to, kind: ArrowKind::Plain }),
+                    made: Some(*context),
+                    ..row(world, Some(ENVIRONMENT), Kind::Fire, what)
+                }
+            }
+            Happening::Tick => {
+                Row { counts: true, ..row(world, None, Kind::Clock, format!("the clock moves to {} ms", event.now)) }
+            }
+            Happening::Performed { op, value, made } => {
+                self.open_access = op.access().map(|_| op.clone());
+                let (words, facts) = (&self.words, &mut self.facts);
+                facts.event(world, event, &by, || words.written(world, op));
+                let mut what = self.words.operation(world, op, *value, *made);
+                let mut kind = Kind::Step;
+                if let (Op::Begin, Some(task)) = (op, made) {
+                    kind = Kind::Begin;
+                    self.queued.remove(task);
+                    if let Some(step) = self.made.get(task) {
+                        what.push_str(&format!(" (from step {step})"));
+                    }
+                } else if let Some(made) = made {
+                    kind = Kind::Fork;
+                    if let Op::Post { target, .. } = op {
+                        kind = Kind::Post;
+                        if *value != 0 {
+                            self.queued.insert(*made, world.thread_of(*target));
+                        }
+                    }
+                    self.made.insert(*made, world.steps());
+                }
+                let mut arrow = arrow(world, op, *value, *made);
+                match op {
+                    Op::Quit { looper, .. } => what.push_str(&self.dropped(world, *looper)),
+                    Op::Cancel { target, .. } => what.push_str(&self.dropped(world, world.thread_of(*target))),
+                    _ => {}
+                }
+                if let (Op::Notify { on, .. }, Some(thread)) = (op, event.thread) {
+                    let woken = self.facts.notified(world, *on);
+                    let names: Vec<String> = woken.iter().map(|t| last(&world.thread_name(*t)).to_owned()).collect();
+                    what.push_str(&match names.is_empty() {
+                        true => ": nobody waits there".to_owned(),
+                        false => format!(": wakes {}", names.join(", ")),
+                    });
+                    let to = woken.iter().map(|t| column_of(*t)).find(|c| *c != column_of(thread));
+                    arrow = to.map(|to| Arrow { to, kind: ArrowKind::Plain });
+                }
+                Row { counts: true, made: *made, arrow, ..row(world, column, kind, what) }
+            }
+        };
+        let marked = event.site.is_some_and(|s| self.marks.sites.contains(&s)) || self.marks.steps.contains(&new.step);
+        let mark = (marked && new.counts).then_some(Mark::Racing);
+        let open = self.open.replace(Row { task, site: event.site, mark, ..new });
+        open.into_iter().for_each(|row| self.push(row));
+    }
+}
+
+impl Recorder<'_> {
+    // The tasks that were in the queue of a looper and are no more.
+    fn dropped(&mut self, world: &World, looper: ThreadId) -> String {
+        let left: BTreeSet<ContextId> =
+            world.thread(looper).queue.iter().flat_map(|q| q.messages()).filter_map(task_in).collect();
+        let gone: Vec<ContextId> = self
+            .queued
+            .iter()
+            .filter(|(task, at)| **at == looper && !left.contains(task))
+            .map(|(task, _)| *task)
+            .collect();
+        gone.iter().for_each(|task| {
+            self.queued.remove(task);
+        });
+        match gone.is_empty() {
+            true => String::new(),
+            false => {
+                let names: Vec<String> = gone.iter().map(|task| last_part(world, *task)).collect();
+                format!(": drops {}", names.join(", "))
+            }
+        }
+    }
+
+    // Whether it was the operation of the open row that threw, not what the thread did with its value.
+    fn throws_itself(&self, column: Option<ColumnId>, name: &str) -> bool {
+        let of_list = |op: &Op| matches!(op, Op::ListRead { .. } | Op::ListWrite { .. });
+        let same = self.open.as_ref().is_some_and(|r| r.column == column);
+        same && self.open_access.as_ref().is_some_and(|op| match name {
+            "IndexOutOfBounds" | "ConcurrentModification" => of_list(op),
+            "UseAfterFree" | "DoubleFree" => true,
+            _ => false,
+        })
+    }
+
+    // It has no value then.
+    fn threw(&mut self, world: &World, column: Option<ColumnId>, name: &str) {
+        self.facts.undo();
+        if let Some(open) = &mut self.open
+            && let Some((what, _)) = open.what.rsplit_once(": ")
+        {
+            open.what = what.to_owned();
+        }
+        self.aside(world, column, format!("throws {name}"), false);
+    }
+
+    // What comes of a step of the same column is said in its row.
+    fn aside(&mut self, world: &World, column: Option<ColumnId>, what: String, ends: bool) {
+        if let Some(open) = self.open.as_mut().filter(|r| r.column == column && !r.ends) {
+            // The row is drawn as an end.
+            if !ends {
+                open.what.push_str(&format!("; {what}"));
+            }
+            open.ends = ends;
+            return;
+        }
+        let open = self.open.replace(Row { ends, ..row(world, column, Kind::Aside, what) });
+        open.into_iter().for_each(|row| self.push(row));
+    }
+}
+
+impl Timeline {
+    // The last step of the thread that failed, if it was at the statement that failed.
+    fn mark_failure(&mut self) {
+        let Some(failure) = self.ending.iter().find(|r| r.kind == Kind::Fails).cloned() else { return };
+        // The failure says what was thrown.
+        let uncaught = failure.what.starts_with("uncaught");
+        let thrown = |r: &Row| uncaught && r.kind == Kind::Aside && r.column == failure.column && !r.ends;
+        if matches!(self.items.last(), Some(Item::Row(row)) if thrown(row)) {
+            self.items.pop();
+        }
+        let rows = self.items.iter_mut().rev().filter_map(|i| match i {
+            Item::Row(row) => Some(row),
+            Item::Gap(_) => None,
+        });
+        let last = rows.filter(|r| r.counts).find(|r| r.column.is_some() && r.column == failure.column);
+        let line = |site: Option<SiteId>| site.map(|s| self.statements[s].line);
+        let Some(row) = last.filter(|r| line(r.site).is_some() && line(r.site) == line(failure.site)) else { return };
+        row.mark = Some(Mark::Failing);
+        if let Some(at) = row.what.find("; throws ").filter(|_| uncaught) {
+            row.what.truncate(at);
+        }
+        let statement = |site: Option<SiteId>| site.map(|s| &self.statements[s]);
+        let same = statement(row.site) == statement(failure.site);
+        self.ending.iter_mut().filter(|r| same && r.kind == Kind::Fails).for_each(|r| r.site = None);
+    }
+}
+
+pub(super) fn row(world: &World, column: Option<ColumnId>, kind: Kind, what: String) -> Row {
+    Row {
+        step: world.steps(),
+        counts: false,
+        now: world.now(),
+        column,
+        task: None,
+        kind,
+        what,
+        site: None,
+        arrow: None,
+        made: None,
+        ends: false,
+        mark: None,
+        states: Vec::new(),
+    }
+}
+
+fn task_in(message: &Message) -> Option<ContextId> {
+    match &message.kind {
+        MessageKind::Task(task) => Some(task.context),
+        _ => None,
+    }
+}
+
+/// The last part of a pedigree.
+pub(super) fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}

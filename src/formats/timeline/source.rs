@@ -1,0 +1,109 @@
+//! The text of a statement, out of the text of a model.
+
+use super::Statement;
+use crate::base::IndexVec;
+use crate::event::{Site, SiteId, SiteKind};
+use crate::formats::clean;
+
+/// The statements of all sites.
+pub(super) fn statements(source: &str, sites: &IndexVec<SiteId, Site>) -> IndexVec<SiteId, Statement> {
+    let lines: Vec<&str> = source.lines().collect();
+    let of = |site: &Site| {
+        let line = lines.get((site.line as usize).saturating_sub(1)).copied().unwrap_or("");
+        let mut text = segment(line, (site.column as usize).saturating_sub(1));
+        if let Some(label) = &site.label {
+            let label = format!("@{label}");
+            let (start, rest) = text.split_once(':').unwrap_or(("", &text));
+            // A label before the statement, or on a line above it.
+            if start.trim() != label {
+                let rest = if start.starts_with('@') { rest.trim() } else { &text };
+                text = format!("{label}: {rest}");
+            }
+        }
+        let label = site.label.as_ref().map_or(String::new(), |l| clean(&format!("@{l}")));
+        Statement { line: site.line, text: clean(&text), label, said: said(site.kind) }
+    };
+    sites.iter().map(of).collect()
+}
+
+// Whether a row of such an operation says what its statement says.
+fn said(kind: SiteKind) -> bool {
+    use SiteKind::{
+        AtomicRead, AtomicUpdate, AtomicWrite, Await, Branch, Check, Free, Lift, Perform, Read, Use, Write,
+    };
+    let access = matches!(kind, Read | Write | Use | Free | AtomicRead | AtomicWrite | AtomicUpdate);
+    !access && !matches!(kind, Await | Branch | Check | Perform | Lift)
+}
+
+/// The statement that declares a property.
+pub(super) fn property(source: &str, name: &str) -> Option<Statement> {
+    let declares = |line: &str| {
+        line.trim_start()
+            .strip_prefix("property ")
+            .and_then(|rest| rest.trim_start().strip_prefix(name))
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    };
+    let (at, line) = source.lines().enumerate().find(|(_, line)| declares(line))?;
+    Some(Statement { line: at as u32 + 1, text: clean(code(line).trim()), ..Statement::default() })
+}
+
+/// The identifiers of a text.
+pub(super) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty())
+}
+
+// A line without its comment.
+fn code(line: &str) -> &str {
+    let mut quoted = false;
+    for (at, c) in line.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '/' if !quoted && line[at..].starts_with("//") => return &line[..at],
+            _ => {}
+        }
+    }
+    line
+}
+
+// What stands between braces and semicolons around a column (from 0, in characters).
+fn segment(line: &str, column: usize) -> String {
+    let code: Vec<char> = code(line).chars().collect();
+    let (mut from, mut to, mut quoted) = (0, code.len(), false);
+    for (at, c) in code.iter().enumerate() {
+        match c {
+            '"' => quoted = !quoted,
+            '{' | '}' | ';' if !quoted && at < column => from = at + 1,
+            '{' | '}' | ';' if !quoted => {
+                to = at;
+                break;
+            }
+            _ => {}
+        }
+    }
+    code[from.min(to)..to].iter().collect::<String>().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_stand_between_braces_and_semicolons() {
+        let check = |line: &str, column: usize, expected: &str| assert_eq!(segment(line, column - 1), expected);
+        check("        @B: use bound", 13, "@B: use bound");
+        check("    @B: sync networking { skip }", 14, "@B: sync networking");
+        check("    if FIXED == 0 { @A: acquire m } // always", 25, "@A: acquire m");
+        check("thread env { post a() to m; post b() to m }", 29, "post b() to m");
+        check("if x { fail \"a; {b}\" }", 8, "fail \"a; {b}\"");
+        check("", 3, "");
+        check("}", 1, "");
+    }
+
+    #[test]
+    fn properties_are_found_by_name() {
+        let source = "var x = 0\nproperty ab { x == 1 }\n  property a at end { x == 2 } // why\n";
+        let found = property(source, "a").map(|s| (s.line, s.text));
+        assert_eq!(found, Some((3, "property a at end { x == 2 }".to_owned())));
+        assert_eq!(property(source, "b"), None);
+    }
+}

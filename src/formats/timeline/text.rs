@@ -1,0 +1,254 @@
+//! A timeline as lines of text: no line is wider than it may be, and nothing is said by colour alone.
+
+use super::lanes::{self, Lanes};
+use super::layout::{Layout, pad, shorten, wrap};
+use super::{Gap, Item, Kind, Mark, Row, State, Timeline, Why};
+use crate::formats::clean;
+use unicode_width::UnicodeWidthStr;
+
+/// The least width that lines keep to.
+pub const LEAST_WIDTH: usize = 40;
+
+/// A line.
+pub type Line = Vec<Span>;
+
+/// A part of a line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// What it is.
+    pub role: Role,
+    /// Its text: no control characters.
+    pub text: String,
+}
+
+/// What a part of a line is: how it may be painted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// What happened.
+    What,
+    /// The heads of the columns.
+    Head,
+    /// What only helps to read.
+    Aside,
+    /// The lanes of the columns.
+    Lanes,
+    /// Where it stands in the model.
+    Place,
+    /// What fails.
+    Failing,
+    /// What races.
+    Racing,
+}
+
+// So many lines below their heads, columns are hard to tell.
+const LINES_BELOW_HEADS: usize = 40;
+// A place with less room is not worth its room.
+const LEAST_PLACE: usize = 12;
+
+/// The lines of a timeline.
+#[must_use]
+pub fn lines(timeline: &Timeline, width: usize) -> Vec<Line> {
+    let width = width.max(LEAST_WIDTH);
+    let layout = Layout::new(timeline, width);
+    let mut text = Text::new(timeline, &layout, width);
+    text.legend();
+    text.heads();
+    for item in &timeline.items {
+        if text.below_heads >= LINES_BELOW_HEADS {
+            text.heads();
+        }
+        match item {
+            Item::Row(row) => text.row(row),
+            Item::Gap(gap) => text.gap(gap),
+        }
+    }
+    timeline.ending.iter().for_each(|row| text.row(row));
+    text.key();
+    text.lines
+}
+
+struct Text<'t> {
+    timeline: &'t Timeline,
+    layout: &'t Layout,
+    lanes: Lanes<'t>,
+    width: usize,
+    // Of the number of a step.
+    digits: usize,
+    // Of the words of most rows, so that places stand below each other.
+    what: usize,
+    marks: Vec<Mark>,
+    below_heads: usize,
+    lines: Vec<Line>,
+}
+
+fn span(role: Role, text: impl Into<String>) -> Span {
+    Span { role, text: text.into() }
+}
+
+impl<'t> Text<'t> {
+    fn new(timeline: &'t Timeline, layout: &'t Layout, width: usize) -> Self {
+        let digits = timeline.steps.to_string().len().max(4);
+        let lanes = Lanes::new(layout);
+        let mut text = Self {
+            timeline,
+            layout,
+            lanes,
+            width,
+            digits,
+            what: 0,
+            marks: Vec::new(),
+            below_heads: 0,
+            lines: Vec::new(),
+        };
+        let most = text.room().saturating_sub(LEAST_PLACE + 2).max(text.room() * 6 / 10);
+        let widths = timeline.items.iter().filter_map(|i| match i {
+            Item::Row(row) if row.site.is_some() => Some(row.what.width()),
+            _ => None,
+        });
+        text.what = widths.filter(|w| *w <= most).max().unwrap_or(0);
+        text
+    }
+
+    // Left of the lanes: a mark, the number of the step, a space on either side.
+    fn margin(&self) -> usize {
+        self.digits + 4
+    }
+
+    // What is left of a line beside margin, lanes and names.
+    fn room(&self) -> usize {
+        self.width.saturating_sub(self.margin() + self.layout.width + self.layout.who_room())
+    }
+
+    fn push(&mut self, mut line: Line) {
+        while let Some(last) = line.last_mut() {
+            last.text.truncate(last.text.trim_end().len());
+            if !last.text.is_empty() {
+                break;
+            }
+            line.pop();
+        }
+        self.below_heads += 1;
+        self.lines.push(line);
+    }
+
+    fn legend(&mut self) {
+        let legend = self.layout.legend(self.timeline);
+        if !legend.is_empty() {
+            let text = format!("columns: {}", legend.join("; "));
+            for line in wrap(&clean(&text), self.width) {
+                self.push(vec![span(Role::Aside, line.replace('\u{a0}', " "))]);
+            }
+        }
+    }
+
+    fn heads(&mut self) {
+        let step = format!("{:>width$}  ", "step", width = self.digits + 2);
+        self.push(vec![span(Role::Aside, step), span(Role::Head, self.layout.heads())]);
+        self.below_heads = 0;
+    }
+
+    fn row(&mut self, row: &Row) {
+        let (sign, role) = match row.mark {
+            Some(Mark::Failing) => ("!", Role::Failing),
+            Some(Mark::Racing) => ("*", Role::Racing),
+            None => (" ", if row.counts { Role::What } else { Role::Aside }),
+        };
+        self.marks.extend(row.mark);
+        let number = if row.counts { row.step.to_string() } else { String::new() };
+        let drawn = self.lanes.row(row);
+        let role = if matches!(row.kind, Kind::Fact) { Role::What } else { role };
+        let who = clean(&self.layout.who(row));
+        for (i, (what, place)) in self.words(row).into_iter().enumerate() {
+            let (sign, number, drawn, who) = match i {
+                0 => (sign, number.as_str(), drawn.clone(), who.clone()),
+                _ => (" ", "", self.lanes.rest(), " ".repeat(who.width())),
+            };
+            let margin = format!("{sign}{number:>width$}  ", width = self.digits + 1);
+            let lanes = pad(&drawn, self.layout.width);
+            let margin = span(if sign == " " { Role::Aside } else { role }, margin);
+            self.push(vec![margin, span(Role::Lanes, lanes), span(role, who + &what), span(Role::Place, place)]);
+        }
+    }
+
+    // What is said of a row, in lines: words, and where that stands.
+    fn words(&self, row: &Row) -> Vec<(String, String)> {
+        let room = self.room();
+        let place = row.site.map_or(String::new(), |site| {
+            let statement = &self.timeline.statements[site];
+            let text = if statement.said { &statement.label } else { &statement.text };
+            format!(":{} {text}", statement.line).trim_end().to_owned()
+        });
+        let indent = if row.kind == Kind::Fact { "  " } else { "" };
+        let room = room - indent.len();
+        let what = clean(&row.what);
+        let mut lines: Vec<(String, String)> =
+            wrap(&what, room).into_iter().map(|l| (indent.to_owned() + &l, String::new())).collect();
+        if place.is_empty() {
+            return lines;
+        }
+        let last = lines.last_mut().expect("a text has a line");
+        let used = last.0.width().max(self.what) + 2;
+        let used = if used + LEAST_PLACE.min(place.width()) <= room { used } else { last.0.width() + 2 };
+        if used + LEAST_PLACE.min(place.width()) <= room {
+            *last = (pad(&last.0, used), shorten(&place, room - used));
+        } else {
+            lines.push(("  ".to_owned(), shorten(&place, room - 2)));
+        }
+        lines
+    }
+
+    fn gap(&mut self, gap: &Gap) {
+        self.lanes.change(&gap.states);
+        let steps = |n: u64| if n == 1 { "1 step".to_owned() } else { format!("{n} steps") };
+        let what = match gap.why {
+            Why::Long => format!("{} more here: --all tells them, --around STEP some", steps(gap.steps)),
+            Why::Outside => format!("{} not told", steps(gap.steps)),
+            Why::Others if gap.steps == 0 => return,
+            Why::Others => format!("{} of other columns", steps(gap.steps)),
+            Why::Again(each) => {
+                let times = gap.steps / each.max(1);
+                let times = if times == 1 { "once more".to_owned() } else { format!("{times} times more") };
+                format!("the last {} {times}", if each == 1 { "step".to_owned() } else { steps(each) })
+            }
+        };
+        let lanes = self.lanes.rest();
+        for (i, what) in wrap(&what, self.room()).into_iter().enumerate() {
+            let sign = if i == 0 { "⋮" } else { "" };
+            let margin = format!("{sign:>width$}  ", width = self.digits + 2);
+            let what = " ".repeat(self.layout.who_room()) + &what;
+            let lanes = pad(&lanes, self.layout.width);
+            self.push(vec![span(Role::Aside, margin), span(Role::Lanes, lanes), span(Role::Aside, what)]);
+        }
+    }
+
+    // What the signs mean that were used.
+    fn key(&mut self) {
+        let used = |c: char| self.lanes.used.contains(&c);
+        let task = [State::Task, State::TaskBlocked].map(lanes::sign);
+        let waits = [State::Blocked, State::TaskBlocked].map(lanes::sign);
+        let blocked: String = waits.into_iter().filter(|c| used(*c)).collect();
+        let entries = [
+            (used(lanes::STEP), format!("{} step", lanes::STEP)),
+            (
+                used(lanes::BEGINS) || used(lanes::TASK_ENDS),
+                format!("{} {} task begins, ends", lanes::BEGINS, lanes::TASK_ENDS),
+            ),
+            (used(lanes::BEGINS_AND_ENDS), format!("{} both at once", lanes::BEGINS_AND_ENDS)),
+            (used(lanes::THREAD_ENDS), format!("{} thread ends", lanes::THREAD_ENDS)),
+            (used(task[0]), format!("{} in a task", task[0])),
+            (used(lanes::sign(State::Idle)), format!("{} idle looper", lanes::sign(State::Idle))),
+            (!blocked.is_empty(), format!("{blocked} waits")),
+            (used(lanes::HAS_TO_WAIT), format!("{} has to wait", lanes::HAS_TO_WAIT)),
+            (used('╌'), "╌> delayed".to_owned()),
+            (used('═'), "═> to the front".to_owned()),
+            (used('x'), "─x refused".to_owned()),
+            (self.marks.contains(&Mark::Racing), "* marked access".to_owned()),
+            (self.marks.contains(&Mark::Failing), format!("! {} fails", lanes::FAILS)),
+        ];
+        let parts: Vec<String> =
+            entries.into_iter().filter(|(used, _)| *used).map(|(_, text)| text.replace(' ', "\u{a0}")).collect();
+        for line in wrap(&parts.join("  "), self.width) {
+            self.push(vec![span(Role::Aside, line.replace('\u{a0}', " ").trim_start().to_owned())]);
+        }
+    }
+}

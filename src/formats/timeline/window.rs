@@ -1,0 +1,99 @@
+//! Which rows are told: all, those of the start and the end, or those around a step.
+
+use super::{ColumnId, Gap, Item, State, Why};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Which rows are told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Window {
+    /// All.
+    All,
+    /// Of a long run so many rows of its start and of its end.
+    Ends {
+        /// Of the start.
+        first: usize,
+        /// Of the end.
+        last: usize,
+    },
+    /// Those of the steps from one to another one.
+    Steps(u64, u64),
+}
+
+/// Collects rows, and drops those outside of the window at once, so that a run of any length needs little room.
+#[derive(Clone, Debug)]
+pub(super) struct Collector {
+    window: Window,
+    kept: Vec<Item>,
+    dropped: Dropped,
+    last: VecDeque<Item>,
+    after: Dropped,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Dropped {
+    steps: u64,
+    any: bool,
+    states: BTreeMap<ColumnId, State>,
+}
+
+impl Dropped {
+    fn add(&mut self, item: Item) {
+        let (steps, states) = match item {
+            Item::Row(row) => (u64::from(row.counts), row.states),
+            Item::Gap(gap) => (gap.steps, gap.states),
+        };
+        self.steps += steps;
+        self.any = true;
+        self.states.extend(states);
+    }
+
+    fn gap(self, why: Why) -> Option<Item> {
+        let states = self.states.into_iter().collect();
+        self.any.then_some(Item::Gap(Gap { why, steps: self.steps, states }))
+    }
+}
+
+impl Collector {
+    pub(super) fn new(window: Window) -> Self {
+        let (dropped, after) = (Dropped::default(), Dropped::default());
+        Self { window, kept: Vec::new(), dropped, last: VecDeque::new(), after }
+    }
+
+    pub(super) fn push(&mut self, item: Item) {
+        let step = if let Item::Row(row) = &item { Some(row.step) } else { None };
+        match (self.window, step) {
+            (Window::All, _) => self.kept.push(item),
+            (Window::Ends { first, .. }, _) if self.kept.len() < first => self.kept.push(item),
+            (Window::Ends { last, .. }, _) => {
+                self.last.push_back(item);
+                if self.last.len() > last {
+                    self.dropped.add(self.last.pop_front().expect("one was pushed"));
+                }
+            }
+            (Window::Steps(from, _), Some(step)) if step < from => self.dropped.add(item),
+            (Window::Steps(_, to), Some(step)) if step > to => self.after.add(item),
+            (Window::Steps(..), _) => self.kept.push(item),
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<Item> {
+        match self.window {
+            Window::Steps(..) => {
+                let (before, after) = (self.dropped.gap(Why::Outside), self.after.gap(Why::Outside));
+                before.into_iter().chain(self.kept).chain(after).collect()
+            }
+            _ => self.kept.into_iter().chain(self.dropped.gap(Why::Long)).chain(self.last).collect(),
+        }
+    }
+}
+
+impl super::Timeline {
+    /// The same with fewer rows.
+    #[must_use]
+    pub fn within(mut self, window: Window) -> Self {
+        let mut collector = Collector::new(window);
+        self.items.into_iter().for_each(|item| collector.push(item));
+        self.items = collector.finish();
+        self
+    }
+}
