@@ -23,6 +23,7 @@ mod run;
 mod shell;
 mod single;
 mod steps;
+mod test;
 mod values;
 
 use clap::Parser;
@@ -47,6 +48,14 @@ enum Refusal {
 impl Refusal {
     fn new(message: impl std::fmt::Display) -> Self {
         Refusal::Message(message.to_string())
+    }
+
+    /// Its text, without colours.
+    fn plain(&self) -> String {
+        match self {
+            Refusal::Message(text) => text.clone(),
+            Refusal::Rendered(text) => anstream::adapter::strip_str(text.trim_end()).to_string(),
+        }
     }
 }
 

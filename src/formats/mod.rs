@@ -2,4 +2,6 @@
 
 pub mod campaign;
 pub mod result;
+pub mod seed;
+pub mod test;
 pub mod trace;

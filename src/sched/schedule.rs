@@ -84,6 +84,11 @@ pub(super) fn name(world: &World, actor: Actor) -> ActorName {
 
 /// Eight bits of what the actor is about to do: its name, the kind of its operation, the site by its body and number there.
 fn check_byte(world: &World, name: &ActorName, actor: Actor) -> u8 {
+    check_byte_at(world, name, actor, 0).expect("a site has its own number")
+}
+
+/// The same as if there were `shift` sites less before it in its body; `None` if there are not so many.
+pub(super) fn check_byte_at(world: &World, name: &ActorName, actor: Actor, shift: i64) -> Option<u8> {
     let mut digest = Digester::new();
     digest.text(&name.to_string());
     if let Actor::Thread(thread) = actor {
@@ -91,10 +96,11 @@ fn check_byte(world: &World, name: &ActorName, actor: Actor) -> u8 {
         digest.text(t.pending.word());
         if let Some(site) = t.site {
             let site = &world.setup().sites[site];
-            digest.text(&world.setup().bodies[site.body]).word(u64::from(site.ordinal));
+            let ordinal = u64::try_from(i64::from(site.ordinal) - shift).ok()?;
+            digest.text(&world.setup().bodies[site.body]).word(ordinal);
         }
     }
-    digest.finish() as u8
+    Some(digest.finish() as u8)
 }
 
 /// Check bytes, computed once as long as an actor stands at the same operation of the same site.
