@@ -9,30 +9,43 @@ pub(super) fn is_about_pairs(expectation: &ExpectationKind) -> bool {
     matches!(expectation, ExpectationKind::Race { .. } | ExpectationKind::Races { .. })
 }
 
-/// Why a line about pairs does not hold; `None` if it does, or if it is about something else.
+/// Why a line about pairs does not hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken {
+    /// In words.
+    pub why: String,
+    /// Whether something was not seen that more runs may show.
+    pub more_may_help: bool,
+}
+
+/// Holds a line about pairs against a campaign; `None` if it holds, or if it is about something else.
 #[must_use]
-pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Option<String> {
+pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Option<Broken> {
+    let broken = |why: &str, more_may_help| Some(Broken { why: why.to_owned(), more_may_help });
     match expectation {
         ExpectationKind::Race { no, left, right, real, harmful, false_ } => {
             let pairs = selected(found, left, right);
             let confirmed = pairs.iter().filter(|p| p.verdict.confirmed()).count();
             let hurts = pairs.iter().any(|p| p.verdict.confirmed() && !p.hurts().is_empty());
-            let why = match (no, pairs.is_empty()) {
-                (true, true) => return None,
-                (true, false) => "it was reported",
-                (false, true) => "it was not reported",
-                (false, false) if *false_ && confirmed > 0 => "it was confirmed",
-                (false, false) if (*real || *harmful) && confirmed == 0 => "it was reported, and not confirmed",
-                (false, false) if *harmful && !hurts => "it was confirmed, and no order hurts",
-                (false, false) => return None,
-            };
-            Some(why.to_owned())
+            match (no, pairs.is_empty()) {
+                (true, true) => None,
+                (true, false) => broken("it was reported", false),
+                (false, true) => broken("it was not reported", true),
+                (false, false) if *false_ && confirmed > 0 => broken("it was confirmed", false),
+                (false, false) if (*real || *harmful) && confirmed == 0 => {
+                    broken("it was reported, and not confirmed", true)
+                }
+                (false, false) if *harmful && !hurts => broken("it was confirmed, and no order hurts", true),
+                (false, false) => None,
+            }
         }
         ExpectationKind::Races { potential, real } => {
             let reported = found.pairs.len() as i64;
             let confirmed = found.pairs.iter().filter(|p| p.verdict.confirmed()).count() as i64;
             let holds = reported == *potential && real.is_none_or(|real| real == confirmed);
-            (!holds).then(|| format!("{reported} reported, {confirmed} of them real"))
+            let too_many = reported > *potential || real.is_some_and(|real| confirmed > real);
+            let why = format!("{reported} reported, {confirmed} of them real");
+            (!holds).then_some(Broken { why, more_may_help: !too_many })
         }
         _ => None,
     }

@@ -14,7 +14,7 @@ mod variant;
 
 pub use confirm::{Confirmation, confirm, detect};
 pub use expect::{EndKind, Ended, Unmet, judge, named};
-pub use expect_race::judge_pairs;
+pub use expect_race::{Broken, judge_pairs};
 pub use orders::{First, Flip, InstancePair};
 pub use parallel::in_order;
 pub use report::{Evidence, FailureReport, OrderReport, PairReport, Phase1, Verdict};

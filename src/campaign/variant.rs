@@ -1,8 +1,9 @@
 //! One variant of a model tested: runs of it, and which of its `expect` lines they bear out.
 //!
 //! Saved runs come first, then seeded random walks, as many as the plan says; a campaign where lines speak of pairs, or where walks did not
-//! show an end that must be; and up to [`RARE`] times as many walks as long as one is missing. Only if nothing is said of what must not be
-//! do walks stop as soon as all is seen. Rounds have a fixed size, so that the number of workers decides nothing.
+//! show what must be. What is rare gets more: up to [`RARE`] times as many walks, and a second campaign ten times as large, as long as
+//! something that must be was not seen. Only if nothing is said of what must not be do walks stop as soon as all is seen. Rounds have a
+//! fixed size, so that the number of workers decides nothing.
 
 use super::expect::{EndKind, Ended, Unmet, judge, named};
 use super::expect_order::{OrderTally, OrderWatch, is_about_order};
@@ -20,7 +21,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// How many times the planned walks are done for an end that must be and was not seen.
-pub const RARE: u32 = 10;
+pub const RARE: u32 = 100;
+
+// How many times the planned runs and trials the second campaign has.
+const LARGER: u32 = 10;
+
+// Steps after which nothing rare is looked for any more: what is rare in long runs is not found this way.
+const RARE_STEPS: u64 = 50_000_000;
 
 // Walks between two looks at whether more are needed.
 const ROUND: u32 = 250;
@@ -126,8 +133,10 @@ struct Test<'t> {
     ends: BTreeMap<Ended, Seen>,
     orders: Vec<(usize, OrderTally)>,
     walks: u32,
+    steps: u64,
     limits: BTreeMap<(LimitKind, u64), u32>,
     found: Option<Confirmation>,
+    trials: u32,
     saved: Vec<SavedEnd>,
 }
 
@@ -141,8 +150,10 @@ pub fn test(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
         ends: BTreeMap::new(),
         orders: about_order.map(|(i, _)| (i, OrderTally::default())).collect(),
         walks: 0,
+        steps: 0,
         limits: BTreeMap::new(),
         found: None,
+        trials: 0,
         saved: Vec::new(),
     };
     let complete = test.perform();
@@ -170,13 +181,16 @@ impl Test<'_> {
                 return false;
             }
         }
-        if (pairs || self.misses()) && !self.campaign() {
+        if (pairs || self.misses()) && !self.campaign(&self.plan.campaign) {
             return false;
         }
-        while walked && self.misses() && self.walks < n.saturating_mul(RARE) {
+        while self.misses() && self.walks < n.saturating_mul(RARE) && self.steps < RARE_STEPS {
             if !self.round(ROUND) {
                 return false;
             }
+        }
+        if self.misses_pairs() && !self.campaign(&larger(&self.plan.campaign)) {
+            return false;
         }
         !self.context.stop.load(Ordering::Relaxed)
     }
@@ -190,6 +204,14 @@ impl Test<'_> {
         let lines = &self.plan.program.expectations;
         lines.iter().any(|e| self.unmet(&e.kind).is_some_and(|u| !u.missing.is_empty()))
             || self.orders.iter().any(|(i, tally)| tally.wants_more(&lines[*i].kind))
+    }
+
+    // Whether a pair must still be seen, or seen to be real or harmful.
+    fn misses_pairs(&self) -> bool {
+        let Some(found) = &self.found else { return false };
+        let lines = self.plan.program.expectations.iter();
+        let broken: Vec<bool> = lines.filter_map(|e| judge_pairs(&e.kind, found)).map(|b| b.more_may_help).collect();
+        broken.contains(&true)
     }
 
     // The next walks; false if they were interrupted.
@@ -220,7 +242,7 @@ impl Test<'_> {
         for (trial, end, orders) in done.into_iter().flatten() {
             let Some(end) = end else { continue };
             self.walks += 1;
-            self.context.progress.done();
+            self.steps += trial.summary.steps;
             let failure = trial.failed().then_some(trial.signature.as_str());
             for ((_, tally), shows) in self.orders.iter_mut().zip(orders) {
                 tally.add(shows, failure);
@@ -255,8 +277,9 @@ impl Test<'_> {
     }
 
     // A campaign: for the lines about pairs, and since a directed run may show what no walk does.
-    fn campaign(&mut self) -> bool {
-        let found = confirm(&self.plan.campaign, self.context);
+    fn campaign(&mut self, plan: &Plan) -> bool {
+        let found = confirm(plan, self.context);
+        self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials).sum::<u32>();
         let of_pairs = found.pairs.iter().flat_map(|p| &p.orders).flat_map(|o| &o.failures);
         for failure in found.phase1.failures.iter().chain(of_pairs).chain(&found.unexplained) {
             let end = Ended { kind: EndKind::of(&failure.outcome), values: BTreeMap::new() };
@@ -298,7 +321,7 @@ impl Test<'_> {
         Tested {
             lines: lines.collect(),
             walks: self.walks,
-            trials: self.found.as_ref().map(|f| f.phase1.runs + f.pairs.iter().map(|p| p.trials).sum::<u32>()),
+            trials: self.found.is_some().then_some(self.trials),
             limits: self.limits.clone(),
             saved: self.saved.clone(),
             complete,
@@ -320,7 +343,7 @@ impl Test<'_> {
         let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
         let why = match (tally, &self.found) {
             (Some(tally), _) => tally.judge(kind),
-            (None, Some(found)) => judge_pairs(kind, found),
+            (None, Some(found)) => judge_pairs(kind, found).map(|b| b.why),
             // Interrupted before the campaign.
             (None, None) => return LineVerdict::Unchecked("it was interrupted"),
         };
@@ -340,6 +363,16 @@ impl Test<'_> {
             origin: seen.origin.clone(),
             token,
         }
+    }
+}
+
+// A larger campaign, of other runs.
+fn larger(plan: &Plan) -> Plan {
+    Plan {
+        seed: mix(plan.seed, u64::MAX),
+        runs: plan.runs.saturating_mul(LARGER),
+        trials: plan.trials.saturating_mul(LARGER),
+        ..plan.clone()
     }
 }
 

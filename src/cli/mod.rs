@@ -22,8 +22,10 @@ mod replay;
 mod run;
 mod shell;
 mod single;
+mod state;
 mod steps;
 mod test;
+mod tolerance;
 mod values;
 
 use clap::Parser;

@@ -4,6 +4,7 @@ use super::Refusal;
 use super::args::{Format, ReportArgs};
 use super::load::Model;
 use super::output::clean;
+use super::state::StateArgs;
 use crate::sched::Named;
 use crate::token::Token;
 use crate::world::Limits;
@@ -26,6 +27,8 @@ pub(super) struct Plan {
 pub(super) enum Choices {
     Draw(Box<Named>),
     Replay(Box<Token>),
+    /// A replay that goes on where the model has left its recording.
+    Tolerant(Box<Token>),
 }
 
 /// How a run is told.
@@ -33,6 +36,8 @@ pub(super) struct Report {
     pub(super) form: Form,
     /// Open already: a path that cannot be written is an error before anything runs.
     pub(super) trace: Option<TraceFile>,
+    /// Where it stops, and whether its state is told.
+    pub(super) state: StateArgs,
 }
 
 /// The form of what goes to stdout.
@@ -53,14 +58,14 @@ pub(super) struct TraceFile {
 }
 
 impl Report {
-    pub(super) fn resolve(args: &ReportArgs, model: &Model) -> Result<Self, Refusal> {
+    pub(super) fn resolve(args: &ReportArgs, state: StateArgs, model: &Model) -> Result<Self, Refusal> {
         let form = match (args.format, args.quiet) {
             (Format::Json, _) => Form::Json,
             (Format::Text, true) => Form::Brief,
             (Format::Text, false) => Form::Steps,
         };
         let trace = args.trace.as_deref().map(|path| create(path, &model.path)).transpose()?;
-        Ok(Self { form, trace })
+        Ok(Self { form, trace, state })
     }
 }
 

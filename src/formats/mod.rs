@@ -3,5 +3,6 @@
 pub mod campaign;
 pub mod result;
 pub mod seed;
+pub mod state;
 pub mod test;
 pub mod trace;

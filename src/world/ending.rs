@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    fn blocked(&self, thread: ThreadId) -> BlockedThread {
+    pub(super) fn blocked(&self, thread: ThreadId) -> BlockedThread {
         let t = &self.threads[thread];
         let holder = self.holder(thread).filter(|_| !matches!(t.pending, Op::Join(_)));
         BlockedThread {

@@ -8,6 +8,7 @@ mod contexts;
 mod enabled;
 mod ending;
 mod environment;
+mod inspect;
 mod machine;
 mod memory;
 mod perform;
@@ -21,6 +22,7 @@ mod waiting;
 
 pub use contexts::{Contexts, Made};
 pub use enabled::{Openings, Question};
+pub use inspect::Standing;
 pub use machine::{Guest, Machine, Next};
 pub use memory::{List, Memory, Object};
 pub use perform::{Reply, Thrown};

@@ -15,14 +15,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use suite::{Case, Suite};
-use tell::{Tally, Told};
+use tell::Told;
 
 const ABOUT: &str = "\
 Runs models and says which of their `expect` lines hold. A folder stands for all `.race` files below it.
 
 A model is tested once for each variant that the conditions of its lines speak of: `expect failure if FIXED == 0` and `expect no \
-failure if FIXED == 1` are the variants FIXED=0 and FIXED=1. A line that wants something to happen holds if some run shows it (if no run of the \
-first --runs does, ten times as many are made, and a campaign as `raceflip confirm` makes it). A line that wants something never to happen \
+failure if FIXED == 1` are the variants FIXED=0 and FIXED=1. A line that wants something to happen holds if some run shows it; for \
+what is rare up to a hundred times --runs are made, and campaigns as `raceflip confirm` makes them. A line that wants something never to happen \
 holds if no run shows it: that is no proof.
 
 A failure that must not be is saved in the folder `seeds`, and made again first by every later test, until it is gone and the file is deleted.";
@@ -52,7 +52,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT")]
     filter: Vec<String>,
     /// Random walks for each variant
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = number_of_runs())]
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = number_of_runs())]
     runs: u32,
     /// Trials of each potential pair, where lines speak of pairs, or where walks do not show what must be
     #[arg(long, value_name = "N", default_value = "100", value_parser = number_of_runs())]
