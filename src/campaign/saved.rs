@@ -8,7 +8,7 @@ use crate::lang::program::GlobalId;
 use crate::sched::{Divergence, Recorder, Replay, Strategy, Tolerant};
 use crate::token::Token;
 use crate::vm::Vm;
-use crate::world::{Machine, signature};
+use crate::world::{Machine, alike, signature};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,7 +25,7 @@ pub struct Saved {
 /// What came of a saved run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SavedEnd {
-    /// It still fails in the same way.
+    /// It still fails in the same way (where its body was edited, at another number of its site).
     Fails,
     /// All its choices could be made, and it ends in another way now: with this signature.
     Gone(String),
@@ -57,7 +57,7 @@ pub(super) fn replay_saved(
         End::Outcome(_) => replay.left_over(again.as_ref().map_or(0, |a| a.token.schedule.len())).map(Box::new),
     };
     let ended = |again: &Option<Again>| again.as_ref().map_or(String::new(), |a| a.token.signature.clone());
-    if ended(&again) == saved.token.signature {
+    if alike(&ended(&again), &saved.token.signature) {
         return (SavedEnd::Fails, again);
     }
     let Some(divergence) = divergence else { return (SavedEnd::Gone(ended(&again)), again) };
@@ -66,8 +66,14 @@ pub(super) fn replay_saved(
         return (SavedEnd::Interrupted, None);
     }
     let signature = ended(&again);
-    let result =
-        if signature == saved.token.signature { SavedEnd::Fails } else { SavedEnd::Changed(divergence, signature) };
+    let result = if alike(&signature, &saved.token.signature) {
+        SavedEnd::Fails
+    } else if divergence.step >= saved.token.schedule.len() {
+        // All recorded choices were made, and where it failed it goes on now.
+        SavedEnd::Gone(signature)
+    } else {
+        SavedEnd::Changed(divergence, signature)
+    };
     (result, again)
 }
 

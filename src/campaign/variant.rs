@@ -315,7 +315,12 @@ impl Test<'_> {
         let mut worker = Worker::new(&self.plan.campaign);
         let expectations = &self.plan.program.expectations;
         let lines = expectations.iter().enumerate().map(|(i, e)| {
-            let verdict = self.verdict(i, &e.kind, &mut worker);
+            let verdict = match self.verdict(i, &e.kind, &mut worker) {
+                // What was seen stays true; what was not might have come.
+                LineVerdict::Unmet(_, shown) if !complete && !shown.is_empty() => LineVerdict::Unmet(vec![], shown),
+                LineVerdict::Unmet(..) | LineVerdict::Met if !complete => LineVerdict::Unchecked(INTERRUPTED),
+                verdict => verdict,
+            };
             Line { line: e.line, text: e.text.clone(), verdict }
         });
         Tested {
@@ -345,7 +350,7 @@ impl Test<'_> {
             (Some(tally), _) => tally.judge(kind),
             (None, Some(found)) => judge_pairs(kind, found).map(|b| b.why),
             // Interrupted before the campaign.
-            (None, None) => return LineVerdict::Unchecked("it was interrupted"),
+            (None, None) => return LineVerdict::Unchecked(INTERRUPTED),
         };
         why.map_or(LineVerdict::Met, |why| LineVerdict::Unmet(vec![why], Vec::new()))
     }
@@ -375,6 +380,8 @@ fn larger(plan: &Plan) -> Plan {
         ..plan.clone()
     }
 }
+
+const INTERRUPTED: &str = "it was interrupted";
 
 // Lines that no engine judges yet.
 fn unchecked(kind: &ExpectationKind) -> Option<&'static str> {

@@ -87,6 +87,7 @@ fn thread(out: &mut Output, model: &Model, t: &ThreadState) {
     let what = match t.standing {
         StandingWord::Ended => paint(DIM, "has ended"),
         StandingWord::Idle => paint(DIM, "idle: no message is left to begin"),
+        StandingWord::Failed => format!("{task}{}{at}", paint(BAD, "has failed")),
         StandingWord::Ready => format!("{task}{}: {operation}{at}", paint(GOOD, "can go on")),
         StandingWord::Waits => {
             let what = clean(t.waits_for.as_deref().unwrap_or_default());

@@ -4,7 +4,7 @@ use super::state::State;
 use crate::event::{BlockedThread, Failure, FailureKind, Outcome, SiteId};
 use crate::exec::{End, RunSummary};
 use crate::sched::Tolerance;
-use crate::world::{MessageKind, World};
+use crate::world::{MessageKind, World, alike};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ impl Kept {
             departures: t.departures.iter().map(departure).collect(),
             more_departures: t.untold,
             recorded_signature: recorded.to_owned(),
-            same: now == Some(recorded),
+            same: now.is_some_and(|now| alike(now, recorded)),
         }
     }
 }

@@ -87,7 +87,10 @@ impl SeedFile {
 
     /// Reads a file, and its token.
     pub fn read(text: &str) -> Result<(Self, Token), SeedError> {
-        let wrong = |e: toml::de::Error| SeedError::Toml(e.to_string().trim_end().to_owned());
+        let wrong = |e: toml::de::Error| {
+            let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            SeedError::Toml(format!("line {line}: {}", e.message().replace('\n', "; ")))
+        };
         let head: Head = toml::from_str(text).map_err(wrong)?;
         if head.format != FORMAT {
             return Err(SeedError::Foreign(head.format));

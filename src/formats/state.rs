@@ -1,7 +1,7 @@
 //! The state of a run at one instant: the field `state` of `raceflip-run` (`docs/formats.md`).
 
 use super::result::At;
-use crate::event::{BodyId, EventId, Location, ObjectId, Op, SiteId, ThreadId, Value};
+use crate::event::{BodyId, EventId, Location, ObjectId, Op, Outcome, SiteId, ThreadId, Value};
 use crate::world::{FirstValue, MessageKind, Queue, World};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,7 @@ pub enum StandingWord {
     Waits,
     Idle,
     Ended,
+    Failed,
 }
 
 /// A message.
@@ -175,7 +176,12 @@ fn thread(world: &World, words: &dyn Words, id: ThreadId) -> ThreadState {
     let t = world.thread(id);
     let ended = world.finished(id);
     let blocked = world.waits(id);
+    let failure = match world.outcome() {
+        Some(Outcome::Failure(f)) if f.thread == world.thread_name(id) => Some(f),
+        _ => None,
+    };
     let standing = match &blocked {
+        _ if failure.is_some() => StandingWord::Failed,
         _ if ended => StandingWord::Ended,
         _ if world.is_idle(id) => StandingWord::Idle,
         Some(_) => StandingWord::Waits,
@@ -185,7 +191,8 @@ fn thread(world: &World, words: &dyn Words, id: ThreadId) -> ThreadState {
         let s = &world.setup().sites[site];
         At { line: s.line, column: s.column, label: s.label.clone(), kind: s.kind.word().to_owned() }
     };
-    let stands = !ended && standing != StandingWord::Idle;
+    let stands = matches!(standing, StandingWord::Ready | StandingWord::Waits);
+    let site = if stands { t.site } else { failure.and_then(|f| f.site) };
     let place = t.site.map_or("", |s| world.setup().sites[s].place.as_str());
     let operation = match &t.pending {
         // Where it acts is said by what it waits for, or by nothing.
@@ -198,7 +205,7 @@ fn thread(world: &World, words: &dyn Words, id: ThreadId) -> ThreadState {
         daemon: t.daemon,
         standing,
         operation: stands.then_some(operation),
-        at: t.site.filter(|_| stands).map(at),
+        at: site.map(at),
         waits_for: blocked.as_ref().filter(|_| stands).map(|b| b.waits_for.clone()),
         held_by: blocked.and_then(|b| b.held_by),
         queue: t.queue.as_ref().map(|q| queue(world, words, q)),

@@ -178,8 +178,8 @@ impl Tolerant {
             }
             let choice = schedule.choices.get(self.at)?;
             let wanted = &schedule.actors[choice.actor as usize];
-            let actor = self.names.actor_of(world, choice.actor as usize).filter(|a| world.is_open(*a));
-            let why = match actor {
+            let named = self.names.actor_of(world, choice.actor as usize);
+            let why = match named.filter(|a| world.is_open(*a)) {
                 // An instant that has passed already needs no tick.
                 Some(Actor::Clock) if choice.argument <= world.now() => "the clock is there already",
                 Some(actor @ Actor::Thread(thread)) => {
@@ -199,6 +199,7 @@ impl Tolerant {
                     self.follow(self.at);
                     return Some(actor);
                 }
+                None if matches!(named, Some(Actor::Thread(t)) if world.finished(t)) => "the thread has ended",
                 None => {
                     if let Some((entry, actor)) = self.other(view) {
                         self.tell(world, format!("{wanted} cannot go on yet; {} comes first", self.name_of(entry)));

@@ -41,7 +41,8 @@ impl World {
     #[must_use]
     pub fn waits(&self, thread: ThreadId) -> Option<BlockedThread> {
         let t = &self.threads[thread];
-        if t.status != Status::Alive || self.enabled.contains(thread) {
+        // Whose last step ended the run stands at nothing, which is written as a skip.
+        if t.status != Status::Alive || self.enabled.contains(thread) || t.pending == Op::Skip {
             return None;
         }
         let mut blocked = self.blocked(thread);

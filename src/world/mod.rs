@@ -28,7 +28,7 @@ pub use memory::{List, Memory, Object};
 pub use perform::{Reply, Thrown};
 pub use queue::{Message, MessageKind, Queue, TaskMessage};
 pub use setup::{EventSetup, FirstValue, Limits, Prefer, Setup, ThreadSetup};
-pub use signature::signature;
+pub use signature::{alike, signature};
 pub use snapshot::{Canonical, CanonicalWriter, Kind, Snapshot};
 pub use threads::{Status, Thread};
 

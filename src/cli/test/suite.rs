@@ -88,7 +88,12 @@ impl Suite {
         let mut saved: BTreeMap<Defines, Vec<Saved>> = seeds.of(path);
         for defines in all {
             let saved = saved.remove(&defines).unwrap_or_default();
-            let model = load::checked(path, source.clone(), &file, &defines, out)?;
+            // What the first check does not find is wrong with this variant.
+            let model = load::checked(path, source.clone(), &file, &defines, out).map_err(|refusal| {
+                let variant: Vec<String> = defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                let text = format!("{}\nnote: {} with {}\n", refusal.plain(), source.name(), variant.join(" "));
+                Refusal::Rendered(text)
+            })?;
             self.cases.push(Case { model, saved });
         }
         if own.is_empty() {

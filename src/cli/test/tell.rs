@@ -54,8 +54,8 @@ impl<'t> Told<'t> {
     pub(super) fn verdict(&self, tested: &Tested) -> &'static str {
         let unchecked = |l: &Line| matches!(l.verdict, LineVerdict::Unchecked(_));
         match tested {
-            t if !t.complete => "interrupted",
             t if !t.passed() => "failed",
+            t if !t.complete => "interrupted",
             t if t.lines.iter().all(unchecked) => "skipped",
             _ => "passed",
         }
@@ -123,7 +123,7 @@ impl<'t> Told<'t> {
                     Some(format!("{note}: fixed: {then} has become {}; delete {name}", clean(now)))
                 }
                 SavedEnd::Changed(divergence, now) => Some(format!(
-                    "{note}: {name} does not fit any more: the model has changed at step {} ({} expected); as near as it can be made again it ends `{}`; delete it if {then} is fixed",
+                    "{note}: {name}: the model was edited (step {}: {} is no more); as near as the run can be made again, it ends `{}`; if {then} is fixed, delete it",
                     divergence.step + 1,
                     clean(&divergence.expected),
                     clean(now),
@@ -143,9 +143,11 @@ impl<'t> Told<'t> {
         for (i, tested, files) in &failures {
             writeln!(self.out);
             writeln!(self.out, "{}  {}", paint(BAD, "FAIL"), paint(BOLD, clean(&self.suite.cases[*i].name())));
+            // Tokens that stand here already.
+            let mut told = Vec::new();
             for line in &tested.lines {
                 if let LineVerdict::Unmet(why, shown) = &line.verdict {
-                    self.broken(*i, tested, line, (why, shown), files);
+                    self.broken(*i, tested, line, (why, shown), files, &mut told);
                 }
             }
         }
@@ -161,6 +163,7 @@ impl<'t> Told<'t> {
         line: &Line,
         (why, shown): (&[String], &[Shown]),
         files: &[(String, String)],
+        told: &mut Vec<String>,
     ) {
         let case = &self.suite.cases[i];
         let text = line.text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -176,7 +179,12 @@ impl<'t> Told<'t> {
             // The values at the end, where the line names them.
             let end = if what.is_empty() { clean(&s.text) } else { what };
             writeln!(self.out, "    {} so: {}", ended(s.runs), paint(BAD, end));
-            self.again(case, i, s, files);
+            if told.contains(&s.token) {
+                writeln!(self.out, "      {}", paint(DIM, "(replayed as above)"));
+            } else {
+                self.again(case, i, s, files);
+                told.push(s.token.clone());
+            }
         }
         if shown.len() > SHOWN {
             writeln!(self.out, "    and {} more ways to end that must not be", shown.len() - SHOWN);
@@ -231,9 +239,9 @@ impl<'t> Told<'t> {
             parts.push(paint(BAD, format_args!("{models} could not be read")));
         }
         writeln!(self.out, "Summary: {}: {}", counted(done as u64, "variant"), parts.join(", "));
-        let mut parts = vec![format!("{met} hold")];
+        let mut parts = vec![format!("{met} met")];
         if unmet > 0 {
-            parts.push(format!("{unmet} do not"));
+            parts.push(format!("{unmet} not met"));
         }
         if unchecked > 0 {
             let why: Vec<String> = self.tally.unchecked.iter().map(|(why, n)| format!("{why}: {n}")).collect();
