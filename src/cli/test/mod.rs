@@ -119,7 +119,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         |(), i| campaign::test(&plans[i], campaign::Context { stop: &stop, progress: &Silent }),
         |i, tested: Tested| {
             bar.done();
-            let files = if args.no_save { Vec::new() } else { seeds.save(&suite.cases[i], &plans[i], &tested) };
+            let files =
+                if args.no_save { seeds::Files::new() } else { seeds.save(&suite.cases[i], &plans[i], &tested) };
             variants.push(Variant::new(suite.cases[i].model.name(), told.verdict(&tested), &plans[i], &tested));
             told.variant(i, tested, files);
         },

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
+/// Failures by signature, each with the file that it is saved in.
+pub(super) type Files = Vec<(String, String)>;
+
 /// The folder, and what is in it.
 pub(super) struct Seeds {
     folder: PathBuf,
@@ -76,7 +79,8 @@ impl Seeds {
         let real = model.canonicalize().unwrap_or_else(|_| model.to_owned());
         let (mut from, mut to) = (self.root.components().peekable(), real.components().peekable());
         while from.peek().is_some() && from.peek() == to.peek() {
-            (from.next(), to.next());
+            from.next();
+            to.next();
         }
         let up = from.filter(|c| !matches!(c, Component::CurDir)).map(|_| "..".to_owned());
         let down = to.map(|c| c.as_os_str().to_string_lossy().into_owned());
@@ -84,12 +88,23 @@ impl Seeds {
     }
 
     /// Saves each failure that must not be, unless a saved run shows it already; returns each signature with its file.
-    pub(super) fn save(&mut self, case: &Case, plan: &TestPlan<'_>, tested: &Tested) -> Vec<(String, String)> {
-        let mut files: Vec<(String, String)> = Vec::new();
-        let known = plan.saved.iter().zip(&tested.saved).filter(|(_, end)| **end == SavedEnd::Fails);
-        files.extend(known.map(|(saved, _)| (saved.token.signature.clone(), saved.name.clone())));
-        for line in &tested.lines {
-            let LineVerdict::Unmet(_, shown) = &line.verdict else { continue };
+    pub(super) fn save(&mut self, case: &Case, plan: &TestPlan<'_>, tested: &Tested) -> Files {
+        let mut files = Files::new();
+        let all = || {
+            tested.lines.iter().filter_map(|l| match &l.verdict {
+                LineVerdict::Unmet(_, shown) => Some((l, shown)),
+                _ => None,
+            })
+        };
+        // What a saved run shows still; its signature may have another number now.
+        for shown in all().flat_map(|(_, shown)| shown) {
+            if let Origin::Saved(n) = shown.origin
+                && tested.saved[n] == SavedEnd::Fails
+            {
+                files.push((shown.signature.clone(), plan.saved[n].name.clone()));
+            }
+        }
+        for (line, shown) in all() {
             for shown in shown.iter().filter(|s| !matches!(s.outcome, Outcome::Ok | Outcome::Limit(..))) {
                 if files.iter().any(|(signature, _)| *signature == shown.signature) {
                     continue;

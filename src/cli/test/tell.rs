@@ -6,6 +6,7 @@ use super::super::campaign::{Bar, ending};
 use super::super::check::counted;
 use super::super::outcome::limit_text;
 use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, clean, paint};
+use super::seeds::Files;
 use super::suite::{Case, Suite};
 use crate::campaign::{Line, LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
@@ -33,7 +34,7 @@ pub(super) struct Told<'t> {
     out: &'t mut Output,
     tally: Tally,
     // Failed variants with the files of their failures.
-    failures: Vec<(usize, Tested, Vec<(String, String)>)>,
+    failures: Vec<(usize, Tested, Files)>,
 }
 
 // Runs that are shown against one line.
@@ -62,7 +63,7 @@ impl<'t> Told<'t> {
     }
 
     /// A variant was tested; its failures are saved in these files, by signature.
-    pub(super) fn variant(&mut self, i: usize, tested: Tested, files: Vec<(String, String)>) {
+    pub(super) fn variant(&mut self, i: usize, tested: Tested, files: Files) {
         let verdict = self.verdict(&tested);
         let (style, word) = match verdict {
             "passed" => (GOOD, "PASS"),
@@ -198,14 +199,13 @@ impl<'t> Told<'t> {
             }
             Origin::Saved(number) => {
                 let saved = &self.plans[i].saved[*number];
-                (saved.token.strategy.clone(), saved.token.seed, format!("saved as {}", saved.name))
+                (saved.token.strategy.clone(), saved.token.seed, format!("made first, for {}", saved.name))
             }
         };
         for command in again::replay(&case.model, &shown.token, &strategy, seed, &self.plans[i].campaign.limits) {
             writeln!(self.out, "      {command}");
         }
         let file = files.iter().find(|(signature, _)| *signature == shown.signature);
-        let file = file.filter(|_| matches!(shown.origin, Origin::Drawn(_)));
         let kept = file.map_or(String::new(), |(_, name)| format!(", saved as {name}"));
         writeln!(self.out, "      {}", paint(DIM, format_args!("({}{kept})", clean(&drawn))));
     }
