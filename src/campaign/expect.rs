@@ -119,7 +119,7 @@ fn end_value(global: &Global, memory: &Memory) -> EndValue {
 pub struct Unmet {
     /// Ends that should have been seen and were not, in words.
     pub missing: Vec<String>,
-    /// Ends that should not have been seen, as numbers in what was given.
+    /// Ends that should not have been seen, as numbers in what was given, ascending.
     pub surplus: Vec<usize>,
 }
 

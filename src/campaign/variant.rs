@@ -17,7 +17,7 @@ use crate::exec::{End, Unobserved};
 use crate::lang::Program;
 use crate::lang::program::ExpectationKind;
 use crate::sched::StrategySpec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 /// How many times the planned walks are done for an end that must be and was not seen.
@@ -28,6 +28,9 @@ const LARGER: u32 = 10;
 
 // Steps after which nothing rare is looked for any more: what is rare in long runs is not found this way.
 const RARE_STEPS: u64 = 50_000_000;
+
+// Ends that are shown against one line.
+const MOST_SHOWN: usize = 20;
 
 // Walks between two looks at whether more are needed.
 const ROUND: u32 = 250;
@@ -242,6 +245,7 @@ impl Test<'_> {
         for (trial, end, orders) in done.into_iter().flatten() {
             let Some(end) = end else { continue };
             self.walks += 1;
+            self.context.progress.done();
             self.steps += trial.summary.steps;
             let failure = trial.failed().then_some(trial.signature.as_str());
             for ((_, tally), shows) in self.orders.iter_mut().zip(orders) {
@@ -341,9 +345,13 @@ impl Test<'_> {
             if unmet.is_met() {
                 return LineVerdict::Met;
             }
-            let why = unmet.missing.iter().map(|m| format!("`{m}` was never seen")).collect();
-            let surplus = unmet.surplus.iter().filter_map(|n| self.ends.iter().nth(*n));
-            return LineVerdict::Unmet(why, surplus.map(|(end, seen)| self.shown(end, seen, worker)).collect());
+            let mut why: Vec<String> = unmet.missing.iter().map(|m| format!("`{m}` was never seen")).collect();
+            let shown = self.surplus(&unmet.surplus);
+            if shown.len() < unmet.surplus.len() {
+                let (all, some) = (unmet.surplus.len(), shown.len());
+                why.push(format!("{all} different ends must not be; {some} of them are shown"));
+            }
+            return LineVerdict::Unmet(why, shown.into_iter().map(|(e, s)| self.shown(e, s, worker)).collect());
         }
         let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
         let why = match (tally, &self.found) {
@@ -353,6 +361,17 @@ impl Test<'_> {
             (None, None) => return LineVerdict::Unchecked(INTERRUPTED),
         };
         why.map_or(LineVerdict::Met, |why| LineVerdict::Unmet(vec![why], Vec::new()))
+    }
+
+    // The ends of these numbers, not too many: first one of each signature.
+    fn surplus(&self, numbers: &[usize]) -> Vec<(&Ended, &Seen)> {
+        let mut known = BTreeSet::new();
+        let of_these = self.ends.iter().enumerate().filter(|(i, _)| numbers.binary_search(i).is_ok());
+        let (mut shown, rest): (Vec<_>, Vec<_>) =
+            of_these.map(|(_, end)| end).partition(|(_, seen)| known.insert(seen.signature.as_str()));
+        shown.extend(rest);
+        shown.truncate(MOST_SHOWN);
+        shown
     }
 
     fn shown(&self, end: &Ended, seen: &Seen, worker: &mut Worker<'_>) -> Shown {

@@ -88,6 +88,11 @@ impl Bar {
         self.bar.finish_and_clear();
     }
 
+    /// Says something else before the bar.
+    pub(super) fn say(&self, what: String) {
+        self.bar.set_message(what);
+    }
+
     /// Prints while the bar is away.
     pub(super) fn suspend(&self, print: impl FnOnce()) {
         self.bar.suspend(print);

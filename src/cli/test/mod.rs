@@ -8,12 +8,12 @@ use super::args::{Defines, Format, LimitArgs};
 use super::campaign::{Bar, number_of_runs};
 use super::exit::Status;
 use super::{Context, Refusal, interrupt};
-use crate::campaign::{self, Plan, Progress, Silent, TestPlan, Tested};
+use crate::campaign::{self, Plan, Progress, TestPlan, Tested};
 use crate::formats::test::{TestReport, Variant};
 use seeds::Seeds;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use suite::{Case, Suite};
 use tell::Told;
 
@@ -81,6 +81,23 @@ pub(super) struct Args {
 // Detection runs of a campaign.
 const DETECTION: u32 = 20;
 
+// Counts runs, of all variants that are at work.
+struct Runs<'b> {
+    bar: &'b Bar,
+    done: AtomicU64,
+}
+
+impl Progress for Runs<'_> {
+    fn phase(&self, _: &str, _: u64) {}
+
+    fn done(&self) {
+        let n = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if n.is_multiple_of(500) {
+            self.bar.say(format!("{n} runs"));
+        }
+    }
+}
+
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let mut seeds = Seeds::open(&args.seeds)?;
     let suite = Suite::load(&args.paths, &args.defines.resolve(), &args.filter, &seeds, &context.out)?;
@@ -109,6 +126,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         .collect();
     let bar = Bar::new("variant");
     bar.phase("testing", plans.len() as u64);
+    let runs = Runs { bar: &bar, done: AtomicU64::new(0) };
     let mut told = Told::new(&suite, &plans, args.format, &bar, &mut context.out);
     let mut variants = Vec::new();
     campaign::in_order(
@@ -116,7 +134,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         plans.len(),
         &stop,
         || (),
-        |(), i| campaign::test(&plans[i], campaign::Context { stop: &stop, progress: &Silent }),
+        |(), i| campaign::test(&plans[i], campaign::Context { stop: &stop, progress: &runs }),
         |i, tested: Tested| {
             bar.done();
             let files =
