@@ -160,6 +160,45 @@ fn a_replay_stops_where_it_is_told_to() {
     assert_eq!((ran.status, ran.out.as_str()), (0, "stopped after 3 steps, as --until says\n"));
 }
 
+/// Whatever it is given, a tolerant replay ends, and accounts for every choice: those of the recording are followed or skipped, those of the new
+/// run are followed or inserted. Here it is given the run of one model, and the next model in the folder.
+#[test]
+fn a_tolerant_replay_accounts_for_every_choice() {
+    use raceflip::exec::{Unobserved, run};
+    use raceflip::sched::{RandomWalk, Recorder, Tolerant};
+    use raceflip::vm::Vm;
+    use raceflip::world::{Limits, Machine};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    let paths = crate::load::models("harnesses");
+    let limits = Limits { steps: 3_000, ..Limits::default() };
+    let go_on = AtomicBool::new(false);
+    let (mut followed, mut moved, mut skipped, mut inserted) = (0, 0, 0, 0);
+    for pair in paths.windows(2) {
+        let machine = |path| Machine::new(Vm::new(crate::load::load(path, &[]).code), limits);
+        let mut recorder = Recorder::new(RandomWalk::new());
+        run(&mut machine(&pair[0]), &mut recorder, 7, &mut Unobserved, &go_on);
+        let recorded = Arc::new(recorder.into_parts().1);
+        for path in pair {
+            let mut tolerant = Recorder::new(Tolerant::new(recorded.clone()));
+            let summary = run(&mut machine(path), &mut tolerant, 0, &mut Unobserved, &go_on);
+            assert!(summary.outcome().is_some(), "{}: {:?}", path.display(), summary.end);
+            let (tolerant, made) = tolerant.into_parts();
+            let told = tolerant.finish();
+            assert_eq!(told.followed + told.skipped, recorded.len(), "{}: {told:?}", path.display());
+            assert_eq!(told.followed + told.inserted, made.len(), "{}: {told:?}", path.display());
+            if *path == pair[0] {
+                assert_eq!(made, *recorded, "{}: the same model", path.display());
+            }
+            followed += told.followed;
+            moved += told.moved;
+            skipped += told.skipped;
+            inserted += told.inserted;
+        }
+    }
+    assert!(followed.min(moved).min(skipped).min(inserted) > 10, "{followed} {moved} {skipped} {inserted}");
+}
+
 /// A state can be told after every step of every model.
 #[test]
 fn any_state_can_be_told() {
