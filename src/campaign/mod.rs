@@ -1,17 +1,27 @@
-//! From a program to verdicts: detection runs, trials of each pair, in parallel, and what they prove.
+//! From a program to verdicts: detection runs, trials of each pair, in parallel, and what they prove; and whether a model's `expect` lines hold.
 
 mod confirm;
+mod expect;
+mod expect_order;
+mod expect_race;
 mod orders;
 mod parallel;
 mod report;
+mod saved;
 mod sightings;
 mod trial;
+mod variant;
 
 pub use confirm::{Confirmation, confirm, detect};
+pub use expect::{EndKind, Ended, Unmet, judge, named};
+pub use expect_race::{Broken, judge_pairs};
 pub use orders::{First, Flip, InstancePair};
+pub use parallel::in_order;
 pub use report::{Evidence, FailureReport, OrderReport, PairReport, Phase1, Verdict};
+pub use saved::{Saved, SavedEnd};
 pub use sightings::Instance;
 pub use trial::{RunId, Trial};
+pub use variant::{Line, LineVerdict, Origin, RARE, Shown, TestPlan, Tested, test};
 
 use crate::vm::Code;
 use crate::world::Limits;

@@ -1,6 +1,7 @@
 //! Work that is done by several workers and comes out in order: the number of workers cannot change a result.
 
 use crossbeam::channel;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Does items `0..n` with `jobs` workers, each with a state of its own, and returns the results by item.
@@ -13,12 +14,31 @@ pub(super) fn map<W, R: Send>(
     work: impl Fn(&mut W, usize) -> R + Sync,
     done: impl Fn() + Sync,
 ) -> Vec<Option<R>> {
+    let mut results: Vec<Option<R>> = (0..n).map(|_| None).collect();
+    let told = |own: &mut W, item: usize| {
+        let result = work(own, item);
+        done();
+        result
+    };
+    in_order(jobs, n, stop, state, told, |item, result| results[item] = Some(result));
+    results
+}
+
+/// The same, and `each` is given every result as soon as it and those before it are there: also those after an item that was not begun, at the end.
+pub fn in_order<W, R: Send>(
+    jobs: usize,
+    n: usize,
+    stop: &AtomicBool,
+    state: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, usize) -> R + Sync,
+    mut each: impl FnMut(usize, R),
+) {
     let next = AtomicUsize::new(0);
     let (send, receive) = channel::unbounded();
     std::thread::scope(|scope| {
         for _ in 0..jobs.clamp(1, n.max(1)) {
             let send = send.clone();
-            let (next, state, work, done) = (&next, &state, &work, &done);
+            let (next, state, work) = (&next, &state, &work);
             scope.spawn(move || {
                 let mut own = state();
                 loop {
@@ -27,20 +47,25 @@ pub(super) fn map<W, R: Send>(
                         break;
                     }
                     let result = work(&mut own, item);
-                    done();
                     if send.send((item, result)).is_err() {
                         break;
                     }
                 }
             });
         }
+        drop(send);
+        // Results that came before their turn.
+        let mut early = BTreeMap::new();
+        let mut turn = 0;
+        for (item, result) in receive {
+            early.insert(item, result);
+            while let Some(result) = early.remove(&turn) {
+                each(turn, result);
+                turn += 1;
+            }
+        }
+        early.into_iter().for_each(|(item, result)| each(item, result));
     });
-    drop(send);
-    let mut results: Vec<Option<R>> = (0..n).map(|_| None).collect();
-    for (item, result) in receive {
-        results[item] = Some(result);
-    }
-    results
 }
 
 #[cfg(test)]

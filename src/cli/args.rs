@@ -24,6 +24,7 @@ Examples:
   raceflip replay app.race rf1-...         a run again, from its token
   raceflip detect app.race                 which pairs of accesses may race?
   raceflip confirm app.race                which of them are real, and which hurt?
+  raceflip test models                     do the `expect` lines of these models hold?
 
 Exit status:
   0    nothing found
@@ -71,6 +72,7 @@ commands! {
     Replay = replay,
     Detect = detect,
     Confirm = confirm,
+    Test = test,
 }
 
 /// `-D NAME=VALUE`.

@@ -71,12 +71,14 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    pub(super) fn new() -> Self {
+    /// A bar over runs, variants ...
+    pub(super) fn new(what: &str) -> Self {
         let target =
             if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        let template = "{elapsed} {msg} {bar:30} run {human_pos} of {human_len}, {per_sec}, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        let template =
+            format!("{{elapsed}} {{msg}} {{bar:30}} {what} {{human_pos}} of {{human_len}}, {{per_sec}}, {{eta}} left");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
         Self { bar }
@@ -84,6 +86,16 @@ impl Bar {
 
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+
+    /// Says something else before the bar.
+    pub(super) fn say(&self, what: String) {
+        self.bar.set_message(what);
+    }
+
+    /// Prints while the bar is away.
+    pub(super) fn suspend(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
     }
 }
 
@@ -140,7 +152,12 @@ pub(super) fn limits(out: &mut Output, found: &Phase1) {
 
 /// A failure in a line: `NullPointer at :40 in main`, `deadlock a -> b -> a`.
 pub(super) fn failure(model: &Model, report: &FailureReport) -> String {
-    match &report.outcome {
+    ending(model, &report.outcome).unwrap_or_else(|| report.signature.clone())
+}
+
+/// The same of an outcome; `None` if it is no failure.
+pub(super) fn ending(model: &Model, outcome: &Outcome) -> Option<String> {
+    Some(match outcome {
         Outcome::Failure(f) => {
             let at = f.site.map_or(String::new(), |s| format!(" at :{}", model.code.setup.sites[s].line));
             let thread = if f.thread.is_empty() { String::new() } else { format!(" in {}", f.thread) };
@@ -154,6 +171,6 @@ pub(super) fn failure(model: &Model, report: &FailureReport) -> String {
             ring => format!("deadlock {} -> {}", ring.join(" -> "), ring[0]),
         },
         Outcome::Stuck { .. } => "stuck: messages that can never run".to_owned(),
-        Outcome::Ok | Outcome::Limit(..) => report.signature.clone(),
-    }
+        Outcome::Ok | Outcome::Limit(..) => return None,
+    })
 }

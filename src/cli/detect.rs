@@ -30,7 +30,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let (model, plan) = args.campaign.resolve(0, context)?;
-    let bar = Bar::new();
+    let bar = Bar::new("run");
     let stop = interrupt::install();
     let found = campaign::detect(&plan, campaign::Context { stop: &stop, progress: &bar });
     bar.finish();

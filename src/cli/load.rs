@@ -2,9 +2,9 @@
 
 use super::output::{Output, clean};
 use super::{Refusal, shell};
+use crate::lang::ast::File;
 use crate::lang::{MAX_SOURCE, Program, Source, SourceError, check, parse, render};
 use crate::vm::{Code, compile};
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,11 +40,26 @@ impl Model {
 /// Reads, parses, checks and compiles.
 pub(super) fn model(path: &Path, defines: &[(String, i64)], out: &Output) -> Result<Model, Refusal> {
     let source = source(path)?;
-    let colour = out.paints_errors();
-    let file = parse(&source).map_err(|errors| Refusal::Rendered(render(&source, &errors, colour)))?;
-    let program = check(&file, &source, defines).map_err(|errors| {
+    let file = parsed(&source, out)?;
+    checked(path, source, &file, defines, out)
+}
+
+/// Parses.
+pub(super) fn parsed(source: &Source, out: &Output) -> Result<File, Refusal> {
+    parse(source).map_err(|errors| Refusal::Rendered(render(source, &errors, out.paints_errors())))
+}
+
+/// Checks and compiles what was parsed.
+pub(super) fn checked(
+    path: &Path,
+    source: Source,
+    file: &File,
+    defines: &[(String, i64)],
+    out: &Output,
+) -> Result<Model, Refusal> {
+    let program = check(file, &source, defines).map_err(|errors| {
         let mut text: String = errors.defines.iter().map(|e| format!("error: {}: {e}\n", source.name())).collect();
-        text.push_str(&render(&source, &errors.diagnostics, colour));
+        text.push_str(&render(&source, &errors.diagnostics, out.paints_errors()));
         Refusal::Rendered(text)
     })?;
     let code = compile(&program).map_err(|error| Refusal::new(format_args!("{}: {error}", source.name())))?;
@@ -52,10 +67,11 @@ pub(super) fn model(path: &Path, defines: &[(String, i64)], out: &Output) -> Res
     Ok(Model { path: path.to_owned(), source, program, code: Arc::new(code), defines: defines.to_vec() })
 }
 
-fn source(path: &Path) -> Result<Source, Refusal> {
+/// Reads.
+pub(super) fn source(path: &Path) -> Result<Source, Refusal> {
     let name = clean(&path.to_string_lossy());
     let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read `{name}`: {why}"));
-    let file = File::open(path).map_err(|error| match error.kind() {
+    let file = std::fs::File::open(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => cannot(&"there is no such file"),
         ErrorKind::PermissionDenied => cannot(&"permission denied"),
         _ => cannot(&error),

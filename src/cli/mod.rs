@@ -22,7 +22,10 @@ mod replay;
 mod run;
 mod shell;
 mod single;
+mod state;
+mod test;
 mod timeline;
+mod tolerance;
 
 use clap::Parser;
 use exit::Status;
@@ -46,6 +49,14 @@ enum Refusal {
 impl Refusal {
     fn new(message: impl std::fmt::Display) -> Self {
         Refusal::Message(message.to_string())
+    }
+
+    /// Its text, without colours.
+    fn plain(&self) -> String {
+        match self {
+            Refusal::Message(text) => text.clone(),
+            Refusal::Rendered(text) => anstream::adapter::strip_str(text.trim_end()).to_string(),
+        }
     }
 }
 

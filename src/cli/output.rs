@@ -81,7 +81,8 @@ impl Output {
         }
     }
 
-    fn flush(&mut self) {
+    /// Writes what is waiting to be written.
+    pub(super) fn flush(&mut self) {
         if !self.closed {
             let flushed = self.out.flush();
             self.keep(flushed);

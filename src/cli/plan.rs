@@ -4,6 +4,7 @@ use super::Refusal;
 use super::args::{ReportArgs, RunFormat};
 use super::load::Model;
 use super::output::clean;
+use super::state::StateArgs;
 use super::timeline::View;
 use crate::sched::Named;
 use crate::token::Token;
@@ -27,6 +28,8 @@ pub(super) struct Plan {
 pub(super) enum Choices {
     Draw(Box<Named>),
     Replay(Box<Token>),
+    /// A replay that goes on where the model has left its recording.
+    Tolerant(Box<Token>),
 }
 
 /// How a run is told.
@@ -37,6 +40,8 @@ pub(super) struct Report {
     /// The same.
     pub(super) perfetto: Option<NewFile>,
     pub(super) view: View,
+    /// Where it stops, and whether its state is told.
+    pub(super) state: StateArgs,
 }
 
 /// The form of what goes to stdout.
@@ -59,7 +64,7 @@ pub(super) struct NewFile {
 }
 
 impl Report {
-    pub(super) fn resolve(args: &ReportArgs, model: &Model) -> Result<Self, Refusal> {
+    pub(super) fn resolve(args: &ReportArgs, state: StateArgs, model: &Model) -> Result<Self, Refusal> {
         let form = match (args.format, args.quiet) {
             (RunFormat::Json, _) => Form::Json,
             (RunFormat::Mermaid, _) => Form::Mermaid,
@@ -69,7 +74,7 @@ impl Report {
         let view = View::resolve(&args.view, model)?;
         let trace = args.trace.as_deref().map(|path| create("trace", path, &model.path)).transpose()?;
         let perfetto = args.perfetto.as_deref().map(|path| create("timeline", path, &model.path)).transpose()?;
-        Ok(Self { form, trace, perfetto, view })
+        Ok(Self { form, trace, perfetto, view, state })
     }
 }
 

@@ -4,6 +4,7 @@ use super::args::{Defines, ReportArgs};
 use super::exit::Status;
 use super::output::clean;
 use super::plan::{Choices, Plan, Report};
+use super::state::StateArgs;
 use super::{Context, Refusal, load, single};
 use crate::token::Token;
 use std::io::{ErrorKind, Read};
@@ -14,13 +15,17 @@ Makes a run again from its token, and prints exactly what `raceflip run` printed
 
 A token holds the choices of the run by name, the -D values and the limits. It survives edits elsewhere in the model: \
 comments, labels, statements that the run does not come to. Where the model no longer fits, the replay stops (exit status 3) \
-and says what it expected and what it found. It never goes on by guessing.";
+and says what it expected and what it found. It never goes on by guessing, unless --tolerant asks for that: then it follows the recording \
+as far as it can, and tells how often it could not.";
 
 const AFTER: &str = "\
 Examples:
   raceflip replay app.race rf1-...
   raceflip replay app.race @token.txt                          from a file
+  raceflip replay app.race @seeds/app-0123456789abcdef.toml    a failure that `raceflip test` has saved
   raceflip run -q app.race --seed 7 | raceflip replay app.race -   from stdin
+  raceflip replay app.race rf1-... --until 12 --state          where everything stands after 12 steps
+  raceflip replay app.race rf1-... --tolerant                  although the model was edited
 
 From a file or stdin, everything around the token is passed over, so the output of `raceflip run` will do.";
 
@@ -38,6 +43,11 @@ pub(super) struct Args {
     defines: Defines,
     #[command(flatten)]
     report: ReportArgs,
+    #[command(flatten)]
+    state: StateArgs,
+    /// Go on where the model has left the recording: follow it as far as it can be followed
+    #[arg(long)]
+    tolerant: bool,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
@@ -66,8 +76,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         limits: token.limits,
         strategy: token.strategy.clone(),
         seed: token.seed,
-        choices: Choices::Replay(Box::new(token)),
-        report: Report::resolve(&args.report, &model)?,
+        choices: if args.tolerant { Choices::Tolerant(Box::new(token)) } else { Choices::Replay(Box::new(token)) },
+        report: Report::resolve(&args.report, args.state, &model)?,
         model,
     };
     single::perform(plan, context)
@@ -98,7 +108,8 @@ fn token_text(given: &str) -> Result<String, Refusal> {
     let is_token = |word: &&str| {
         word.strip_prefix("rf").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('-'))
     };
-    match text.split_whitespace().find(is_token) {
+    // In a file of a saved failure it stands in quotes.
+    match text.split(|c: char| c.is_whitespace() || c == '"').find(is_token) {
         Some(word) => Ok(word.to_owned()),
         None => Err(Refusal::new(format_args!(
             "there is no replay token in {from}: one starts with `rf1-`, as `raceflip run` prints it"

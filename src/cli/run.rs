@@ -3,6 +3,7 @@
 use super::args::{Defines, LimitArgs, ReportArgs};
 use super::exit::Status;
 use super::plan::{Choices, Plan, Report};
+use super::state::StateArgs;
 use super::{Context, Refusal, load, single};
 use crate::sched::StrategySpec;
 use std::path::PathBuf;
@@ -51,6 +52,8 @@ pub(super) struct Args {
     #[command(flatten)]
     report: ReportArgs,
     #[command(flatten)]
+    state: StateArgs,
+    #[command(flatten)]
     limits: LimitArgs,
 }
 
@@ -62,7 +65,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         choices: Choices::Draw(Box::new(strategy)),
         strategy: args.strategy.to_string(),
         seed: args.seed,
-        report: Report::resolve(&args.report, &model)?,
+        report: Report::resolve(&args.report, args.state, &model)?,
         model,
     };
     single::perform(plan, context)

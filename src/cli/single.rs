@@ -6,14 +6,15 @@ use super::output::{BOLD, clean, paint};
 use super::plan::{Choices, Form, NewFile, Plan};
 use super::progress::Progress;
 use super::timeline::{self, View};
-use super::{Context, Refusal, again, interrupt, outcome};
-use crate::event::{Event, Outcome};
+use super::{Context, Refusal, again, interrupt, outcome, state, tolerance};
+use crate::event::{Event, LimitKind, Outcome};
 use crate::exec::{self, End, Observer, RunSummary, Unobserved};
-use crate::formats::result::{self, RunReport};
+use crate::formats::result::{self, Kept, RunReport};
+use crate::formats::state::State;
 use crate::formats::timeline::perfetto;
 use crate::formats::timeline::{Recorder as TimelineRecorder, Timeline, Window};
 use crate::formats::trace::{Header, TraceWriter};
-use crate::sched::{Divergence, Recorder, Replay, Schedule, Strategy};
+use crate::sched::{Divergence, Recorder, Replay, Schedule, Strategy, Tolerant};
 use crate::token::Token;
 use crate::vm::Vm;
 use crate::world::{Limits, Machine, World, signature};
@@ -47,7 +48,9 @@ impl Observer for Watch<'_> {
 pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refusal> {
     let Plan { model, limits, choices, strategy, seed, report } = plan;
     let stop = interrupt::install();
-    let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
+    let until = report.state.until.filter(|n| *n < limits.steps);
+    let mut machine =
+        Machine::new(Vm::new(model.code.clone()), Limits { steps: until.unwrap_or(limits.steps), ..limits });
     let trace_name = report.trace.as_ref().map(|t| t.name.clone());
     let marks = report.view.marks(&model, &strategy);
     let header = || Header::new(model.name(), model.digest(), &model.defines, &strategy, seed);
@@ -59,15 +62,24 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
     }
     watch.progress = Progress::new(limits.steps);
     tracing::info!(%strategy, seed, steps = limits.steps, "run");
+    let stopped = |s: &RunSummary| until.is_some_and(|n| s.outcome() == Some(&Outcome::Limit(LimitKind::Steps, n)));
+    let mut tolerance = None;
     let (summary, schedule, recorded) = match choices {
         Choices::Draw(named) => {
             let (summary, _, schedule) = go(&mut machine, *named, seed, &mut watch, &stop);
             (summary, schedule, None)
         }
+        Choices::Tolerant(token) => {
+            let tolerant = Tolerant::new(Arc::new(token.schedule.clone()));
+            let (summary, tolerant, schedule) = go(&mut machine, tolerant, seed, &mut watch, &stop);
+            tolerance = Some((tolerant.finish(), token.signature));
+            (summary, schedule, None)
+        }
         Choices::Replay(token) => {
             let replay = Replay::new(Arc::new(token.schedule.clone()));
             let (mut summary, replay, schedule) = go(&mut machine, replay, seed, &mut watch, &stop);
-            if let (End::Outcome(_), Some(left)) = (&summary.end, replay.left_over(summary.steps)) {
+            let left = replay.left_over(summary.steps).filter(|_| !stopped(&summary));
+            if let (End::Outcome(_), Some(left)) = (&summary.end, left) {
                 summary.end = End::Diverged(Box::new(left));
             }
             (summary, schedule, Some(token))
@@ -79,7 +91,8 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
     let written = watch.trace.take().map_or(Ok(()), TraceWriter::finish);
     let timeline = watch.timeline.take().map(|t| t.finish(&machine.world, &summary));
     drop(watch);
-    let token = summary.outcome().map(|outcome| Token {
+    let stopped = stopped(&summary);
+    let token = summary.outcome().filter(|_| !stopped).map(|outcome| Token {
         program: model.digest(),
         defines: model.defines.clone(),
         limits,
@@ -88,7 +101,18 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
         signature: signature(&model.code.setup, outcome),
         schedule,
     });
-    let told = Told { model: &model, world: &machine.world, summary: &summary, strategy: &strategy, seed, limits };
+    let world = &machine.world;
+    let told = Told {
+        model: &model,
+        world,
+        summary: &summary,
+        strategy: &strategy,
+        seed,
+        limits,
+        stopped,
+        kept: tolerance.map(|(t, recorded)| Kept::new(&t, &recorded, token.as_ref().map(|t| t.signature.as_str()))),
+        state: report.state.state.then(|| state::of(&model, world)),
+    };
     told.timeline(report.form, timeline.as_ref(), &report.view, context)?;
     told.print(report.form, token.as_ref(), context);
     let status = told.status(token.as_ref(), recorded.as_deref(), context);
@@ -126,6 +150,9 @@ struct Told<'r> {
     strategy: &'r str,
     seed: u64,
     limits: Limits,
+    stopped: bool,
+    kept: Option<Kept>,
+    state: Option<State>,
 }
 
 impl Told<'_> {
@@ -163,28 +190,44 @@ impl Told<'_> {
 
     fn print(&self, form: Form, token: Option<&Token>, context: &mut Context) {
         let Told { model, world, summary, .. } = *self;
-        let out = &mut context.out;
-        if form == Form::Json {
-            let report = RunReport::new(result::About {
-                file: model.name(),
-                program: model.digest(),
-                defines: &model.defines,
-                strategy: self.strategy,
-                seed: self.seed,
-                world,
-                summary,
-                token: token.map(|t| (t.signature.as_str(), t.to_string())),
-            });
-            writeln!(out, "{}", report.to_json());
+        if form != Form::Json {
+            self.result(form, token, context);
+            if let Some(kept) = &self.kept {
+                tolerance::print(&mut context.out, kept, self.stopped);
+            }
+            if let Some(state) = &self.state {
+                state::print(&mut context.out, model, state);
+            }
             return;
         }
+        let report = RunReport::new(result::About {
+            file: model.name(),
+            program: model.digest(),
+            defines: &model.defines,
+            strategy: self.strategy,
+            seed: self.seed,
+            world,
+            summary,
+            token: token.map(|t| (t.signature.as_str(), t.to_string())),
+            stopped: self.stopped,
+            tolerance: self.kept.clone(),
+            state: self.state.clone(),
+        });
+        writeln!(context.out, "{}", report.to_json());
+    }
+
+    fn result(&self, form: Form, token: Option<&Token>, context: &mut Context) {
+        let Told { model, world, summary, .. } = *self;
+        let out = &mut context.out;
         if form == Form::Mermaid {
             return;
         }
         if form == Form::Timeline {
             writeln!(out);
         }
-        if let End::Outcome(end) = &summary.end {
+        if self.stopped {
+            writeln!(out, "stopped after {} steps, as --until says", summary.steps);
+        } else if let End::Outcome(end) = &summary.end {
             // Where blocked threads stand is the end of a timeline.
             outcome::print(out, model, world, end, form == Form::Timeline);
         }
@@ -233,6 +276,7 @@ impl Told<'_> {
                 self.explain(expected, found, context);
                 Status::Diverged
             }
+            End::Outcome(_) if self.stopped => Status::Nothing,
             End::Outcome(end) => match (token, recorded) {
                 (Some(now), Some(then)) if now.signature != then.signature => {
                     out.error("the replay made every recorded choice and ended in another way");

@@ -3,7 +3,11 @@
 pub mod campaign;
 mod clean;
 pub mod result;
+pub mod seed;
+pub mod state;
+pub mod test;
 pub mod timeline;
 pub mod trace;
+mod values;
 
 pub use clean::clean;

@@ -1,8 +1,10 @@
 //! The result of one run as a JSON object, `raceflip-run` version 1.
 
+use super::state::State;
 use crate::event::{BlockedThread, Failure, FailureKind, Outcome, SiteId};
 use crate::exec::{End, RunSummary};
-use crate::world::{MessageKind, World};
+use crate::sched::Tolerance;
+use crate::world::{MessageKind, World, alike};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -40,6 +42,52 @@ pub struct RunReport {
     pub refused_posts: u32,
     /// The token that replays it; null if the run came to no outcome.
     pub token: Option<String>,
+    /// How far a tolerant replay kept to its recording.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tolerance: Option<Kept>,
+    /// The state at the end, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub state: Option<State>,
+}
+
+/// How far a tolerant replay kept to its recording.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Kept {
+    pub followed: u64,
+    pub moved: u64,
+    pub skipped: u64,
+    pub inserted: u64,
+    pub departures: Vec<Departure>,
+    pub more_departures: u64,
+    pub recorded_signature: String,
+    pub same: bool,
+}
+
+/// Where it left its recording.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Departure {
+    pub step: u64,
+    pub what: String,
+}
+
+impl Kept {
+    /// Of a replay that ended as `now` says, if it came to an outcome.
+    #[must_use]
+    pub fn new(t: &Tolerance, recorded: &str, now: Option<&str>) -> Self {
+        let departure = |(step, what): &(u64, String)| Departure { step: step + 1, what: what.clone() };
+        Self {
+            followed: t.followed,
+            moved: t.moved,
+            skipped: t.skipped,
+            inserted: t.inserted,
+            departures: t.departures.iter().map(departure).collect(),
+            more_departures: t.untold,
+            recorded_signature: recorded.to_owned(),
+            same: now.is_some_and(|now| alike(now, recorded)),
+        }
+    }
 }
 
 /// A place in the model.
@@ -67,6 +115,7 @@ pub enum Ending {
     Limit { option: String, limit: u64 },
     Diverged { step: u64, expected: String, found: String },
     Interrupted,
+    Stopped,
 }
 
 /// A message that can never run.
@@ -107,13 +156,17 @@ pub struct About<'r> {
     pub summary: &'r RunSummary,
     /// Signature and token.
     pub token: Option<(&'r str, String)>,
+    /// It was stopped before its end because that was asked for.
+    pub stopped: bool,
+    pub tolerance: Option<Kept>,
+    pub state: Option<State>,
 }
 
 impl RunReport {
     /// The report of a run.
     #[must_use]
     pub fn new(about: About<'_>) -> Self {
-        let About { file, program, defines, strategy, seed, world, summary, token } = about;
+        let About { file, program, defines, strategy, seed, world, summary, token, stopped, tolerance, state } = about;
         let (signature, token) = token.map(|(s, t)| (s.to_owned(), t)).unzip();
         Self {
             format: "raceflip-run".to_owned(),
@@ -123,13 +176,15 @@ impl RunReport {
             defines: defines.iter().cloned().collect(),
             strategy: strategy.to_owned(),
             seed,
-            outcome: ending(world, &summary.end),
+            outcome: if stopped { Ending::Stopped } else { ending(world, &summary.end) },
             signature,
             steps: summary.steps,
             virtual_time: summary.now,
             stall: summary.stall,
             refused_posts: summary.refused_posts,
             token,
+            tolerance,
+            state,
         }
     }
 

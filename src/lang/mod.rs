@@ -13,6 +13,7 @@ pub mod program;
 mod render;
 mod source;
 mod token;
+pub mod variants;
 pub mod words;
 
 pub use check::{CheckErrors, DefineError, check};

@@ -11,6 +11,7 @@ mod round_robin;
 mod schedule;
 mod sites;
 mod spec;
+mod tolerant;
 
 pub use directed::{Directed, Hit};
 pub use log::{ChoiceLog, RawChoices, Rerun};
@@ -21,6 +22,7 @@ pub use round_robin::RoundRobin;
 pub use schedule::{ActorName, Schedule, Scheduled, describe};
 pub use sites::{SiteSpec, site_text};
 pub use spec::{Named, SpecError, StrategySpec};
+pub use tolerant::{Tolerance, Tolerant};
 
 use crate::event::{Actor, Choice};
 use crate::world::{Openings, Question, World};

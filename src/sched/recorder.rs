@@ -1,6 +1,6 @@
 //! Records the choices of another strategy, so that they can be told by name once the run is over.
 
-use super::schedule::{Schedule, check_byte, name};
+use super::schedule::{Schedule, about_to, check_byte, name};
 use super::{Divergence, Strategy, View};
 use crate::event::{Actor, Choice, SiteId};
 use crate::world::{Question, World};
@@ -86,10 +86,7 @@ impl<S: Strategy> Strategy for Recorder<S> {
     #[inline(always)]
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         self.inner.observe(view, choice);
-        let (site, word) = match choice.actor {
-            Actor::Thread(thread) => (view.world.thread(thread).site, view.world.thread(thread).pending.word()),
-            _ => (None, ""),
-        };
+        let (site, word) = about_to(view.world, choice.actor);
         let (stand, argument) = (Stand { actor: choice.actor, site, word }, choice.argument);
         match self.log.last_mut() {
             Some(last) if last.stand == stand && last.argument == argument => last.count += 1,

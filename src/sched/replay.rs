@@ -61,7 +61,16 @@ impl Replay {
         })
     }
 
-    fn actor_of(&mut self, world: &World, wanted: &ActorName) -> Option<Actor> {
+    /// The actor of this number in the schedule, if it is there; each is looked for until it is.
+    pub(super) fn actor_of(&mut self, world: &World, number: usize) -> Option<Actor> {
+        if self.actors[number].is_none() {
+            let schedule = self.schedule.clone();
+            self.actors[number] = self.named(world, &schedule.actors[number]);
+        }
+        self.actors[number]
+    }
+
+    fn named(&mut self, world: &World, wanted: &ActorName) -> Option<Actor> {
         match wanted {
             ActorName::Thread(name) => {
                 for thread in world.threads().ids().skip(self.asked) {
@@ -118,10 +127,7 @@ impl Strategy for Replay {
         };
         let wanted = &schedule.actors[next.actor as usize];
         let number = next.actor as usize;
-        if self.actors[number].is_none() {
-            self.actors[number] = self.actor_of(world, wanted);
-        }
-        let Some(actor) = self.actors[number] else {
+        let Some(actor) = self.actor_of(world, number) else {
             return diverged(wanted.to_string(), format!("there is no {wanted}; open: {}", open(view)));
         };
         if !world.is_open(actor) {

@@ -82,18 +82,39 @@ pub(super) fn name(world: &World, actor: Actor) -> ActorName {
     }
 }
 
+/// The site and the word of what the actor is about to do; nothing but for threads.
+#[inline]
+pub(super) fn about_to(world: &World, actor: Actor) -> (Option<SiteId>, &'static str) {
+    match actor {
+        Actor::Thread(thread) => (world.thread(thread).site, world.thread(thread).pending.word()),
+        _ => (None, ""),
+    }
+}
+
 /// Eight bits of what the actor is about to do: its name, the word of its operation (none but for threads), the site by its body and number there.
 pub(super) fn check_byte(world: &World, name: &ActorName, site: Option<SiteId>, word: &str) -> u8 {
+    check_byte_at(world, name, site, word, 0).expect("a site has its own number")
+}
+
+/// The same as if there were `shift` sites less before it in its body; `None` if there are not so many.
+pub(super) fn check_byte_at(
+    world: &World,
+    name: &ActorName,
+    site: Option<SiteId>,
+    word: &str,
+    shift: i64,
+) -> Option<u8> {
     let mut digest = Digester::new();
     digest.text(&name.to_string());
     if let ActorName::Thread(_) = name {
         digest.text(word);
         if let Some(site) = site {
             let site = &world.setup().sites[site];
-            digest.text(&world.setup().bodies[site.body]).word(u64::from(site.ordinal));
+            let ordinal = u64::try_from(i64::from(site.ordinal) - shift).ok()?;
+            digest.text(&world.setup().bodies[site.body]).word(ordinal);
         }
     }
-    digest.finish() as u8
+    Some(digest.finish() as u8)
 }
 
 /// Check bytes, computed once as long as an actor stands at the same operation of the same site.
@@ -110,10 +131,7 @@ impl CheckBytes {
 
     /// [`check_byte`] of the schedule's actor number `at`.
     pub(super) fn of(&mut self, at: usize, world: &World, name: &ActorName, actor: Actor) -> u8 {
-        let (site, word) = match actor {
-            Actor::Thread(thread) => (world.thread(thread).site, world.thread(thread).pending.word()),
-            _ => (None, ""),
-        };
+        let (site, word) = about_to(world, actor);
         if self.known.len() <= at {
             self.known.resize(at + 1, None);
         }

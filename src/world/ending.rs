@@ -124,7 +124,7 @@ impl World {
         waits.then(|| self.blocked(thread))
     }
 
-    fn blocked(&self, thread: ThreadId) -> BlockedThread {
+    pub(super) fn blocked(&self, thread: ThreadId) -> BlockedThread {
         let t = &self.threads[thread];
         let holder = self.holder(thread).filter(|_| !matches!(t.pending, Op::Join(_)));
         BlockedThread {

@@ -8,6 +8,7 @@ mod contexts;
 mod enabled;
 mod ending;
 mod environment;
+mod inspect;
 mod machine;
 mod memory;
 mod perform;
@@ -21,12 +22,13 @@ mod waiting;
 
 pub use contexts::{Contexts, Made};
 pub use enabled::{Openings, Question};
+pub use inspect::Standing;
 pub use machine::{Guest, Machine, Next};
 pub use memory::{List, Memory, Object};
 pub use perform::{Reply, Thrown};
 pub use queue::{Message, MessageKind, Queue, TaskMessage};
 pub use setup::{EventSetup, FirstValue, Limits, Prefer, Setup, ThreadSetup};
-pub use signature::signature;
+pub use signature::{alike, signature};
 pub use snapshot::{Canonical, CanonicalWriter, Kind, Snapshot};
 pub use threads::{Status, Thread};
 

@@ -25,6 +25,16 @@ pub fn signature(setup: &Setup, outcome: &Outcome) -> String {
     }
 }
 
+/// Whether two signatures say the same but for the number of the site in its body, which an edit of that body changes.
+#[must_use]
+pub fn alike(a: &str, b: &str) -> bool {
+    fn without(signature: &str) -> &str {
+        let cut = signature.trim_end_matches(|c: char| c.is_ascii_digit());
+        cut.strip_suffix(':').filter(|_| cut.len() < signature.len()).unwrap_or(signature)
+    }
+    without(a) == without(b)
+}
+
 fn failure_signature(setup: &Setup, failure: &Failure) -> String {
     let place = failure.site.map_or(String::new(), |s| format!(" {}", place(setup, s)));
     match failure.kind {
@@ -38,4 +48,19 @@ fn failure_signature(setup: &Setup, failure: &Failure) -> String {
 fn place(setup: &Setup, site: SiteId) -> String {
     let s = &setup.sites[site];
     format!("{}:{}", setup.bodies[s.body], s.ordinal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::alike;
+
+    #[test]
+    fn alike_but_for_the_number_of_the_site() {
+        assert!(alike("failure X t:1", "failure X t:12"));
+        assert!(alike("ok", "ok"));
+        assert!(!alike("failure X t:1", "failure X u:1"));
+        assert!(!alike("failure X t:1", "failure Y t:1"));
+        assert!(!alike("failure \"a 1\"", "failure \"a 2\""));
+        assert!(!alike("deadlock w1, w2", "deadlock w1, w3"));
+    }
 }

@@ -4,8 +4,9 @@
 //! finds is complete; with `met` it leaves out what it has met before by the digest of the canonical state, and must then find the same.
 
 use crate::harness_outcomes::{as_data, fact};
-use crate::support::{Ended, disappointed, end, models, named, program, read};
+use crate::support::{disappointed, models, program, read};
 use crate::tiny;
+use raceflip::campaign::{Ended, named};
 use raceflip::event::{Actor, Choice, Outcome};
 use raceflip::lang::Program;
 use raceflip::lang::program::{GlobalId, Type};
@@ -36,7 +37,7 @@ pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool,
         let choices = match choices(&mut machine) {
             Ok(choices) => choices,
             Err(outcome) => {
-                found.ends.insert(end(program, of, &outcome, &machine.world));
+                found.ends.insert(Ended::new(program, of, &outcome, &machine.world));
                 continue;
             }
         };
@@ -46,7 +47,7 @@ pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool,
         }
         for choice in choices {
             if choice.actor == Actor::Stop {
-                found.ends.insert(end(program, of, &machine.world.rest_outcome(), &machine.world));
+                found.ends.insert(Ended::new(program, of, &machine.world.rest_outcome(), &machine.world));
                 continue;
             }
             let mut next = machine.clone();

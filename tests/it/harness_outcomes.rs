@@ -4,7 +4,8 @@
 //! missed by n seeds with probability (1 - p)^n. The rarest that is asserted here is the ERROR of `racefuzzer_fig2` with p about 0.5%: 5,000 seeds miss
 //! it with probability below 1e-10.
 
-use crate::support::{Ended, Kind, disappointed, models, named, program, read, text, walk};
+use crate::support::{disappointed, models, program, read, text, walk};
+use raceflip::campaign::{EndKind as Kind, Ended, named};
 use raceflip::lang::program::{EndValue, ExpectationKind};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,7 +4,8 @@
 //! probability above 5%, which 500 seeds miss with probability below 1e-11. A block ```` ```race,error ```` must be refused with the first line of the
 //! ```` ```text ```` block after it.
 
-use crate::support::{disappointed, named, program, read, text, walk};
+use crate::support::{disappointed, program, read, text, walk};
+use raceflip::campaign::named;
 use raceflip::lang::program::ExpectationKind;
 
 const SEEDS: u64 = 500;

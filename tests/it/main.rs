@@ -3,6 +3,8 @@
 mod cli;
 mod cli_bounds;
 mod cli_replay;
+mod cli_test;
+mod cli_tolerant;
 mod detect_models;
 mod determinism;
 mod directed;

@@ -17,7 +17,6 @@ mod record;
 mod source;
 mod states;
 pub mod text;
-mod values;
 mod window;
 mod words;
 

@@ -3,7 +3,6 @@
 use super::arrows::arrow;
 use super::facts::Facts;
 use super::states::{self, is_news, state};
-use super::values::Types;
 use super::window::Collector;
 use super::words::{Words, last_part};
 use super::{
@@ -13,6 +12,7 @@ use super::{
 use crate::base::IndexVec;
 use crate::event::{BlockedThread, ContextId, Event, Happening, Op, SiteId, ThreadId};
 use crate::exec::{Observer, RunSummary};
+use crate::formats::values::Types;
 use crate::lang::Program;
 use crate::world::{Message, MessageKind, World};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,9 @@
 //! Events in words: what was done, with the values that were read and written.
 
-use super::values::{Types, handler};
 use crate::event::{
     AccessPlace, BodyId, ContextId, Failure, FailureKind, Location, Op, PostTime, Target, ThreadId, Value, WaitSet,
 };
+use crate::formats::values::{Types, handler};
 use crate::world::World;
 
 /// Says operations in words.

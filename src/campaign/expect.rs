@@ -1,0 +1,198 @@
+//! How runs ended, and whether that is what a model's `expect` lines say.
+//!
+//! A line of existence (`failure`, `deadlock`, `stuck`) holds if some run ended so, a line of absence (`no failure`) if none did, and
+//! `outcomes` is both. A run that came to a limit of the tool ended in none of the ways that `outcomes` can name.
+
+use crate::event::{FailureKind, LimitKind, Outcome, SiteId};
+use crate::lang::Program;
+use crate::lang::program::{
+    EndValue, ExpectationKind, FailureRef, Global, GlobalId, OutcomeRef, OutcomeRefKind, SiteRef, Type,
+};
+use crate::world::{Memory, World};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a run ended, as far as expectations can tell.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs, reason = "as the outcomes of the same names")]
+pub enum EndKind {
+    Ok,
+    Stuck,
+    Deadlock,
+    Failure { kind: FailureKind, name: String, message: String, site: Option<SiteId> },
+    Limit(LimitKind),
+}
+
+impl EndKind {
+    /// The kind of an outcome.
+    #[must_use]
+    pub fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Ok => Self::Ok,
+            Outcome::Stuck { .. } => Self::Stuck,
+            Outcome::Deadlock(_) => Self::Deadlock,
+            Outcome::Limit(limit, _) => Self::Limit(*limit),
+            Outcome::Failure(f) => {
+                Self::Failure { kind: f.kind, name: f.name.clone(), message: f.message.clone(), site: f.site }
+            }
+        }
+    }
+
+    /// `ok`, `stuck`, `deadlock`, the name of the exception or property, or the message of the assert or fail.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match self {
+            Self::Ok => "ok".into(),
+            Self::Stuck => "stuck".into(),
+            Self::Deadlock => "deadlock".into(),
+            Self::Failure { name, message, .. } if name.is_empty() => message.clone(),
+            Self::Failure { name, .. } => name.clone(),
+            Self::Limit(limit) => format!("limit {}", limit.option()),
+        }
+    }
+
+    fn fails_as(&self, what: Option<&FailureRef>, at: Option<&SiteRef>) -> bool {
+        let Self::Failure { name, message, site, .. } = self else { return false };
+        let named = match what {
+            None => true,
+            Some(FailureRef::Message(wanted)) => wanted == message,
+            Some(FailureRef::Name(wanted)) => wanted == name,
+        };
+        named && at.is_none_or(|at| site.is_some_and(|site| at.sites.contains(&site)))
+    }
+}
+
+/// The end of a run: its kind, and the end values of the variables that expectations name. Where the run was not looked at when it
+/// ended, there are no values.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs, reason = "said above")]
+pub struct Ended {
+    pub kind: EndKind,
+    pub values: BTreeMap<GlobalId, EndValue>,
+}
+
+impl Ended {
+    /// The end of a run that came to this outcome.
+    #[must_use]
+    pub fn new(program: &Program, of: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World) -> Self {
+        let values = of.iter().map(|id| (*id, end_value(&program.globals[*id], world.memory()))).collect();
+        Self { kind: EndKind::of(outcome), values }
+    }
+
+    /// `ok 1 [2, 3]`
+    #[must_use]
+    pub fn text(&self) -> String {
+        let values: Vec<String> = self.values.values().map(value_text).collect();
+        format!("{} {}", self.kind.word(), values.join(" ")).trim_end().to_owned()
+    }
+}
+
+fn value_text(value: &EndValue) -> String {
+    match value {
+        EndValue::Word(word) => word.to_string(),
+        EndValue::List(words) => format!("{words:?}"),
+    }
+}
+
+/// The variables that `expect outcomes of` lines name.
+#[must_use]
+pub fn named(program: &Program) -> BTreeSet<GlobalId> {
+    let of = program.expectations.iter().filter_map(|e| match &e.kind {
+        ExpectationKind::Outcomes { of, .. } => Some(of),
+        _ => None,
+    });
+    of.flatten().copied().collect()
+}
+
+/// What a variable holds: a word, the elements of a list, or the cells of an array of words in order.
+fn end_value(global: &Global, memory: &Memory) -> EndValue {
+    match &global.ty {
+        Type::List(_) => EndValue::List(memory.list(memory.list_in(global.offset)).items.clone()),
+        Type::Array(..) => {
+            EndValue::List((global.offset..global.offset + global.cells).map(|cell| memory.cell(cell)).collect())
+        }
+        _ => EndValue::Word(memory.cell(global.offset)),
+    }
+}
+
+/// What keeps an expectation about the ends of runs from holding.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Unmet {
+    /// Ends that should have been seen and were not, in words.
+    pub missing: Vec<String>,
+    /// Ends that should not have been seen, as numbers in what was given, ascending.
+    pub surplus: Vec<usize>,
+}
+
+impl Unmet {
+    /// Whether the expectation holds.
+    #[must_use]
+    pub fn is_met(&self) -> bool {
+        self.missing.is_empty() && self.surplus.is_empty()
+    }
+}
+
+/// Holds an expectation against all ends that were seen; `None` if it is about something else.
+pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e Ended> + Clone) -> Option<Unmet> {
+    let one = |no: bool, what: &str, is: &dyn Fn(&EndKind) -> bool| {
+        let seen: Vec<usize> = ends.clone().enumerate().filter(|(_, e)| is(&e.kind)).map(|(i, _)| i).collect();
+        match (no, seen.is_empty()) {
+            (true, _) => Unmet { surplus: seen, ..Unmet::default() },
+            (false, true) => Unmet { missing: vec![what.to_owned()], ..Unmet::default() },
+            (false, false) => Unmet::default(),
+        }
+    };
+    Some(match expectation {
+        ExpectationKind::Failure { no, what, site } => {
+            let is = |kind: &EndKind| kind.fails_as(what.as_ref(), site.as_ref());
+            one(*no, &failure_text(what.as_ref(), site.as_ref()), &is)
+        }
+        ExpectationKind::Deadlock { no } => one(*no, "deadlock", &|kind| *kind == EndKind::Deadlock),
+        ExpectationKind::Stuck { no } => one(*no, "stuck", &|kind| *kind == EndKind::Stuck),
+        ExpectationKind::Outcomes { of, outcomes } => {
+            let missing = outcomes.iter().filter(|o| !ends.clone().any(|end| is_end(o, of, end) == Some(true)));
+            let surplus =
+                ends.clone().enumerate().filter(|(_, e)| outcomes.iter().all(|o| is_end(o, of, e) == Some(false)));
+            Unmet { missing: missing.map(outcome_text).collect(), surplus: surplus.map(|(i, _)| i).collect() }
+        }
+        _ => return None,
+    })
+}
+
+/// Whether an end is the one that is expected; `None` if that depends on values that are not known.
+fn is_end(expected: &OutcomeRef, of: &[GlobalId], end: &Ended) -> Option<bool> {
+    let kind = match &expected.kind {
+        OutcomeRefKind::Ok => end.kind == EndKind::Ok,
+        OutcomeRefKind::Deadlock => end.kind == EndKind::Deadlock,
+        OutcomeRefKind::Stuck => end.kind == EndKind::Stuck,
+        OutcomeRefKind::Failure(what) => end.kind.fails_as(Some(what), None),
+    };
+    let Some(values) = expected.values.as_ref().filter(|_| kind) else { return Some(kind) };
+    of.iter().zip(values).try_fold(true, |all, (id, value)| Some(all & (end.values.get(id)? == value)))
+}
+
+fn name_text(what: &FailureRef) -> String {
+    match what {
+        FailureRef::Message(text) => format!("{text:?}"),
+        FailureRef::Name(name) => name.clone(),
+    }
+}
+
+fn failure_text(what: Option<&FailureRef>, site: Option<&SiteRef>) -> String {
+    let what = what.map_or(String::new(), |w| format!(" {}", name_text(w)));
+    let at = site.map_or(String::new(), |s| format!(" at {}", s.text));
+    format!("failure{what}{at}")
+}
+
+fn outcome_text(outcome: &OutcomeRef) -> String {
+    let kind = match &outcome.kind {
+        OutcomeRefKind::Ok => "ok".to_owned(),
+        OutcomeRefKind::Deadlock => "deadlock".to_owned(),
+        OutcomeRefKind::Stuck => "stuck".to_owned(),
+        OutcomeRefKind::Failure(what) => format!("failure {}", name_text(what)),
+    };
+    match outcome.values.as_deref() {
+        None => kind,
+        Some([one]) => format!("{kind} {}", value_text(one)),
+        Some(all) => format!("{kind} [{}]", all.iter().map(value_text).collect::<Vec<_>>().join(", ")),
+    }
+}

@@ -1,0 +1,58 @@
+//! `expect race` and `expect races` lines against what a campaign confirmed.
+
+use super::{Confirmation, PairReport};
+use crate::lang::program::{ExpectationKind, SiteRef};
+
+/// Whether a line speaks of pairs, so that a campaign is needed to judge it.
+#[must_use]
+pub(super) fn is_about_pairs(expectation: &ExpectationKind) -> bool {
+    matches!(expectation, ExpectationKind::Race { .. } | ExpectationKind::Races { .. })
+}
+
+/// Why a line about pairs does not hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken {
+    /// In words.
+    pub why: String,
+    /// Whether something was not seen that more runs may show.
+    pub more_may_help: bool,
+}
+
+/// Holds a line about pairs against a campaign; `None` if it holds, or if it is about something else.
+#[must_use]
+pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Option<Broken> {
+    let broken = |why: &str, more_may_help| Some(Broken { why: why.to_owned(), more_may_help });
+    match expectation {
+        ExpectationKind::Race { no, left, right, real, harmful, false_ } => {
+            let pairs = selected(found, left, right);
+            let confirmed = pairs.iter().filter(|p| p.verdict.confirmed()).count();
+            let hurts = pairs.iter().any(|p| p.verdict.confirmed() && !p.hurts().is_empty());
+            match (no, pairs.is_empty()) {
+                (true, true) => None,
+                (true, false) => broken("it was reported", false),
+                (false, true) => broken("it was not reported", true),
+                (false, false) if *false_ && confirmed > 0 => broken("it was confirmed", false),
+                (false, false) if (*real || *harmful) && confirmed == 0 => {
+                    broken("it was reported, and not confirmed", true)
+                }
+                (false, false) if *harmful && !hurts => broken("it was confirmed, and no order hurts", true),
+                (false, false) => None,
+            }
+        }
+        ExpectationKind::Races { potential, real } => {
+            let reported = found.pairs.len() as i64;
+            let confirmed = found.pairs.iter().filter(|p| p.verdict.confirmed()).count() as i64;
+            let holds = reported == *potential && real.is_none_or(|real| real == confirmed);
+            let too_many = reported > *potential || real.is_some_and(|real| confirmed > real);
+            let why = format!("{reported} reported, {confirmed} of them real");
+            (!holds).then_some(Broken { why, more_may_help: !too_many })
+        }
+        _ => None,
+    }
+}
+
+/// The pairs that two references select.
+fn selected<'c>(found: &'c Confirmation, left: &SiteRef, right: &SiteRef) -> Vec<&'c PairReport> {
+    let is = |p: &PairReport, x: &SiteRef, y: &SiteRef| x.sites.contains(&p.pair.a) && y.sites.contains(&p.pair.b);
+    found.pairs.iter().filter(|p| is(p, left, right) || is(p, right, left)).collect()
+}

@@ -1,0 +1,106 @@
+//! Runs that were saved when they failed: does the failure still come?
+
+use super::expect::Ended;
+use super::variant::TestPlan;
+use crate::event::Outcome;
+use crate::exec::{End, Unobserved, run};
+use crate::lang::program::GlobalId;
+use crate::sched::{Divergence, Recorder, Replay, Strategy, Tolerant};
+use crate::token::Token;
+use crate::vm::Vm;
+use crate::world::{Machine, alike, signature};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A saved run.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// Where it is saved, for messages.
+    pub name: String,
+    /// The run.
+    pub token: Token,
+}
+
+/// What came of a saved run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SavedEnd {
+    /// It still fails in the same way (where its body was edited, at another number of its site).
+    Fails,
+    /// All its choices could be made, and it ends in another way now: with this signature.
+    Gone(String),
+    /// It cannot be made any more, where the divergence says; a tolerant replay ends with this signature.
+    Changed(Box<Divergence>, String),
+    /// It was interrupted.
+    Interrupted,
+}
+
+/// The end of a run that was made for a saved one, with the token of that very run.
+pub(super) struct Again {
+    pub(super) end: Ended,
+    pub(super) outcome: Outcome,
+    pub(super) token: Token,
+}
+
+/// Replays a saved run; if the model has left it, tolerantly.
+pub(super) fn replay_saved(
+    plan: &TestPlan<'_>,
+    of: &BTreeSet<GlobalId>,
+    saved: &Saved,
+    stop: &AtomicBool,
+) -> (SavedEnd, Option<Again>) {
+    let schedule = Arc::new(saved.token.schedule.clone());
+    let (end, replay, again) = perform(plan, of, saved, Replay::new(schedule.clone()), stop);
+    let divergence = match end {
+        End::Interrupted => return (SavedEnd::Interrupted, None),
+        End::Diverged(divergence) => Some(divergence),
+        End::Outcome(_) => replay.left_over(again.as_ref().map_or(0, |a| a.token.schedule.len())).map(Box::new),
+    };
+    let ended = |again: &Option<Again>| again.as_ref().map_or(String::new(), |a| a.token.signature.clone());
+    if alike(&ended(&again), &saved.token.signature) {
+        return (SavedEnd::Fails, again);
+    }
+    let Some(divergence) = divergence else { return (SavedEnd::Gone(ended(&again)), again) };
+    let (end, _, again) = perform(plan, of, saved, Tolerant::new(schedule), stop);
+    if end == End::Interrupted {
+        return (SavedEnd::Interrupted, None);
+    }
+    let signature = ended(&again);
+    let result = if alike(&signature, &saved.token.signature) {
+        SavedEnd::Fails
+    } else if divergence.step >= saved.token.schedule.len() {
+        // All recorded choices were made, and where it failed it goes on now.
+        SavedEnd::Gone(signature)
+    } else {
+        SavedEnd::Changed(divergence, signature)
+    };
+    (result, again)
+}
+
+fn perform<S: Strategy>(
+    plan: &TestPlan<'_>,
+    of: &BTreeSet<GlobalId>,
+    saved: &Saved,
+    strategy: S,
+    stop: &AtomicBool,
+) -> (End, S, Option<Again>) {
+    let code = plan.campaign.code.clone();
+    let mut machine = Machine::new(Vm::new(code.clone()), saved.token.limits);
+    let mut recorder = Recorder::new(strategy);
+    let summary = run(&mut machine, &mut recorder, saved.token.seed, &mut Unobserved, stop);
+    let (strategy, schedule) = recorder.into_parts(&machine.world);
+    let again = summary.outcome().map(|outcome| Again {
+        end: Ended::new(plan.program, of, outcome, &machine.world),
+        outcome: outcome.clone(),
+        token: Token {
+            program: code.digest() as u64,
+            defines: plan.campaign.defines.clone(),
+            limits: saved.token.limits,
+            strategy: saved.token.strategy.clone(),
+            seed: saved.token.seed,
+            signature: signature(&code.setup, outcome),
+            schedule,
+        },
+    });
+    (summary.end, strategy, again)
+}

@@ -1,0 +1,412 @@
+//! One variant of a model tested: runs of it, and which of its `expect` lines they bear out.
+//!
+//! Saved runs come first, then seeded random walks, as many as the plan says; a campaign where lines speak of pairs, or where walks did not
+//! show what must be. What is rare gets more: up to [`RARE`] times as many walks, and a second campaign ten times as large, as long as
+//! something that must be was not seen. Only if nothing is said of what must not be do walks stop as soon as all is seen. Rounds have a
+//! fixed size, so that the number of workers decides nothing.
+
+use super::expect::{EndKind, Ended, Unmet, judge, named};
+use super::expect_order::{OrderTally, OrderWatch, is_about_order};
+use super::expect_race::{is_about_pairs, judge_pairs};
+use super::saved::{Again, Saved, SavedEnd, replay_saved};
+use super::trial::{RunId, Trial, Worker};
+use super::{Confirmation, Context, Plan, confirm, parallel};
+use crate::base::mix;
+use crate::event::{LimitKind, Outcome};
+use crate::exec::{End, Unobserved};
+use crate::lang::Program;
+use crate::lang::program::ExpectationKind;
+use crate::sched::StrategySpec;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+
+/// How many times the planned walks are done for an end that must be and was not seen.
+pub const RARE: u32 = 100;
+
+// How many times the planned runs and trials the second campaign has.
+const LARGER: u32 = 10;
+
+// Steps after which nothing rare is looked for any more: what is rare in long runs is not found this way.
+const RARE_STEPS: u64 = 50_000_000;
+
+// Ends that are shown against one line.
+const MOST_SHOWN: usize = 20;
+
+// Walks between two looks at whether more are needed.
+const ROUND: u32 = 250;
+
+/// What a test of a variant does.
+pub struct TestPlan<'p> {
+    /// The variant.
+    pub program: &'p Program,
+    /// Its code, its `-D` values, limits, seed and workers; detection runs and trials of a campaign, if there is one.
+    pub campaign: Plan,
+    /// Random walks.
+    pub walks: u32,
+    /// Saved runs of this variant.
+    pub saved: &'p [Saved],
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Tested {
+    /// Random walks that were done.
+    pub walks: u32,
+    /// Runs of the campaign, detection and trials; `None` without one.
+    pub trials: Option<u32>,
+    /// The lines that count for this variant, in order.
+    pub lines: Vec<Line>,
+    /// Walks that a limit cut short.
+    pub limits: BTreeMap<(LimitKind, u64), u32>,
+    /// What came of the saved runs, in their order.
+    pub saved: Vec<SavedEnd>,
+    /// Whether all planned runs were done.
+    pub complete: bool,
+}
+
+/// An `expect` line with its verdict.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// 1-based.
+    pub line: u32,
+    /// As the model says it.
+    pub text: String,
+    /// Whether it holds.
+    pub verdict: LineVerdict,
+}
+
+/// Whether a line holds.
+#[derive(Clone, Debug)]
+pub enum LineVerdict {
+    /// It does, as far as the runs tell.
+    Met,
+    /// It does not: why, and the runs that contradict it.
+    Unmet(Vec<String>, Vec<Shown>),
+    /// Nothing here can tell yet: why.
+    Unchecked(&'static str),
+}
+
+/// Runs that ended as they must not.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The end in words, with the values that the line names.
+    pub text: String,
+    /// The outcome of the first of them.
+    pub outcome: Outcome,
+    /// What makes two ends the same.
+    pub signature: String,
+    /// How many runs ended so.
+    pub runs: u32,
+    /// Where the first of them comes from.
+    pub origin: Origin,
+    /// Its token.
+    pub token: String,
+}
+
+/// Where a run comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// It was drawn.
+    Drawn(RunId),
+    /// It was made for the saved run of this number in [`TestPlan::saved`].
+    Saved(usize),
+}
+
+impl Tested {
+    /// Whether no line is broken.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.lines.iter().all(|l| !matches!(l.verdict, LineVerdict::Unmet(..)))
+    }
+}
+
+// The runs that ended in one way.
+struct Seen {
+    outcome: Outcome,
+    signature: String,
+    runs: u32,
+    origin: Origin,
+    // Of a saved run; that of a drawn one is made when it is needed.
+    token: Option<String>,
+}
+
+struct Test<'t> {
+    plan: &'t TestPlan<'t>,
+    context: Context<'t>,
+    ends: BTreeMap<Ended, Seen>,
+    orders: Vec<(usize, OrderTally)>,
+    walks: u32,
+    steps: u64,
+    limits: BTreeMap<(LimitKind, u64), u32>,
+    found: Option<Confirmation>,
+    trials: u32,
+    saved: Vec<SavedEnd>,
+}
+
+/// Tests a variant.
+#[must_use]
+pub fn test(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
+    let about_order = plan.program.expectations.iter().enumerate().filter(|(_, e)| is_about_order(&e.kind));
+    let mut test = Test {
+        plan,
+        context,
+        ends: BTreeMap::new(),
+        orders: about_order.map(|(i, _)| (i, OrderTally::default())).collect(),
+        walks: 0,
+        steps: 0,
+        limits: BTreeMap::new(),
+        found: None,
+        trials: 0,
+        saved: Vec::new(),
+    };
+    let complete = test.perform();
+    test.finish(complete)
+}
+
+impl Test<'_> {
+    // All runs; whether they came to their end.
+    fn perform(&mut self) -> bool {
+        self.replay_saved();
+        let kinds = || self.plan.program.expectations.iter().map(|e| &e.kind);
+        let walked = kinds().any(|k| !is_about_pairs(k) && unchecked(k).is_none());
+        let forbids = kinds().any(|k| {
+            use ExpectationKind as K;
+            match k {
+                K::Failure { no, .. } | K::Deadlock { no } | K::Stuck { no } => *no,
+                K::Outcomes { .. } | K::Order { .. } | K::ExecutesBefore(..) => true,
+                _ => false,
+            }
+        });
+        let pairs = kinds().any(is_about_pairs);
+        let n = if walked { self.plan.walks } else { 0 };
+        while self.walks < n && (forbids || self.misses()) {
+            if !self.round(ROUND.min(n - self.walks)) {
+                return false;
+            }
+        }
+        if (pairs || self.misses()) && !self.campaign(&self.plan.campaign) {
+            return false;
+        }
+        while self.misses() && self.walks < n.saturating_mul(RARE) && self.steps < RARE_STEPS {
+            if !self.round(ROUND) {
+                return false;
+            }
+        }
+        if self.misses_pairs() && !self.campaign(&larger(&self.plan.campaign)) {
+            return false;
+        }
+        !self.context.stop.load(Ordering::Relaxed)
+    }
+
+    fn unmet(&self, kind: &ExpectationKind) -> Option<Unmet> {
+        judge(kind, self.ends.keys())
+    }
+
+    // Whether an end or an order must still be seen.
+    fn misses(&self) -> bool {
+        let lines = &self.plan.program.expectations;
+        lines.iter().any(|e| self.unmet(&e.kind).is_some_and(|u| !u.missing.is_empty()))
+            || self.orders.iter().any(|(i, tally)| tally.wants_more(&lines[*i].kind))
+    }
+
+    // Whether a pair must still be seen, or seen to be real or harmful.
+    fn misses_pairs(&self) -> bool {
+        let Some(found) = &self.found else { return false };
+        let lines = self.plan.program.expectations.iter();
+        let broken: Vec<bool> = lines.filter_map(|e| judge_pairs(&e.kind, found)).map(|b| b.more_may_help).collect();
+        broken.contains(&true)
+    }
+
+    // The next walks; false if they were interrupted.
+    fn round(&mut self, n: u32) -> bool {
+        let (plan, from, stop) = (self.plan, self.walks, self.context.stop);
+        let of = named(plan.program);
+        let done = parallel::map(
+            plan.campaign.jobs,
+            n as usize,
+            stop,
+            || Worker::new(&plan.campaign),
+            |worker, i| {
+                let seed = mix(plan.campaign.seed, u64::from(from) + i as u64);
+                let id = RunId { strategy: StrategySpec::Random, seed };
+                let mut watch = OrderWatch::new(&plan.program.expectations);
+                let trial = if self.orders.is_empty() {
+                    worker.perform(&id, &mut Unobserved, stop)
+                } else {
+                    worker.perform(&id, &mut watch, stop)
+                };
+                let outcome = trial.summary.outcome();
+                let end = outcome.map(|o| Ended::new(plan.program, &of, o, &worker.machine.world));
+                let orders = watch.finish(outcome);
+                (trial, end, orders)
+            },
+            || {},
+        );
+        for (trial, end, orders) in done.into_iter().flatten() {
+            let Some(end) = end else { continue };
+            self.walks += 1;
+            self.context.progress.done();
+            self.steps += trial.summary.steps;
+            let failure = trial.failed().then_some(trial.signature.as_str());
+            for ((_, tally), shows) in self.orders.iter_mut().zip(orders) {
+                tally.add(shows, failure);
+            }
+            if let Some(Outcome::Limit(kind, limit)) = trial.summary.outcome() {
+                *self.limits.entry((*kind, *limit)).or_default() += 1;
+            }
+            self.add(end, &trial);
+        }
+        self.walks == from + n
+    }
+
+    fn add(&mut self, end: Ended, trial: &Trial) {
+        let End::Outcome(outcome) = &trial.summary.end else { return };
+        let seen = Seen {
+            outcome: outcome.clone(),
+            signature: trial.signature.clone(),
+            runs: 1,
+            origin: Origin::Drawn(trial.id.clone()),
+            token: None,
+        };
+        self.merge(end, seen);
+    }
+
+    fn merge(&mut self, end: Ended, seen: Seen) {
+        match self.ends.get_mut(&end) {
+            None => {
+                self.ends.insert(end, seen);
+            }
+            Some(known) => known.runs += seen.runs,
+        }
+    }
+
+    // A campaign: for the lines about pairs, and since a directed run may show what no walk does.
+    fn campaign(&mut self, plan: &Plan) -> bool {
+        let found = confirm(plan, self.context);
+        self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials).sum::<u32>();
+        let of_pairs = found.pairs.iter().flat_map(|p| &p.orders).flat_map(|o| &o.failures);
+        for failure in found.phase1.failures.iter().chain(of_pairs).chain(&found.unexplained) {
+            let end = Ended { kind: EndKind::of(&failure.outcome), values: BTreeMap::new() };
+            let seen = Seen {
+                outcome: failure.outcome.clone(),
+                signature: failure.signature.clone(),
+                runs: failure.runs,
+                origin: Origin::Drawn(failure.evidence.id.clone()),
+                token: Some(failure.evidence.token.clone()),
+            };
+            self.merge(end, seen);
+        }
+        let complete = found.complete();
+        self.found = Some(found);
+        complete
+    }
+
+    fn replay_saved(&mut self) {
+        let of = named(self.plan.program);
+        for (number, saved) in self.plan.saved.iter().enumerate() {
+            let (result, again) = replay_saved(self.plan, &of, saved, self.context.stop);
+            // A limit says nothing of the app.
+            if let Some(Again { end, outcome, token }) = again.filter(|a| !matches!(a.outcome, Outcome::Limit(..))) {
+                let signature = token.signature.clone();
+                let origin = Origin::Saved(number);
+                self.merge(end, Seen { outcome, signature, runs: 1, origin, token: Some(token.to_string()) });
+            }
+            self.saved.push(result);
+        }
+    }
+
+    fn finish(self, complete: bool) -> Tested {
+        let mut worker = Worker::new(&self.plan.campaign);
+        let expectations = &self.plan.program.expectations;
+        let lines = expectations.iter().enumerate().map(|(i, e)| {
+            let verdict = match self.verdict(i, &e.kind, &mut worker) {
+                // What was seen stays true; what was not might have come.
+                LineVerdict::Unmet(_, shown) if !complete && !shown.is_empty() => LineVerdict::Unmet(vec![], shown),
+                LineVerdict::Unmet(..) | LineVerdict::Met if !complete => LineVerdict::Unchecked(INTERRUPTED),
+                verdict => verdict,
+            };
+            Line { line: e.line, text: e.text.clone(), verdict }
+        });
+        Tested {
+            lines: lines.collect(),
+            walks: self.walks,
+            trials: self.found.is_some().then_some(self.trials),
+            limits: self.limits.clone(),
+            saved: self.saved.clone(),
+            complete,
+        }
+    }
+
+    fn verdict(&self, i: usize, kind: &ExpectationKind, worker: &mut Worker<'_>) -> LineVerdict {
+        if let Some(why) = unchecked(kind) {
+            return LineVerdict::Unchecked(why);
+        }
+        if let Some(unmet) = self.unmet(kind) {
+            if unmet.is_met() {
+                return LineVerdict::Met;
+            }
+            let mut why: Vec<String> = unmet.missing.iter().map(|m| format!("`{m}` was never seen")).collect();
+            let shown = self.surplus(&unmet.surplus);
+            if shown.len() < unmet.surplus.len() {
+                let (all, some) = (unmet.surplus.len(), shown.len());
+                why.push(format!("{all} different ends must not be; {some} of them are shown"));
+            }
+            return LineVerdict::Unmet(why, shown.into_iter().map(|(e, s)| self.shown(e, s, worker)).collect());
+        }
+        let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
+        let why = match (tally, &self.found) {
+            (Some(tally), _) => tally.judge(kind),
+            (None, Some(found)) => judge_pairs(kind, found).map(|b| b.why),
+            // Interrupted before the campaign.
+            (None, None) => return LineVerdict::Unchecked(INTERRUPTED),
+        };
+        why.map_or(LineVerdict::Met, |why| LineVerdict::Unmet(vec![why], Vec::new()))
+    }
+
+    // The ends of these numbers, not too many: first one of each signature.
+    fn surplus(&self, numbers: &[usize]) -> Vec<(&Ended, &Seen)> {
+        let mut known = BTreeSet::new();
+        let of_these = self.ends.iter().enumerate().filter(|(i, _)| numbers.binary_search(i).is_ok());
+        let (mut shown, rest): (Vec<_>, Vec<_>) =
+            of_these.map(|(_, end)| end).partition(|(_, seen)| known.insert(seen.signature.as_str()));
+        shown.extend(rest);
+        shown.truncate(MOST_SHOWN);
+        shown
+    }
+
+    fn shown(&self, end: &Ended, seen: &Seen, worker: &mut Worker<'_>) -> Shown {
+        let token = match (&seen.token, &seen.origin) {
+            (None, Origin::Drawn(id)) => worker.token(id).to_string(),
+            (token, _) => token.clone().unwrap_or_default(),
+        };
+        Shown {
+            text: end.text(),
+            outcome: seen.outcome.clone(),
+            signature: seen.signature.clone(),
+            runs: seen.runs,
+            origin: seen.origin.clone(),
+            token,
+        }
+    }
+}
+
+// A larger campaign, of other runs.
+fn larger(plan: &Plan) -> Plan {
+    Plan {
+        seed: mix(plan.seed, u64::MAX),
+        runs: plan.runs.saturating_mul(LARGER),
+        trials: plan.trials.saturating_mul(LARGER),
+        ..plan.clone()
+    }
+}
+
+const INTERRUPTED: &str = "it was interrupted";
+
+// Lines that no engine judges yet.
+fn unchecked(kind: &ExpectationKind) -> Option<&'static str> {
+    match kind {
+        ExpectationKind::Livelock { .. } => Some("livelocks are not found yet"),
+        ExpectationKind::Atomicity { .. } => Some("atomicity is not checked yet"),
+        _ => None,
+    }
+}

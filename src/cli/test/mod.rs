@@ -1,0 +1,169 @@
+//! `raceflip test`: do the `expect` lines of models hold?
+
+mod seeds;
+mod suite;
+mod tell;
+
+use super::args::{Defines, Format, LimitArgs};
+use super::campaign::{Bar, number_of_runs};
+use super::exit::Status;
+use super::{Context, Refusal, interrupt};
+use crate::campaign::{self, Plan, Progress, TestPlan, Tested};
+use crate::formats::test::{TestReport, Variant};
+use seeds::Seeds;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use suite::{Case, Suite};
+use tell::Told;
+
+const ABOUT: &str = "\
+Runs models and says which of their `expect` lines hold. A folder stands for all `.race` files below it.
+
+A model is tested once for each variant that the conditions of its lines speak of: `expect failure if FIXED == 0` and `expect no \
+failure if FIXED == 1` are the variants FIXED=0 and FIXED=1. A line that wants something to happen holds if some run shows it; for \
+what is rare up to a hundred times --runs are made, and campaigns as `raceflip confirm` makes them. A line that wants something never to happen \
+holds if no run shows it: that is no proof.
+
+A failure that must not be is saved in the folder `seeds`, and made again first by every later test, until it is gone and the file is deleted.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip test models                       everything below a folder
+  raceflip test app.race -D FIXED=1          one variant
+  raceflip test models --filter queue --filter FIXED=1
+  raceflip test models --runs 20000 --seed 7 --no-save
+  raceflip test models --format json | jq '.variants[] | select(.verdict == \"failed\") | .file'
+
+Exit status:
+  0    all lines hold, as far as the runs tell
+  1    some do not
+  2    a model, a seed file or the command line is not right; what is right was tested
+  130  interrupted; what was tested by then is printed";
+
+/// Check whether the `expect` lines of models hold
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_long_help = AFTER)]
+pub(super) struct Args {
+    /// Models, and folders of models
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Test only variants with this text in their name, as it is printed: path and constants (may be repeated: any of them)
+    #[arg(long, value_name = "TEXT")]
+    filter: Vec<String>,
+    /// Random walks for each variant
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = number_of_runs())]
+    runs: u32,
+    /// Trials of each potential pair, where lines speak of pairs, or where walks do not show what must be
+    #[arg(long, value_name = "N", default_value = "100", value_parser = number_of_runs())]
+    trials: u32,
+    /// Decides every choice of every run
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Workers; the result is the same for any number [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+    /// The folder of saved failures
+    #[arg(long, value_name = "DIR", default_value = "seeds")]
+    seeds: PathBuf,
+    /// Save no failures (those that are saved are still made again)
+    #[arg(long)]
+    no_save: bool,
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    #[command(flatten)]
+    defines: Defines,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+// Detection runs of a campaign.
+const DETECTION: u32 = 20;
+
+// Counts runs, of all variants that are at work.
+struct Runs<'b> {
+    bar: &'b Bar,
+    done: AtomicU64,
+}
+
+impl Progress for Runs<'_> {
+    fn phase(&self, _: &str, _: u64) {}
+
+    fn done(&self) {
+        let n = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if n.is_multiple_of(500) {
+            self.bar.say(format!("{n} runs"));
+        }
+    }
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let mut seeds = Seeds::open(&args.seeds)?;
+    let suite = Suite::load(&args.paths, &args.defines.resolve(), &args.filter, &seeds, &context.out)?;
+    let stop = interrupt::install();
+    let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from);
+    // Variants side by side; what workers are left over share the runs of one.
+    let outer = jobs.min(suite.cases.len()).max(1);
+    let plan = |case: &Case| Plan {
+        code: case.model.code.clone(),
+        defines: case.model.defines.clone(),
+        limits: args.limits.resolve(),
+        seed: args.seed,
+        runs: DETECTION,
+        trials: args.trials,
+        jobs: (jobs / outer).max(1),
+    };
+    let plans: Vec<TestPlan<'_>> = suite
+        .cases
+        .iter()
+        .map(|case| TestPlan {
+            program: &case.model.program,
+            campaign: plan(case),
+            walks: args.runs,
+            saved: &case.saved,
+        })
+        .collect();
+    let bar = Bar::new("variant");
+    bar.phase("testing", plans.len() as u64);
+    let runs = Runs { bar: &bar, done: AtomicU64::new(0) };
+    let mut told = Told::new(&suite, &plans, args.format, &bar, &mut context.out);
+    let mut variants = Vec::new();
+    campaign::in_order(
+        outer,
+        plans.len(),
+        &stop,
+        || (),
+        |(), i| campaign::test(&plans[i], campaign::Context { stop: &stop, progress: &runs }),
+        |i, tested: Tested| {
+            bar.done();
+            let files =
+                if args.no_save { seeds::Files::new() } else { seeds.save(&suite.cases[i], &plans[i], &tested) };
+            variants.push(Variant::new(suite.cases[i].model.name(), told.verdict(&tested), &plans[i], &tested));
+            told.variant(i, tested, files);
+        },
+    );
+    bar.finish();
+    let tally = told.finish();
+    let mut refused = suite.refused;
+    refused.extend(seeds.refused());
+    let complete = variants.len() == suite.cases.len() && variants.iter().all(|v| v.complete);
+    if args.format == Format::Json {
+        let texts = refused.iter().map(Refusal::plain).collect();
+        let report = TestReport::new(args.seed, args.runs, complete, variants, texts);
+        writeln!(context.out, "{}", report.to_json());
+    }
+    for refusal in &refused {
+        context.out.refuse(refusal);
+    }
+    let interrupted = !complete && stop.load(Ordering::Relaxed);
+    if interrupted {
+        context.out.note(format_args!("interrupted: {} of {} variants were tested", tally.done, suite.cases.len()));
+    }
+    Ok(match () {
+        () if interrupted => Status::Interrupted,
+        () if !refused.is_empty() => Status::Refused,
+        () if tally.failed > 0 => Status::Found,
+        () => Status::Nothing,
+    })
+}

@@ -1,0 +1,187 @@
+//! The folder of saved failures: reading it, finding those of a model, and saving new ones.
+//!
+//! As in proptest, what failed once is tried first from then on, and the files belong under version control. A model is named relative to the
+//! folder that `seeds` lies in, so that they mean the same on another machine.
+
+use super::super::output::clean;
+use super::super::{Refusal, shell};
+use super::suite::Case;
+use crate::campaign::{LineVerdict, Origin, Saved, SavedEnd, Shown, TestPlan, Tested};
+use crate::event::Outcome;
+use crate::formats::seed::SeedFile;
+use crate::lang::variants::Defines;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+/// Failures by signature, each with the file that it is saved in.
+pub(super) type Files = Vec<(String, String)>;
+
+/// The folder, and what is in it.
+pub(super) struct Seeds {
+    folder: PathBuf,
+    // Where names of models start.
+    root: PathBuf,
+    files: Vec<(SeedFile, Saved)>,
+    refused: Vec<Refusal>,
+}
+
+impl Seeds {
+    /// Reads all files of the folder; there may be no folder yet.
+    pub(super) fn open(folder: &Path) -> Result<Self, Refusal> {
+        let name = clean(&folder.to_string_lossy());
+        let cannot =
+            |error: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read the folder `{name}`: {error}"));
+        let root = match folder.parent().filter(|p| !p.as_os_str().is_empty()) {
+            Some(parent) if folder.file_name().is_some() => parent.to_owned(),
+            _ if folder.file_name().is_some() => PathBuf::from("."),
+            _ => folder.join(".."),
+        };
+        let root = root.canonicalize().unwrap_or(root);
+        let mut seeds = Seeds { folder: folder.to_owned(), root, files: Vec::new(), refused: Vec::new() };
+        let entries = match std::fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(seeds),
+            Err(error) => return Err(cannot(&error)),
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            paths.push(entry.map_err(|e| cannot(&e))?.path());
+        }
+        paths.retain(|p| p.extension().is_some_and(|e| e == "toml"));
+        paths.sort();
+        for path in paths {
+            match read(&path) {
+                Ok(file) => seeds.files.push(file),
+                Err(refusal) => seeds.refused.push(refusal),
+            }
+        }
+        Ok(seeds)
+    }
+
+    /// The files that could not be read, once.
+    pub(super) fn refused(&mut self) -> Vec<Refusal> {
+        std::mem::take(&mut self.refused)
+    }
+
+    /// The saved failures of a model, by variant.
+    pub(super) fn of(&self, model: &Path) -> BTreeMap<Defines, Vec<Saved>> {
+        let mut all: BTreeMap<Defines, Vec<Saved>> = BTreeMap::new();
+        let name = self.name_of(model);
+        for (file, saved) in self.files.iter().filter(|(file, _)| file.model == name) {
+            all.entry(file.defines.clone().into_iter().collect()).or_default().push(saved.clone());
+        }
+        all
+    }
+
+    // A model's path from the root, with `/`.
+    fn name_of(&self, model: &Path) -> String {
+        let real = model.canonicalize().unwrap_or_else(|_| model.to_owned());
+        let (mut from, mut to) = (self.root.components().peekable(), real.components().peekable());
+        while from.peek().is_some() && from.peek() == to.peek() {
+            from.next();
+            to.next();
+        }
+        let up = from.filter(|c| !matches!(c, Component::CurDir)).map(|_| "..".to_owned());
+        let down = to.map(|c| c.as_os_str().to_string_lossy().into_owned());
+        up.chain(down).collect::<Vec<_>>().join("/")
+    }
+
+    /// Saves each failure that must not be, unless a saved run shows it already; returns each signature with its file.
+    pub(super) fn save(&mut self, case: &Case, plan: &TestPlan<'_>, tested: &Tested) -> Files {
+        let mut files = Files::new();
+        let all = || {
+            tested.lines.iter().filter_map(|l| match &l.verdict {
+                LineVerdict::Unmet(_, shown) => Some((l, shown)),
+                _ => None,
+            })
+        };
+        // What a saved run shows still; its signature may have another number now.
+        for shown in all().flat_map(|(_, shown)| shown) {
+            if let Origin::Saved(n) = shown.origin
+                && tested.saved[n] == SavedEnd::Fails
+            {
+                files.push((shown.signature.clone(), plan.saved[n].name.clone()));
+            }
+        }
+        for (line, shown) in all() {
+            for shown in shown.iter().filter(|s| !matches!(s.outcome, Outcome::Ok | Outcome::Limit(..))) {
+                if files.iter().any(|(signature, _)| *signature == shown.signature) {
+                    continue;
+                }
+                match self.write(case, &line.text, line.line, shown) {
+                    Ok(name) => files.push((shown.signature.clone(), name)),
+                    Err(refusal) => self.refused.push(refusal),
+                }
+            }
+        }
+        files
+    }
+
+    // Writes one under the first name that is free, or has these bytes already.
+    fn write(&self, case: &Case, expectation: &str, line: u32, shown: &Shown) -> Result<String, Refusal> {
+        let model = self.name_of(&case.model.path);
+        let expectation = expectation.split_whitespace().collect::<Vec<_>>().join(" ");
+        let seed = SeedFile::new(model, &case.model.defines, expectation, shown.signature.clone(), shown.token.clone());
+        let cannot = |path: &Path, error: std::io::Error| {
+            Refusal::new(format_args!("cannot save a failure in `{}`: {error}", clean(&path.to_string_lossy())))
+        };
+        std::fs::create_dir_all(&self.folder).map_err(|e| cannot(&self.folder, e))?;
+        for nth in 1.. {
+            let suffix = if nth == 1 { String::new() } else { format!("-{nth}") };
+            let path = self.folder.join(format!("{}{suffix}.toml", seed.stem()));
+            let text = seed.to_toml(&self.comment(&seed, case, line, shown, &path));
+            match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(mut file) => {
+                    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|e| cannot(&path, e))?;
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    let same = read(&path).is_ok_and(|(file, _)| file.token == seed.token);
+                    if !same {
+                        continue;
+                    }
+                }
+                Err(error) => return Err(cannot(&path, error)),
+            }
+            return Ok(clean(&path.to_string_lossy()));
+        }
+        unreachable!("there are more names than files")
+    }
+
+    fn comment(&self, seed: &SeedFile, case: &Case, line: u32, shown: &Shown, path: &Path) -> Vec<String> {
+        let what = super::super::campaign::ending(&case.model, &shown.outcome).unwrap_or_else(|| shown.text.clone());
+        let folder = self.folder.file_name().map_or("seeds".into(), |n| n.to_string_lossy());
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let drawn = match &shown.origin {
+            Origin::Drawn(id) => format!("It came with strategy {} and seed {}.", id.strategy, id.seed),
+            Origin::Saved(_) => "It came from an older saved run of an edited model.".to_owned(),
+        };
+        let lines = [
+            "A failure that must not be, saved by `raceflip test`:".to_owned(),
+            format!("    {what}"),
+            format!("Line {line} of {} says: {}", seed.model, seed.expectation),
+            format!("{drawn} See it again, step by step, with"),
+            format!("    raceflip replay {} @{folder}/{file}", shell::path(&seed.model)),
+            "Keep this file under version control: every test of the model makes this run first. Delete it when the"
+                .to_owned(),
+            "test says that the failure is gone.".to_owned(),
+        ];
+        lines.iter().map(|l| clean(l)).collect()
+    }
+}
+
+// Larger than any file that was saved here.
+const LARGEST: u64 = 64 << 20;
+
+fn read(path: &Path) -> Result<(SeedFile, Saved), Refusal> {
+    let name = clean(&path.to_string_lossy());
+    let cannot = |why: &dyn std::fmt::Display| {
+        Refusal::new(format_args!("cannot read the saved failure `{name}`: {why}; repair or delete the file"))
+    };
+    if std::fs::metadata(path).map_err(|e| cannot(&e))?.len() > LARGEST {
+        return Err(cannot(&"it is too large"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| cannot(&e))?;
+    let (file, token) = SeedFile::read(&text).map_err(|e| cannot(&e))?;
+    Ok((file, Saved { name, token }))
+}

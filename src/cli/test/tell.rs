@@ -1,0 +1,269 @@
+//! The results of a test for people: a line for each variant, what failed again at the end, a summary.
+
+use super::super::again;
+use super::super::args::Format;
+use super::super::campaign::{Bar, ending};
+use super::super::check::counted;
+use super::super::outcome::limit_text;
+use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, clean, paint};
+use super::seeds::Files;
+use super::suite::{Case, Suite};
+use crate::campaign::{Line, LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
+use crate::event::Outcome;
+use std::collections::BTreeMap;
+
+/// How many of what.
+#[derive(Default)]
+pub(super) struct Tally {
+    /// Variants tested to their end.
+    pub(super) done: usize,
+    pub(super) failed: usize,
+    passed: usize,
+    skipped: usize,
+    lines: [usize; 3],
+    // Lines that could not be checked, by the reason.
+    unchecked: BTreeMap<&'static str, usize>,
+}
+
+/// Tells results as they come.
+pub(super) struct Told<'t> {
+    suite: &'t Suite,
+    plans: &'t [TestPlan<'t>],
+    format: Format,
+    bar: &'t Bar,
+    out: &'t mut Output,
+    tally: Tally,
+    // Failed variants with the files of their failures.
+    failures: Vec<(usize, Tested, Files)>,
+}
+
+// Runs that are shown against one line.
+const SHOWN: usize = 3;
+
+impl<'t> Told<'t> {
+    pub(super) fn new(
+        suite: &'t Suite,
+        plans: &'t [TestPlan<'t>],
+        format: Format,
+        bar: &'t Bar,
+        out: &'t mut Output,
+    ) -> Self {
+        Self { suite, plans, format, bar, out, tally: Tally::default(), failures: Vec::new() }
+    }
+
+    /// `passed`, `failed`, `skipped` or `interrupted`.
+    pub(super) fn verdict(&self, tested: &Tested) -> &'static str {
+        let unchecked = |l: &Line| matches!(l.verdict, LineVerdict::Unchecked(_));
+        match tested {
+            t if !t.passed() => "failed",
+            t if !t.complete => "interrupted",
+            t if t.lines.iter().all(unchecked) => "skipped",
+            _ => "passed",
+        }
+    }
+
+    /// A variant was tested; its failures are saved in these files, by signature.
+    pub(super) fn variant(&mut self, i: usize, tested: Tested, files: Files) {
+        let verdict = self.verdict(&tested);
+        let (style, word) = match verdict {
+            "passed" => (GOOD, "PASS"),
+            "failed" => (BAD, "FAIL"),
+            "skipped" => (ODD, "SKIP"),
+            _ => (ODD, "STOP"),
+        };
+        self.count(verdict, &tested);
+        if self.format == Format::Text {
+            let name = clean(&self.suite.cases[i].name());
+            let line = format!("{}  {}  {}", paint(style, word), paint(BOLD, name), paint(DIM, did(&tested)));
+            let notes = self.notes(i, &tested);
+            let out = &mut *self.out;
+            self.bar.suspend(|| {
+                writeln!(out, "{line}");
+                notes.iter().for_each(|note| writeln!(out, "      {note}"));
+                out.flush();
+            });
+        }
+        if verdict == "failed" {
+            self.failures.push((i, tested, files));
+        }
+    }
+
+    fn count(&mut self, verdict: &str, tested: &Tested) {
+        let tally = &mut self.tally;
+        match verdict {
+            "passed" => tally.passed += 1,
+            "failed" => tally.failed += 1,
+            "skipped" => tally.skipped += 1,
+            _ => return,
+        }
+        tally.done += 1;
+        for line in &tested.lines {
+            match &line.verdict {
+                LineVerdict::Met => tally.lines[0] += 1,
+                LineVerdict::Unmet(..) => tally.lines[1] += 1,
+                LineVerdict::Unchecked(why) => {
+                    tally.lines[2] += 1;
+                    *tally.unchecked.entry(why).or_default() += 1;
+                }
+            }
+        }
+    }
+
+    // What else there is to say of a variant: limits, and what came of saved runs.
+    fn notes(&self, i: usize, tested: &Tested) -> Vec<String> {
+        let note = paint(NOTE, "note");
+        let limits = tested.limits.iter().map(|((kind, limit), runs)| {
+            let runs = counted(u64::from(*runs), "run");
+            format!("{note}: {runs} came to the {}; what comes after is not known", limit_text(*kind, *limit))
+        });
+        let saved = self.plans[i].saved.iter().zip(&tested.saved).filter_map(|(saved, end)| {
+            let (name, then) = (&saved.name, clean(&saved.token.signature));
+            match end {
+                SavedEnd::Fails => Some(format!("{note}: {name} still fails: {then}")),
+                SavedEnd::Gone(now) => {
+                    Some(format!("{note}: fixed: {then} has become {}; delete {name}", clean(now)))
+                }
+                SavedEnd::Changed(divergence, now) => Some(format!(
+                    "{note}: {name}: the model was edited (step {}: {} is no more); as near as the run can be made again, it ends `{}`; if {then} is fixed, delete it",
+                    divergence.step + 1,
+                    clean(&divergence.expected),
+                    clean(now),
+                )),
+                SavedEnd::Interrupted => None,
+            }
+        });
+        limits.chain(saved).collect()
+    }
+
+    /// Failures again, and the summary.
+    pub(super) fn finish(mut self) -> Tally {
+        if self.format == Format::Json {
+            return self.tally;
+        }
+        let failures = std::mem::take(&mut self.failures);
+        for (i, tested, files) in &failures {
+            writeln!(self.out);
+            writeln!(self.out, "{}  {}", paint(BAD, "FAIL"), paint(BOLD, clean(&self.suite.cases[*i].name())));
+            // Tokens that stand here already.
+            let mut told = Vec::new();
+            for line in &tested.lines {
+                if let LineVerdict::Unmet(why, shown) = &line.verdict {
+                    self.broken(*i, tested, line, (why, shown), files, &mut told);
+                }
+            }
+        }
+        self.strays();
+        self.summary();
+        self.tally
+    }
+
+    fn broken(
+        &mut self,
+        i: usize,
+        tested: &Tested,
+        line: &Line,
+        (why, shown): (&[String], &[Shown]),
+        files: &[(String, String)],
+        told: &mut Vec<String>,
+    ) {
+        let case = &self.suite.cases[i];
+        let text = line.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        writeln!(self.out, "  {}:{}: {}", case.model.name(), line.line, clean(&text));
+        for why in why {
+            writeln!(self.out, "    {} ({})", clean(why), did_runs(tested));
+        }
+        for s in shown.iter().take(SHOWN) {
+            let what = match &s.outcome {
+                Outcome::Limit(kind, limit) => format!("the {}", limit_text(*kind, *limit)),
+                outcome => ending(&case.model, outcome).unwrap_or_default(),
+            };
+            // The values at the end, where the line names them.
+            let end = if what.is_empty() { clean(&s.text) } else { what };
+            writeln!(self.out, "    {} so: {}", ended(s.runs), paint(BAD, end));
+            if told.contains(&s.token) {
+                writeln!(self.out, "      {}", paint(DIM, "(replayed as above)"));
+            } else {
+                self.again(case, i, s, files);
+                told.push(s.token.clone());
+            }
+        }
+        if shown.len() > SHOWN {
+            writeln!(self.out, "    and {} more ways to end that must not be", shown.len() - SHOWN);
+        }
+    }
+
+    fn again(&mut self, case: &Case, i: usize, shown: &Shown, files: &[(String, String)]) {
+        let (strategy, seed, drawn) = match &shown.origin {
+            Origin::Drawn(id) => {
+                (id.strategy.to_string(), id.seed, format!("strategy {}, seed {}", id.strategy, id.seed))
+            }
+            Origin::Saved(number) => {
+                let saved = &self.plans[i].saved[*number];
+                (saved.token.strategy.clone(), saved.token.seed, format!("made first, for {}", saved.name))
+            }
+        };
+        for command in again::replay(&case.model, &shown.token, &strategy, seed, &self.plans[i].campaign.limits) {
+            writeln!(self.out, "      {command}");
+        }
+        let file = files.iter().find(|(signature, _)| *signature == shown.signature);
+        let kept = file.map_or(String::new(), |(_, name)| format!(", saved as {name}"));
+        writeln!(self.out, "      {}", paint(DIM, format_args!("({}{kept})", clean(&drawn))));
+    }
+
+    fn strays(&mut self) {
+        if self.suite.strays.is_empty() {
+            return;
+        }
+        writeln!(self.out);
+        for (name, model) in &self.suite.strays {
+            writeln!(self.out, "{}: {name} is of a variant that {model} does not have; delete it", paint(NOTE, "note"));
+        }
+    }
+
+    fn summary(&mut self) {
+        let Tally { done, failed, passed, skipped, lines: [met, unmet, unchecked], .. } = self.tally;
+        writeln!(self.out);
+        let mut parts = vec![paint(GOOD, format_args!("{passed} passed"))];
+        if failed > 0 {
+            parts.push(paint(BAD, format_args!("{failed} failed")));
+        }
+        if skipped > 0 {
+            parts.push(paint(ODD, format_args!("{skipped} skipped (nothing to check)")));
+        }
+        let left = self.suite.cases.len() - done;
+        if left > 0 {
+            parts.push(paint(ODD, format_args!("{left} not tested")));
+        }
+        if !self.suite.refused.is_empty() {
+            let models = counted(self.suite.refused.len() as u64, "model");
+            parts.push(paint(BAD, format_args!("{models} could not be read")));
+        }
+        writeln!(self.out, "Summary: {}: {}", counted(done as u64, "variant"), parts.join(", "));
+        let mut parts = vec![format!("{met} met")];
+        if unmet > 0 {
+            parts.push(format!("{unmet} not met"));
+        }
+        if unchecked > 0 {
+            let why: Vec<String> = self.tally.unchecked.iter().map(|(why, n)| format!("{why}: {n}")).collect();
+            parts.push(format!("{unchecked} could not be checked ({})", why.join("; ")));
+        }
+        writeln!(self.out, "{}: {}", counted((met + unmet + unchecked) as u64, "expectation"), parts.join(", "));
+    }
+}
+
+fn ended(runs: u32) -> String {
+    if runs == 1 { "1 run ends".to_owned() } else { format!("{runs} runs end") }
+}
+
+// `3 expectations, 1000 walks, 120 trials`
+fn did(tested: &Tested) -> String {
+    let lines = counted(tested.lines.len() as u64, "expectation");
+    if tested.lines.is_empty() { "it expects nothing".to_owned() } else { format!("{lines}, {}", did_runs(tested)) }
+}
+
+fn did_runs(tested: &Tested) -> String {
+    let walks = (tested.walks > 0).then(|| counted(u64::from(tested.walks), "walk"));
+    let trials = tested.trials.map(|n| format!("{} of a campaign", counted(u64::from(n), "run")));
+    let parts: Vec<String> = walks.into_iter().chain(trials).collect();
+    if parts.is_empty() { "no run".to_owned() } else { parts.join(", ") }
+}

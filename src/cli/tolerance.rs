@@ -1,0 +1,29 @@
+//! How far a tolerant replay kept to its recording, for people.
+
+use super::check::counted;
+use super::output::{BAD, BOLD, GOOD, Output, clean, paint};
+use crate::formats::result::Kept;
+
+/// Prints it; of a run that was stopped nothing is said of its end.
+pub(super) fn print(out: &mut Output, kept: &Kept, stopped: bool) {
+    let all = kept.followed.saturating_add(kept.skipped);
+    let followed = format!("{} of {} followed", kept.followed, counted(all, "recorded choice"));
+    let moved = if kept.moved > 0 { format!(" ({} before their turn)", kept.moved) } else { String::new() };
+    let rest = format!("{} skipped, {} inserted", kept.skipped, counted(kept.inserted, "step"));
+    writeln!(out, "{}: {followed}{moved}, {rest}", paint(BOLD, "tolerant replay"));
+    for departure in &kept.departures {
+        writeln!(out, "  step {}: {}", departure.step, clean(&departure.what));
+    }
+    if kept.more_departures > 0 {
+        writeln!(out, "  and {} more departures", kept.more_departures);
+    }
+    if stopped {
+        return;
+    }
+    let recorded = clean(&kept.recorded_signature);
+    if kept.same {
+        writeln!(out, "  {}: {recorded}", paint(GOOD, "it ends as the recorded run did"));
+    } else {
+        writeln!(out, "  {}: {recorded}", paint(BAD, "it does not end as the recorded run did"));
+    }
+}

@@ -1,0 +1,220 @@
+//! The state of a run at one instant: the field `state` of `raceflip-run` (`docs/formats.md`).
+
+use super::result::At;
+use super::values::Types;
+use crate::event::{EventId, Location, ObjectId, Op, Outcome, SiteId, ThreadId};
+use crate::lang::Program;
+use crate::world::{FirstValue, MessageKind, Queue, World};
+use serde::{Deserialize, Serialize};
+
+/// A state.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct State {
+    pub steps: u64,
+    pub virtual_time: u64,
+    pub threads: Vec<ThreadState>,
+    pub locks: Vec<LockState>,
+    pub variables: Vec<Variable>,
+    pub objects: Vec<ObjectState>,
+    /// Objects that are not shown.
+    pub more_objects: usize,
+    pub events: Vec<EventState>,
+}
+
+/// A thread.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct ThreadState {
+    pub name: String,
+    pub task: Option<String>,
+    pub daemon: bool,
+    pub standing: StandingWord,
+    pub operation: Option<String>,
+    pub at: Option<At>,
+    pub waits_for: Option<String>,
+    pub held_by: Option<String>,
+    /// Of a thread with a queue.
+    pub queue: Option<Vec<MessageState>>,
+}
+
+/// Where a thread stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "docs/formats.md describes the words")]
+pub enum StandingWord {
+    Ready,
+    Waits,
+    Idle,
+    Ended,
+    Failed,
+}
+
+/// A message.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct MessageState {
+    pub due: u64,
+    /// `None`: a fence.
+    pub task: Option<String>,
+    #[serde(rename = "async")]
+    pub is_async: bool,
+}
+
+/// A lock, or something else that threads stand at.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct LockState {
+    pub name: String,
+    pub owners: Vec<String>,
+    pub count: i64,
+    pub parties: Option<i64>,
+    pub writes: bool,
+    pub blocked: Vec<String>,
+    pub waiters: Vec<String>,
+}
+
+/// A location.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Variable {
+    pub name: String,
+    pub value: String,
+}
+
+/// An object.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct ObjectState {
+    pub name: String,
+    pub freed: bool,
+    pub fields: Vec<Variable>,
+}
+
+/// An event of the environment.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct EventState {
+    pub name: String,
+    pub enables: usize,
+}
+
+// Objects that are shown; of those that a long run made.
+const MOST_OBJECTS: usize = 200;
+
+impl State {
+    /// The state that a world is in.
+    #[must_use]
+    pub fn of(world: &World, program: &Program) -> Self {
+        let words = &Types::of(program);
+        let setup = world.setup();
+        let global = |cell: usize| Location { cell: cell as u32, object: None };
+        let variables = setup.cells.iter().enumerate().map(|(cell, first)| Variable {
+            name: setup.cell_names[cell].clone(),
+            value: value(world, words, global(cell), first),
+        });
+        let objects = (0..world.memory().objects_len() as u32).map(ObjectId);
+        let events = (0..setup.events.len() as u32).map(EventId);
+        Self {
+            steps: world.steps(),
+            virtual_time: world.now(),
+            threads: world.threads().ids().filter(|t| !is_init(world, *t)).map(|t| thread(world, words, t)).collect(),
+            locks: world.standings().into_iter().map(|s| lock(world, s)).collect(),
+            variables: variables.collect(),
+            objects: objects.clone().take(MOST_OBJECTS).map(|o| object(world, words, o)).collect(),
+            more_objects: objects.skip(MOST_OBJECTS).count(),
+            events: events
+                .map(|e| EventState { name: setup.events[e].name.clone(), enables: world.enables_left(e) })
+                .collect(),
+        }
+    }
+}
+
+// What ran `init` is no thread of the app.
+fn is_init(world: &World, thread: ThreadId) -> bool {
+    world.contexts().made(world.thread(thread).home) == crate::world::Made::Init
+}
+
+fn value(world: &World, words: &Types, at: Location, first: &FirstValue) -> String {
+    if let FirstValue::List(_) = first {
+        let list = world.memory().list(world.memory().list_in(at.cell));
+        let items: Vec<String> = list.items.iter().map(|v| words.value(world, at, *v)).collect();
+        return format!("[{}]", items.join(", "));
+    }
+    words.value(world, at, world.memory().cell(at.cell))
+}
+
+fn object(world: &World, words: &Types, id: ObjectId) -> ObjectState {
+    let (object, setup) = (world.memory().object(id), world.setup());
+    let firsts = &setup.classes[object.class as usize].1;
+    let fields = firsts.iter().enumerate().map(|(i, first)| Variable {
+        name: setup.field_names[object.class as usize][i].clone(),
+        value: value(world, words, Location { cell: object.base + i as u32, object: Some(id) }, first),
+    });
+    ObjectState { name: world.object_name(id), freed: object.freed, fields: fields.collect() }
+}
+
+fn lock(world: &World, standing: crate::world::Standing) -> LockState {
+    let names = |all: &[ThreadId]| all.iter().map(|t| world.thread_name(*t)).collect();
+    LockState {
+        owners: names(&standing.owners),
+        count: standing.count,
+        parties: standing.parties,
+        writes: standing.writes,
+        blocked: names(&standing.blocked),
+        waiters: names(&standing.waiters),
+        name: standing.name,
+    }
+}
+
+fn thread(world: &World, words: &Types, id: ThreadId) -> ThreadState {
+    let t = world.thread(id);
+    let ended = world.finished(id);
+    let blocked = world.waits(id);
+    let failure = match world.outcome() {
+        Some(Outcome::Failure(f)) if f.thread == world.thread_name(id) => Some(f),
+        _ => None,
+    };
+    let standing = match &blocked {
+        _ if failure.is_some() => StandingWord::Failed,
+        _ if ended => StandingWord::Ended,
+        _ if world.is_idle(id) => StandingWord::Idle,
+        Some(_) => StandingWord::Waits,
+        None => StandingWord::Ready,
+    };
+    let at = |site: SiteId| {
+        let s = &world.setup().sites[site];
+        At { line: s.line, column: s.column, label: s.label.clone(), kind: s.kind.word().to_owned() }
+    };
+    let stands = matches!(standing, StandingWord::Ready | StandingWord::Waits);
+    let site = if stands { t.site } else { failure.and_then(|f| f.site) };
+    let place = t.site.map_or("", |s| world.setup().sites[s].place.as_str());
+    let operation = match &t.pending {
+        // Where it acts is said by what it waits for, or by nothing.
+        Op::Begin | Op::Wake | Op::Reacquire { .. } => t.pending.word().to_owned(),
+        pending => format!("{} {place}", pending.word()).trim_end().to_owned(),
+    };
+    ThreadState {
+        name: world.thread_name(id),
+        task: (t.context != t.home).then(|| world.contexts().name(world.setup(), t.context)),
+        daemon: t.daemon,
+        standing,
+        operation: stands.then_some(operation),
+        at: site.map(at),
+        waits_for: blocked.as_ref().filter(|_| stands).map(|b| b.waits_for.clone()),
+        held_by: blocked.and_then(|b| b.held_by),
+        queue: t.queue.as_ref().map(|q| queue(world, words, q)),
+    }
+}
+
+fn queue(world: &World, words: &Types, queue: &Queue) -> Vec<MessageState> {
+    let message = |m: &crate::world::Message| match &m.kind {
+        MessageKind::Fence(_) => MessageState { due: m.when, task: None, is_async: false },
+        MessageKind::Task(task) => {
+            let name = world.contexts().name(world.setup(), task.context);
+            let args = words.arguments(world, task.body, task.args);
+            MessageState { due: m.when, task: Some(name + &args), is_async: task.is_async }
+        }
+    };
+    queue.messages().map(message).collect()
+}

@@ -1,0 +1,164 @@
+//! The result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
+
+use crate::campaign::{LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+pub const VERSION: u32 = 1;
+
+/// `raceflip test --format json`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct TestReport {
+    pub format: String,
+    pub version: u32,
+    pub seed: u64,
+    pub runs: u32,
+    pub complete: bool,
+    pub passed: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    pub variants: Vec<Variant>,
+    /// Models and seed files that could not be read.
+    pub refused: Vec<String>,
+}
+
+/// A variant of a model.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Variant {
+    pub file: String,
+    pub defines: BTreeMap<String, i64>,
+    pub verdict: String,
+    pub walks: u32,
+    pub trials: Option<u32>,
+    pub complete: bool,
+    pub expectations: Vec<Expected>,
+    pub limits: Vec<super::campaign::Cut>,
+    pub saved: Vec<SavedRun>,
+}
+
+/// An `expect` line.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Expected {
+    pub line: u32,
+    pub text: String,
+    /// `met`, `unmet` or `unchecked`.
+    pub verdict: String,
+    pub why: Vec<String>,
+    pub shown: Vec<Against>,
+}
+
+/// Runs that contradict a line.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Against {
+    pub end: String,
+    pub signature: String,
+    pub runs: u32,
+    pub strategy: Option<String>,
+    pub seed: Option<u64>,
+    pub token: String,
+    /// The seed file that it comes from.
+    pub saved: Option<String>,
+}
+
+/// What came of a saved run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct SavedRun {
+    pub file: String,
+    /// `fails`, `gone`, `changed` or `interrupted`.
+    pub result: String,
+    /// How it ends now, if not as it did.
+    pub ends: Option<String>,
+}
+
+fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
+    let drawn = match &shown.origin {
+        Origin::Drawn(id) => Some(id),
+        Origin::Saved(_) => None,
+    };
+    Against {
+        end: shown.text.clone(),
+        signature: shown.signature.clone(),
+        runs: shown.runs,
+        strategy: drawn.map(|id| id.strategy.to_string()),
+        seed: drawn.map(|id| id.seed),
+        token: shown.token.clone(),
+        saved: match shown.origin {
+            Origin::Saved(number) => Some(plan.saved[number].name.clone()),
+            Origin::Drawn(_) => None,
+        },
+    }
+}
+
+impl Variant {
+    /// The result of a variant.
+    #[must_use]
+    pub fn new(file: &str, verdict: &str, plan: &TestPlan<'_>, tested: &Tested) -> Self {
+        let expected = |line: &crate::campaign::Line| {
+            let (verdict, why, shown) = match &line.verdict {
+                LineVerdict::Met => ("met", Vec::new(), Vec::new()),
+                LineVerdict::Unchecked(why) => ("unchecked", vec![(*why).to_owned()], Vec::new()),
+                LineVerdict::Unmet(why, shown) => {
+                    ("unmet", why.clone(), shown.iter().map(|s| against(plan, s)).collect())
+                }
+            };
+            Expected { line: line.line, text: line.text.clone(), verdict: verdict.to_owned(), why, shown }
+        };
+        let cut = |((kind, limit), runs): (&(crate::event::LimitKind, u64), &u32)| super::campaign::Cut {
+            option: kind.option().to_owned(),
+            limit: *limit,
+            runs: *runs,
+        };
+        let saved = plan.saved.iter().zip(&tested.saved).map(|(saved, end)| {
+            let (result, ends) = match end {
+                SavedEnd::Fails => ("fails", None),
+                SavedEnd::Gone(ends) => ("gone", Some(ends.clone())),
+                SavedEnd::Changed(_, ends) => ("changed", Some(ends.clone())),
+                SavedEnd::Interrupted => ("interrupted", None),
+            };
+            SavedRun { file: saved.name.clone(), result: result.to_owned(), ends }
+        });
+        Self {
+            file: file.to_owned(),
+            defines: plan.campaign.defines.iter().cloned().collect(),
+            verdict: verdict.to_owned(),
+            walks: tested.walks,
+            trials: tested.trials,
+            complete: tested.complete,
+            expectations: tested.lines.iter().map(expected).collect(),
+            limits: tested.limits.iter().map(cut).collect(),
+            saved: saved.collect(),
+        }
+    }
+}
+
+impl TestReport {
+    /// The report of all variants.
+    #[must_use]
+    pub fn new(seed: u64, runs: u32, complete: bool, variants: Vec<Variant>, refused: Vec<String>) -> Self {
+        let count = |verdict: &str| variants.iter().filter(|v| v.verdict == verdict).count();
+        Self {
+            format: "raceflip-test".to_owned(),
+            version: VERSION,
+            seed,
+            runs,
+            complete,
+            passed: count("passed"),
+            failed: count("failed"),
+            skipped: count("skipped"),
+            refused,
+            variants,
+        }
+    }
+
+    /// As JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
+    }
+}

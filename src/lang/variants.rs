@@ -1,0 +1,202 @@
+//! The variants of a model that its expectations speak of: `expect .. if FIXED == 1` speaks of the model with `FIXED` as 1.
+//!
+//! Of each constant in a condition: its own value, every value that it is compared with by `==`, and for each other comparison that none of these
+//! makes true the nearest value that does. The variants are all combinations. Comparisons are of a constant and a number or another constant.
+
+use super::Program;
+use super::ast::{BinaryOp, Expr, ExprKind, File, ItemKind, UnaryOp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More combinations than these are not tested at once.
+pub const MOST_VARIANTS: usize = 256;
+
+/// More than [`MOST_VARIANTS`] combinations.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the conditions of its `expect` lines speak of {0} variants, more than {MOST_VARIANTS}: fix a constant with -D"
+)]
+pub struct TooManyVariants(pub usize);
+
+/// Values of constants, by name.
+pub type Defines = Vec<(String, i64)>;
+
+/// The names of a model's constants.
+pub fn constants(file: &File) -> impl Iterator<Item = &str> {
+    file.items.iter().filter_map(|item| match &item.kind {
+        ItemKind::Const { name, .. } => Some(name.text.as_str()),
+        _ => None,
+    })
+}
+
+/// All variants, each with the value of every constant that a condition names or that is `given`; `program` is the model with `given` alone.
+pub fn variants(file: &File, program: &Program, given: &Defines) -> Result<Vec<Defines>, TooManyVariants> {
+    let own: BTreeMap<&str, i64> = program.consts.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let mut comparisons = Vec::new();
+    for item in &file.items {
+        if let ItemKind::Expect { condition: Some(condition), .. } = &item.kind {
+            compared(condition, &own, &mut comparisons);
+        }
+    }
+    let mut values: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
+    for c in &comparisons {
+        let all = values.entry(c.name).or_default();
+        all.insert(own[c.name]);
+        if c.op == BinaryOp::Eq {
+            all.insert(c.with);
+        }
+    }
+    for c in &comparisons {
+        let all = values.entry(c.name).or_default();
+        if !all.iter().any(|value| c.holds(*value)) {
+            all.extend(c.nearest());
+        }
+    }
+    for (name, value) in given {
+        values.insert(name, BTreeSet::from([*value]));
+    }
+    let number = values.values().fold(1usize, |n, all| n.saturating_mul(all.len()));
+    if number > MOST_VARIANTS {
+        return Err(TooManyVariants(number));
+    }
+    let mut variants = vec![Defines::new()];
+    for (name, all) in values {
+        let longer =
+            |v: &Defines| all.iter().map(|value| [&v[..], &[(name.to_owned(), *value)]].concat()).collect::<Vec<_>>();
+        variants = variants.iter().flat_map(longer).collect();
+    }
+    Ok(variants)
+}
+
+/// `NAME op value`
+struct Comparison<'f> {
+    name: &'f str,
+    op: BinaryOp,
+    with: i64,
+}
+
+impl Comparison<'_> {
+    fn holds(&self, value: i64) -> bool {
+        match self.op {
+            BinaryOp::Eq => value == self.with,
+            BinaryOp::Ne => value != self.with,
+            BinaryOp::Lt => value < self.with,
+            BinaryOp::Le => value <= self.with,
+            BinaryOp::Gt => value > self.with,
+            _ => value >= self.with,
+        }
+    }
+
+    // The nearest value that makes it true; of a truth value the other one.
+    fn nearest(&self) -> Option<i64> {
+        match self.op {
+            BinaryOp::Ne if self.with == 1 => Some(0),
+            BinaryOp::Ne | BinaryOp::Gt => self.with.checked_add(1),
+            BinaryOp::Lt => self.with.checked_sub(1),
+            _ => Some(self.with),
+        }
+    }
+}
+
+// The comparisons of a constant with a value in a condition.
+fn compared<'f>(condition: &'f Expr, own: &BTreeMap<&str, i64>, into: &mut Vec<Comparison<'f>>) {
+    let mut open = vec![(condition, true)];
+    while let Some((e, truth)) = open.pop() {
+        match &e.kind {
+            ExprKind::Name(name) if own.contains_key(name.as_str()) => {
+                into.push(Comparison { name, op: BinaryOp::Eq, with: i64::from(truth) });
+            }
+            ExprKind::Unary { op: UnaryOp::Not, operand } => open.push((operand, !truth)),
+            ExprKind::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
+                open.extend([(&**right, truth), (&**left, truth)]);
+            }
+            ExprKind::Binary { op, left, right } => {
+                let Some(op) = said(*op, truth) else { continue };
+                for (name, op, with) in [(left, op, right), (right, turned(op), left)] {
+                    if let (ExprKind::Name(name), Some(with)) = (&name.kind, value(with, own))
+                        && own.contains_key(name.as_str())
+                    {
+                        into.push(Comparison { name, op, with });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+// A comparison as it is, or what its denial says.
+fn said(op: BinaryOp, truth: bool) -> Option<BinaryOp> {
+    use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
+    let denied = match op {
+        Eq => Ne,
+        Ne => Eq,
+        Lt => Ge,
+        Ge => Lt,
+        Gt => Le,
+        Le => Gt,
+        _ => return None,
+    };
+    Some(if truth { op } else { denied })
+}
+
+// The same with its sides exchanged.
+fn turned(op: BinaryOp) -> BinaryOp {
+    use BinaryOp::{Ge, Gt, Le, Lt};
+    match op {
+        Lt => Gt,
+        Gt => Lt,
+        Le => Ge,
+        Ge => Le,
+        same => same,
+    }
+}
+
+fn value(e: &Expr, own: &BTreeMap<&str, i64>) -> Option<i64> {
+    match &e.kind {
+        ExprKind::Int(value) => Some(*value),
+        ExprKind::Bool(value) => Some(i64::from(*value)),
+        ExprKind::Name(name) => own.get(name.as_str()).copied(),
+        ExprKind::Unary { op: UnaryOp::Neg, operand } => value(operand, own)?.checked_neg(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lang::{Source, check, parse};
+
+    fn check_variants(text: &str, given: &[(&str, i64)], expected: &[&str]) {
+        let source = Source::new("m.race", text).unwrap();
+        let file = parse(&source).unwrap();
+        let given: Defines = given.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+        let program = check(&file, &source, &given).unwrap();
+        let one = |v: &Defines| v.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" ");
+        let found: Vec<String> = variants(&file, &program, &given).unwrap().iter().map(one).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn variants_are_those_that_conditions_speak_of() {
+        let two = "const F = 0\nconst N = 20\n";
+        let lines = |conditions: &[&str]| {
+            conditions.iter().fold(two.to_owned(), |text, c| format!("{text}expect outcomes: ok if {c}\n"))
+        };
+        check_variants(two, &[], &[""]);
+        check_variants(&lines(&["F == 0"]), &[], &["F=0"]);
+        check_variants(&lines(&["F == 0", "F == 1"]), &[], &["F=0", "F=1"]);
+        check_variants(&lines(&["F == 0", "F != 0"]), &[], &["F=0", "F=1"]);
+        check_variants(&lines(&["F == 2", "F != 1"]), &[], &["F=0", "F=2"]);
+        check_variants(&lines(&["N <= 4"]), &[], &["N=4", "N=20"]);
+        check_variants(&lines(&["!(4 < N)"]), &[], &["N=4", "N=20"]);
+        check_variants(&lines(&["N < 50"]), &[], &["N=20"]);
+        check_variants(&lines(&["F == 1 && N == 3"]), &[], &["F=0 N=3", "F=0 N=20", "F=1 N=3", "F=1 N=20"]);
+        check_variants(&lines(&["F == 1 && N == 3"]), &[("N", 7)], &["F=0 N=7", "F=1 N=7"]);
+        check_variants(&lines(&["N == F"]), &[], &["F=0 N=0", "F=0 N=20", "F=20 N=0", "F=20 N=20"]);
+        check_variants(
+            "const OK = false\nexpect outcomes: ok if OK\nexpect outcomes: ok if !OK\n",
+            &[],
+            &["OK=0", "OK=1"],
+        );
+    }
+}

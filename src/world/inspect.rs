@@ -1,0 +1,121 @@
+//! What a state looks like from outside, for reports: who waits for what, who holds what. Nothing here is a step.
+
+use super::World;
+use super::threads::Status;
+use crate::event::{BlockedThread, Op, ThreadId};
+
+/// A lock, or something else that threads stand at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// `lock m`, `rwlock r`, `semaphore s`, `barrier b`, `condition c`.
+    pub name: String,
+    /// Who holds it; of a reader-writer lock each hold of a reader.
+    pub owners: Vec<ThreadId>,
+    /// How often its owner holds it (0: nobody does), the count of a semaphore, or how many have arrived at a barrier.
+    pub count: i64,
+    /// Of a barrier, how many must arrive.
+    pub parties: Option<i64>,
+    /// Whether the owner is a writer of a reader-writer lock.
+    pub writes: bool,
+    /// Threads that have to wait for it, by number.
+    pub blocked: Vec<ThreadId>,
+    /// Threads in its wait set, in the order in which they began to wait.
+    pub waiters: Vec<ThreadId>,
+}
+
+impl World {
+    /// The instant at which the sleep, wait or await of a thread is over.
+    #[must_use]
+    pub fn deadline(&self, thread: ThreadId) -> Option<u64> {
+        self.threads[thread].deadline
+    }
+
+    /// Whether the thread is a looper that has nothing to begin, now or later.
+    #[must_use]
+    pub fn is_idle(&self, thread: ThreadId) -> bool {
+        let t = &self.threads[thread];
+        t.status == Status::Alive && t.idle(self.now)
+    }
+
+    /// What a thread waits for; `None` if it can go on or has ended.
+    #[must_use]
+    pub fn waits(&self, thread: ThreadId) -> Option<BlockedThread> {
+        let t = &self.threads[thread];
+        // Whose last step ended the run stands at nothing, which is written as a skip.
+        if t.status != Status::Alive || self.enabled.contains(thread) || t.pending == Op::Skip {
+            return None;
+        }
+        let mut blocked = self.blocked(thread);
+        match (&t.pending, t.deadline) {
+            (Op::Begin, _) => {
+                let next = t.queue.as_ref().and_then(|q| q.next_when());
+                blocked.waits_for =
+                    next.map_or("a message".to_owned(), |when| format!("its next message, due at {when} ms"));
+            }
+            (Op::Wake, Some(at)) => blocked.waits_for = format!("the end of its sleep, at {at} ms"),
+            (_, Some(at)) => blocked.waits_for.push_str(&format!(", or {at} ms")),
+            _ => {}
+        }
+        Some(blocked)
+    }
+
+    /// Locks, reader-writer locks, semaphores, barriers and conditions. Monitors of objects only where somebody holds them or stands at them.
+    #[must_use]
+    pub fn standings(&self) -> Vec<Standing> {
+        let plain = |name: String| Standing {
+            name,
+            owners: Vec::new(),
+            count: 0,
+            parties: None,
+            writes: false,
+            blocked: Vec::new(),
+            waiters: Vec::new(),
+        };
+        let setup = &self.setup;
+        let blocked = |set: &super::sync::ThreadSet| -> Vec<ThreadId> {
+            set.0.iter().filter(|t| !self.enabled.contains(*t)).collect()
+        };
+        let mut all = Vec::new();
+        for (id, lock) in self.locks.enumerate() {
+            let standing = Standing {
+                owners: lock.owner.into_iter().collect(),
+                count: i64::from(lock.depth),
+                // Those in the wait set stand at the lock as well.
+                blocked: blocked(&lock.standing).into_iter().filter(|t| !lock.waiters.contains(t)).collect(),
+                waiters: lock.waiters.clone(),
+                ..plain(self.lock_name(id))
+            };
+            let used = lock.owner.is_some() || !standing.blocked.is_empty() || !standing.waiters.is_empty();
+            if lock.object.is_none() || used {
+                all.push(standing);
+            }
+        }
+        for (id, waiters) in self.conditions.enumerate() {
+            let name = format!("condition {}", setup.conditions[id.0 as usize]);
+            all.push(Standing { waiters: waiters.clone(), ..plain(name) });
+        }
+        for (id, lock) in self.rwlocks.enumerate() {
+            let owners: Vec<ThreadId> = lock.writer.into_iter().chain(lock.readers.iter().copied()).collect();
+            all.push(Standing {
+                count: owners.len() as i64,
+                owners,
+                writes: lock.writer.is_some(),
+                blocked: blocked(&lock.standing),
+                ..plain(format!("rwlock {}", setup.rwlocks[id.0 as usize].0))
+            });
+        }
+        for (id, semaphore) in self.semaphores.enumerate() {
+            let name = format!("semaphore {}", setup.semaphores[id.0 as usize].0);
+            all.push(Standing { count: semaphore.count, blocked: blocked(&semaphore.standing), ..plain(name) });
+        }
+        for (id, barrier) in self.barriers.enumerate() {
+            all.push(Standing {
+                count: barrier.arrived,
+                parties: Some(barrier.parties),
+                blocked: blocked(&barrier.standing),
+                ..plain(format!("barrier {}", setup.barriers[id.0 as usize].0))
+            });
+        }
+        all
+    }
+}

@@ -1,0 +1,332 @@
+//! `raceflip test`: variants, verdicts, saved failures, bad input; and the collection of harnesses, which must be green.
+
+use crate::cli::{FOUND, REFUSED, Ran, call, file, raceflip, scratch};
+use raceflip::formats::seed::SeedFile;
+use raceflip::formats::test::TestReport;
+use std::path::Path;
+
+const COUNTER: &str = "\
+const FIXED = 0
+var x = 0
+lock m
+thread a { if FIXED == 1 { sync m { x += 1 } } else { x += 1 } }
+thread b { if FIXED == 1 { sync m { x += 1 } } else { x += 1 } }
+property both at end { x == 2 }
+expect race @none ~ @none if FIXED == 9
+";
+
+/// Two threads that lose an update unless FIXED is 1; with these lines.
+fn counter(lines: &str) -> String {
+    COUNTER.replace("expect race @none ~ @none if FIXED == 9\n", lines)
+}
+
+const RIGHT: &str = "expect failure both if FIXED == 0\nexpect outcomes of x: ok 2 if FIXED == 1\n";
+const WRONG: &str = "expect no failure if FIXED == 0\nexpect no deadlock\n";
+
+/// The program in a folder of its own.
+fn within(folder: &Path, args: &[&str]) -> Ran {
+    let output = raceflip().current_dir(folder).args(args).output().expect("it starts");
+    Ran {
+        status: output.status.code().expect("an exit status"),
+        out: String::from_utf8(output.stdout).expect("UTF-8"),
+        err: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+fn seeds(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.join("seeds")).into_iter().flatten();
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// The command that README and CI name. Rare ends have up to 200,000 walks; the rarest that a line wants (`work_steal_queue`, about one in
+/// 9,000) is missed by all of them with probability 1e-9, and the seed is fixed.
+#[test]
+fn the_harnesses_hold_what_they_say() {
+    let ran = call(&["test", "harnesses", "--no-save", "--format", "json"]);
+    let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
+    let failed: Vec<_> = report.variants.iter().filter(|v| v.verdict == "failed").collect();
+    assert!(failed.is_empty(), "{}", serde_json::to_string_pretty(&failed).expect("JSON"));
+    assert_eq!((ran.status, ran.err.as_str(), report.complete), (0, "", true));
+    let files: std::collections::BTreeSet<&str> = report.variants.iter().map(|v| v.file.as_str()).collect();
+    assert_eq!(files.len(), crate::load::models("harnesses").len());
+    // Of `safestack` nothing is claimed.
+    let skipped: Vec<&str> =
+        report.variants.iter().filter(|v| v.verdict == "skipped").map(|v| v.file.as_str()).collect();
+    assert_eq!(skipped, ["harnesses/sctbench/safestack.race"]);
+    let lines = report.variants.iter().flat_map(|v| &v.expectations);
+    assert!(lines.clone().filter(|e| e.verdict == "met").count() > 900);
+    let unchecked: Vec<&str> = lines.filter(|e| e.verdict == "unchecked").map(|e| e.text.as_str()).collect();
+    assert!(unchecked.iter().all(|text| text.contains("atomicity")), "{unchecked:?}");
+}
+
+#[test]
+fn the_number_of_workers_changes_nothing() {
+    for format in ["text", "json"] {
+        let with = |jobs| {
+            let paths = ["harnesses/papers", "harnesses/racefuzzer"];
+            let options = ["--no-save", "--runs", "300", "--format", format, "--jobs", jobs];
+            call(&[&["test"][..], &paths, &options].concat())
+        };
+        let (one, two, nine) = (with("1"), with("2"), with("9"));
+        assert_eq!((one.status, &one.out), (two.status, &two.out));
+        assert_eq!((one.status, &one.out), (nine.status, &nine.out));
+    }
+}
+
+#[test]
+fn a_green_model_is_tested_in_each_variant() {
+    let folder = scratch("test-green");
+    file(&folder, "m.race", &counter(RIGHT));
+    let ran = within(&folder, &["test", "m.race"]);
+    let expected = "PASS  m.race FIXED=0  1 expectation, 250 walks\nPASS  m.race FIXED=1  1 expectation, 2000 walks\n\n\
+                    Summary: 2 variants: 2 passed\n2 expectations: 2 met\n";
+    assert_eq!((ran.status, ran.out.as_str(), ran.err.as_str()), (0, expected, ""));
+    assert!(seeds(&folder).is_empty());
+    // A constant that is given is fixed; a filter chooses among the names that are printed.
+    for args in [["-D", "FIXED=1"], ["--filter", "FIXED=1"], ["--filter", "race FIXED=1"]] {
+        let ran = within(&folder, &[&["test", "m.race"][..], &args].concat());
+        assert!(ran.out.starts_with("PASS  m.race FIXED=1  1 expectation"), "{}", ran.out);
+        assert!(ran.out.contains("Summary: 1 variant: 1 passed\n"), "{}", ran.out);
+    }
+    // Another value is a variant of which nothing is said.
+    let ran = within(&folder, &["test", "m.race", "-D", "FIXED=7"]);
+    assert!(ran.status == 0 && ran.out.starts_with("SKIP  m.race FIXED=7  it expects nothing\n"), "{}", ran.out);
+}
+
+#[test]
+fn what_must_be_and_is_not_fails() {
+    let folder = scratch("test-missing");
+    let lines = "expect deadlock if FIXED == 0\nexpect failure both if FIXED == 1\nexpect atomicity violation\n";
+    file(&folder, "m.race", &counter(lines));
+    let ran = within(&folder, &["test", "m.race", "--runs", "100"]);
+    assert_eq!(ran.status, FOUND);
+    assert!(
+        ran.out.contains("  m.race:7: expect deadlock if FIXED == 0\n    `deadlock` was never seen ("),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out.contains("  m.race:8: expect failure both if FIXED == 1\n    `failure both` was never seen ("),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("could not be checked (atomicity is not checked yet: 2)"), "{}", ran.out);
+    // Nothing was seen that could be saved.
+    assert!(seeds(&folder).is_empty());
+}
+
+#[test]
+fn a_limit_is_no_end_that_a_model_can_name() {
+    let folder = scratch("test-limit");
+    file(&folder, "m.race", "var x = 0\nthread t { loop { x = 1 } }\nexpect outcomes: ok\n");
+    let ran = within(&folder, &["test", "m.race", "--runs", "5", "--steps", "100"]);
+    assert_eq!(ran.status, FOUND);
+    assert!(ran.out.contains("runs end so: the limit of 100 steps; --steps 200 raises it"), "{}", ran.out);
+    assert!(seeds(&folder).is_empty());
+}
+
+#[test]
+fn order_lines_are_judged() {
+    let folder = scratch("test-order");
+    let model = |lines: &str| {
+        format!(
+            "var x = 0\nlooper main\nthread t {{ post one() to main; post two() to main }}\ntask one() {{ @one: x = 1 }}\n\
+             task two() {{ @two: x = 2 }}\nthread u {{ @u: x = 3 }}\nproperty p at end {{ x != 3 }}\n{lines}"
+        )
+    };
+    let good = "expect order @one, @two: real\nexpect order @two, @one: never\nexpect order @two, @u: harmful\n\
+                expect order @one, @u: real\nexpect executes_before one, two\n";
+    file(&folder, "good.race", &model(good));
+    let bad = "expect order @one, @two: never\nexpect order @two, @one: real\nexpect order @u, @two: harmful\n\
+               expect executes_before two, one\n";
+    file(&folder, "bad.race", &model(bad));
+    let ran = within(&folder, &["test", "."]);
+    assert!(ran.out.contains("PASS  ./good.race  5 expectations"), "{}", ran.out);
+    for (line, text) in
+        [(8, "runs have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second begins")]
+    {
+        let told = ran.out.split(&format!("./bad.race:{line}: ")).nth(1).unwrap_or_else(|| panic!("{}", ran.out));
+        assert!(told.lines().nth(1).is_some_and(|l| l.contains(text)), "{told}");
+    }
+}
+
+#[test]
+fn a_broken_model_does_not_keep_the_others_from_being_tested() {
+    let folder = scratch("test-broken");
+    std::fs::create_dir_all(folder.join("app/deep")).unwrap();
+    file(&folder, "app/broken.race", "thread t {");
+    file(&folder, "app/deep/m.race", &counter(RIGHT));
+    file(&folder, "app/notes.txt", "no model");
+    let variant = "const N = 1\nconst M = 4 / N\nthread t { skip }\nexpect outcomes: ok if N == 0\n";
+    file(&folder, "app/variant.race", variant);
+    let ran = within(&folder, &["test", "app"]);
+    assert_eq!(ran.status, REFUSED);
+    assert!(ran.out.contains("PASS  app/deep/m.race FIXED=1"), "{}", ran.out);
+    assert!(ran.out.contains("2 models could not be read"), "{}", ran.out);
+    assert!(ran.err.contains("app/broken.race:1:10") && ran.err.contains("app/variant.race with N=0"), "{}", ran.err);
+    let ran = within(&folder, &["test", "app", "--format", "json"]);
+    let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
+    assert_eq!((report.refused.len(), report.failed), (2, 0));
+}
+
+#[test]
+fn what_cannot_be_tested_is_refused_with_advice() {
+    let folder = scratch("test-refused");
+    std::fs::create_dir_all(folder.join("empty/folder")).unwrap();
+    file(&folder, "model.race", &counter(RIGHT));
+    let check = |args: &[&str], expected: &str| {
+        let ran = within(&folder, &[&["test"], args].concat());
+        assert_eq!((ran.status, ran.out.as_str()), (REFUSED, ""), "{args:?}");
+        assert!(ran.err.contains(expected), "{args:?}: {}", ran.err);
+    };
+    check(&["modle.race"], "there is no such file or folder; did you mean `model.race`?");
+    check(&["empty"], "there is no `.race` file in `empty` or below it");
+    check(&["model.race", "empty"], "there is no `.race` file in `empty`");
+    check(&["model.race", "-D", "FIXD=1"], "no model has a constant `FIXD`; did you mean `FIXED`?");
+    check(&["model.race", "--filter", "other"], "no variant has `other` in its name");
+    check(&["model.race", "--runs", "0"], "--runs");
+    check(&[], "PATH");
+    // A constant that one of several models has is given to that one.
+    file(&folder, "other.race", "thread t { skip }\nexpect outcomes: ok\n");
+    let ran = within(&folder, &["test", ".", "-D", "FIXED=1"]);
+    assert!(ran.status == 0 && ran.out.contains("PASS  ./other.race  1"), "{}{}", ran.out, ran.err);
+    let many =
+        (0..9).fold(String::new(), |text, i| format!("{text}const C{i} = 0\nexpect outcomes: ok if C{i} == 1\n"));
+    file(&folder, "many.race", &format!("{many}thread t {{ skip }}\n"));
+    let ran = within(&folder, &["test", "many.race"]);
+    assert!(ran.status == REFUSED && ran.err.contains("speak of 512 variants"), "{}", ran.err);
+}
+
+#[test]
+fn failures_are_saved_and_made_again_first() {
+    let folder = scratch("test-seeds");
+    std::fs::create_dir_all(folder.join("app")).unwrap();
+    let path = file(&folder, "app/m.race", &counter(WRONG));
+    let none = within(&folder, &["test", "app", "--no-save"]);
+    assert!(none.status == FOUND && seeds(&folder).is_empty());
+    let first = within(&folder, &["test", "app"]);
+    let [name] = &seeds(&folder)[..] else { panic!("{}", first.out) };
+    assert!(first.out.contains("app/m.race:7: expect no failure if FIXED == 0\n"), "{}", first.out);
+    assert!(first.out.contains(&format!("saved as seeds/{name})")), "{}", first.out);
+    let text = std::fs::read_to_string(folder.join("seeds").join(name)).unwrap();
+    let (seed, token) = SeedFile::read(&text).expect("a saved failure");
+    assert_eq!((seed.model.as_str(), seed.defines["FIXED"]), ("app/m.race", 0));
+    assert_eq!((seed.signature.as_str(), token.signature.as_str()), ("failure property both", "failure property both"));
+    // The command in its comment works.
+    let command = text.lines().find_map(|l| l.strip_prefix("#     raceflip ")).expect("a command");
+    let replayed = within(&folder, &command.split(' ').collect::<Vec<_>>());
+    assert!(replayed.status == FOUND && replayed.out.contains("failure: property both"), "{}", replayed.err);
+    // With a single walk, round by round the saved one shows it; nothing new is saved; also from elsewhere, under another name of the model.
+    for args in [&["test", "app", "--runs", "1", "--seed", "5"][..], &["test", "./app/../app/m.race", "--runs", "1"]] {
+        let again = within(&folder, args);
+        assert_eq!(again.status, FOUND);
+        assert!(again.out.contains(&format!("note: seeds/{name} still fails: failure property both")), "{}", again.out);
+        assert_eq!(seeds(&folder), std::slice::from_ref(name));
+    }
+    let elsewhere = within(&folder.join("app"), &["test", "m.race", "--seeds", "../seeds", "--runs", "1"]);
+    assert!(elsewhere.out.contains(&format!("note: ../seeds/{name} still fails")), "{}", elsewhere.out);
+    assert_eq!(std::fs::read_to_string(folder.join("seeds").join(name)).unwrap(), text);
+    // The same test writes the same bytes.
+    std::fs::remove_dir_all(folder.join("seeds")).unwrap();
+    within(&folder, &["test", "app", "--jobs", "1"]);
+    assert_eq!(std::fs::read_to_string(folder.join("seeds").join(name)).unwrap(), text);
+    // An edit that the replay does not notice: it is fixed.
+    std::fs::write(&path, counter(WRONG).replace("x == 2", "x >= 1")).unwrap();
+    let fixed = within(&folder, &["test", "app"]);
+    let note = format!("note: fixed: failure property both has become ok; delete seeds/{name}\n");
+    assert!(fixed.status == 0 && fixed.out.contains(&note), "{}", fixed.out);
+    // An edit around the failure: it is still found, by a tolerant replay.
+    std::fs::write(&path, counter(WRONG).replace("else { x += 1 } }", "else { skip; x += 1; skip } }")).unwrap();
+    let edited = within(&folder, &["test", "app", "--runs", "1"]);
+    assert!(edited.out.contains(&format!("note: seeds/{name} still fails")), "{}", edited.out);
+    // The repair: the run cannot be made any more.
+    std::fs::write(&path, counter(WRONG).replace("FIXED == 1", "FIXED == 0")).unwrap();
+    let repaired = within(&folder, &["test", "app"]);
+    assert!(repaired.status == 0 && repaired.out.contains("the model was edited (step 1: "), "{}", repaired.out);
+    assert!(repaired.out.contains("it ends `ok`; if failure property both is fixed, delete it"), "{}", repaired.out);
+    // A variant that is no more.
+    std::fs::write(&path, "thread t { skip }\nexpect outcomes: ok\n").unwrap();
+    let stray = within(&folder, &["test", "app"]);
+    let note = format!("seeds/{name} is of a variant that app/m.race does not have; delete it");
+    assert!(stray.status == 0 && stray.out.contains(&note), "{}", stray.out);
+}
+
+#[test]
+fn a_saved_failure_is_never_overwritten() {
+    let folder = scratch("test-overwrite");
+    file(&folder, "m.race", &counter(WRONG));
+    within(&folder, &["test", "m.race"]);
+    let name = seeds(&folder).remove(0);
+    let at = folder.join("seeds").join(&name);
+    // Somebody else's file under this name.
+    let foreign = std::fs::read_to_string(&at).unwrap().replace("model = \"m.race\"", "model = \"n.race\"");
+    std::fs::write(&at, &foreign).unwrap();
+    std::fs::write(folder.join("seeds/README"), "kept by hand").unwrap();
+    let ran = within(&folder, &["test", "m.race", "--seed", "9"]);
+    assert_eq!(ran.status, FOUND, "{}", ran.err);
+    let second = name.replace(".toml", "-2.toml");
+    assert_eq!(seeds(&folder), ["README".to_owned(), second, name.clone()]);
+    assert_eq!(std::fs::read_to_string(&at).unwrap(), foreign);
+}
+
+#[test]
+fn a_seed_file_that_cannot_be_read_is_told_and_the_rest_is_tested() {
+    let folder = scratch("test-bad-seeds");
+    file(&folder, "m.race", &counter(RIGHT));
+    std::fs::create_dir_all(folder.join("seeds")).unwrap();
+    let check = |text: &str, expected: &str| {
+        std::fs::write(folder.join("seeds/x.toml"), text).unwrap();
+        let ran = within(&folder, &["test", "m.race", "--runs", "100"]);
+        assert_eq!(ran.status, REFUSED);
+        assert!(ran.out.contains("Summary: 2 variants: 2 passed\n"), "{}", ran.out);
+        assert!(ran.err.contains("cannot read the saved failure `seeds/x.toml`: "), "{}", ran.err);
+        assert!(ran.err.contains(expected) && ran.err.contains("repair or delete the file"), "{}", ran.err);
+    };
+    check("token = \n", "line 1: ");
+    check("format = \"raceflip-seed\"\nversion = 1\n", "missing field");
+    check("format = \"raceflip-seed\"\nversion = 7\n", "version");
+    check("format = \"other\"\nversion = 1\n", "not \"raceflip-seed\"");
+    let fields =
+        "format = \"raceflip-seed\"\nversion = 1\nmodel = \"m.race\"\nexpectation = \"\"\nsignature = \"ok\"\n";
+    check(&format!("{fields}token = \"rf1-AAAA\"\n"), "its `token` cannot be used");
+    std::fs::write(folder.join("seeds/x.toml"), [0xff, 0xfe]).unwrap();
+    assert_eq!(within(&folder, &["test", "m.race", "--runs", "100"]).status, REFUSED);
+}
+
+/// Ctrl-C during a test prints what is known by then.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_test_keeps_what_it_has() {
+    use std::io::Read;
+    use std::process::Stdio;
+    let folder = scratch("test-interrupted");
+    file(&folder, "a.race", &counter(RIGHT));
+    file(
+        &folder,
+        "b.race",
+        &counter(&format!("{RIGHT}expect no deadlock\n")).replace("x += 1", "x += 1; for i in 0..90000 { skip }"),
+    );
+    let mut child = raceflip()
+        .current_dir(&folder)
+        .args(["test", ".", "--runs", "100000", "--jobs", "1", "--steps", "1000000"])
+        .args(["--filter", "a.race FIXED=0", "--filter", "b.race"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // The first line says that the second model is at work.
+    let mut out = child.stdout.take().expect("piped");
+    let mut start = [0; 40];
+    out.read_exact(&mut start).expect("a line");
+    let stopped = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(stopped.success());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("UTF-8");
+    let mut err = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut err).expect("UTF-8");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert!(rest.contains("Summary: 1 variant: 1 passed, 2 not tested\n"), "{rest}");
+    assert!(err.contains("interrupted: 1 of 3 variants were tested"), "{err}");
+}

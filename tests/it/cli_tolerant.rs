@@ -1,0 +1,213 @@
+//! Tolerant replays of edited models, and the state of a run.
+
+use crate::cli::{FOUND, MENU, Ran, call, file, scratch, token};
+use raceflip::formats::result::{Ending, RunReport};
+use raceflip::formats::state::StandingWord;
+
+fn report(ran: &Ran) -> RunReport {
+    serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err))
+}
+
+/// Lost update, told by a property; two threads that also take locks and post.
+const MODEL: &str = "\
+var x = 0
+var noise = 0
+looper main
+lock m
+thread a {
+    sync m { noise = 1 }
+    @read: let r = x
+    @write: x = r + 1
+    post done() to main
+}
+thread b {
+    sync m { noise = 2 }
+    let r = x
+    x = r + 1
+    post done() to main
+}
+task done() { noise += 1 }
+property both at end { x == 2 }
+";
+
+/// A strict replay of the edited model diverges (if `strict`), a tolerant one ends in the same failure, with as many inserted and skipped choices.
+fn edited(seed: u64, from: &str, to: &str, inserted: u64, skipped: u64) {
+    let folder = scratch(&format!("tolerant-{seed}-{inserted}-{skipped}-{}", from.len() * 100 + to.len()));
+    let before = file(&folder, "before.race", MODEL);
+    assert!(MODEL.contains(from), "{from}");
+    let after = file(&folder, "after.race", &MODEL.replacen(from, to, 1));
+    let run = call(&["run", &before, "--seed", &seed.to_string(), "-q"]);
+    assert!(run.out.contains("property both"), "seed {seed}: {}", run.out);
+    let token = token(&run);
+    let strict = call(&["replay", &after, &token, "-q"]);
+    let tolerant = call(&["replay", &after, &token, "--tolerant", "--format", "json"]);
+    let report = report(&tolerant);
+    let kept = report.tolerance.expect("a tolerant replay says so");
+    let what = format!("{from:?} -> {to:?}: {kept:?}");
+    assert_eq!((kept.inserted, kept.skipped, kept.same), (inserted, skipped, true), "{what}");
+    assert_eq!(strict.status, if inserted + skipped == 0 { FOUND } else { 3 }, "{what}");
+    assert_eq!(tolerant.status, FOUND);
+    // What it did is a run of its own, that replays strictly.
+    let again = call(&["replay", &after, &report.token.expect("a token"), "-q"]);
+    assert_eq!((again.status, again.err.as_str()), (FOUND, ""), "{what}");
+}
+
+fn failing_seeds() -> Vec<u64> {
+    let folder = scratch("tolerant-seeds");
+    let path = file(&folder, "m.race", MODEL);
+    let fails = |seed: &u64| call(&["run", &path, "--seed", &seed.to_string(), "-q"]).status == FOUND;
+    (0..40).filter(fails).take(5).collect()
+}
+
+#[test]
+fn tolerant_replays_follow_edited_models() {
+    for seed in failing_seeds() {
+        edited(seed, "@read:", "@renamed:", 0, 0);
+        edited(seed, "    post done() to main\n}\nthread b", "}\nthread b", 0, 4);
+        edited(seed, "    @read:", "    skip\n    @read:", 1, 0);
+        edited(seed, "thread a {\n", "thread a {\n    skip\n    skip\n", 2, 0);
+        edited(seed, "    sync m { noise = 2 }\n", "    sync m { skip; noise = 2 }\n", 1, 0);
+        edited(seed, "    sync m { noise = 1 }\n", "", 0, 3);
+    }
+}
+
+#[test]
+fn a_tolerant_replay_of_the_same_model_is_a_replay() {
+    for path in crate::load::models("harnesses/bugs") {
+        let path = path.display().to_string();
+        let run = call(&["run", &path, "--seed", "3", "--format", "json"]);
+        let token = report(&run).token.expect("a token");
+        let again = call(&["replay", &path, &token, "--tolerant", "--format", "json"]);
+        let mut tolerant = report(&again);
+        let kept = tolerant.tolerance.take().expect("it says so");
+        assert_eq!((kept.moved, kept.skipped, kept.inserted, kept.departures.len()), (0, 0, 0, 0), "{path}");
+        assert_eq!((tolerant, again.status), (report(&run), run.status), "{path}");
+    }
+}
+
+#[test]
+fn a_tolerant_replay_says_what_it_could_not_follow() {
+    let folder = scratch("tolerant-text");
+    let text = std::fs::read_to_string(MENU).expect("a model");
+    let path =
+        file(&folder, "m.race", &text.replace("    post onStart() to main\n", "    skip; post onStart() to main\n"));
+    let run = call(&["run", MENU, "--seed", "7027375552431000598", "-q"]);
+    let ran = call(&["replay", &path, &token(&run), "--tolerant", "-q"]);
+    assert_eq!(ran.status, FOUND);
+    let expected = "tolerant replay: 7 of 7 recorded choices followed, 0 skipped, 1 step inserted\n  \
+                    step 1: a step is inserted: thread env at line 22: skip\n  \
+                    it ends as the recorded run did: failure NullPointer onCreateContextMenu:1\n";
+    assert!(ran.out.ends_with(expected), "{}", ran.out);
+}
+
+#[test]
+fn the_state_at_a_deadlock_says_who_waits_for_what() {
+    let folder = scratch("state-deadlock");
+    let model = "var l: list[int] = [4, 5]\nclass Box { var v = 7 }\nvar o: Box = null\nlock a\nlock b\nlooper main\nevent tap on main initially 2 { skip }\n\
+                 thread one { o = new Box; sync a { sync a { post late(3) to main after 9; sync b { skip } } } }\n\
+                 thread two { sync b { sync a { skip } } }\ntask late(n) { skip }\n";
+    let path = file(&folder, "m.race", model);
+    let deadlock = |seed: &u64| {
+        let ran = call(&["run", &path, "--seed", &seed.to_string(), "--state", "--format", "json"]);
+        let report = report(&ran);
+        matches!(report.outcome, Ending::Deadlock { .. }).then_some((ran, report))
+    };
+    let (ran, report) = (0..100).find_map(|seed| deadlock(&seed)).expect("a deadlock");
+    assert_eq!(ran.status, FOUND);
+    let state = report.state.expect("it was asked for");
+    let thread = |name: &str| state.threads.iter().find(|t| t.name == name).expect("a thread");
+    let one = thread("one");
+    assert_eq!(one.standing, StandingWord::Waits);
+    assert_eq!(one.waits_for.as_deref(), Some("lock b"));
+    assert_eq!(one.held_by.as_deref(), Some("two"));
+    assert_eq!(one.at.as_ref().map(|at| at.line), Some(8));
+    let lock = |name: &str| state.locks.iter().find(|l| l.name == name).expect("a lock");
+    assert_eq!((lock("lock a").owners.as_slice(), lock("lock a").count), (&["one".to_owned()][..], 2));
+    assert_eq!(lock("lock b").blocked, ["one"]);
+    let value = |name: &str| state.variables.iter().find(|v| v.name == name).expect("a variable").value.as_str();
+    assert_eq!((value("l"), value("o")), ("[4, 5]", "one/Box#1"));
+    assert_eq!(state.objects[0].fields[0].value, "7");
+    assert!(state.events[0].enables <= 2);
+    let ran = call(&["replay", &path, &report.token.expect("a token"), "--state", "-q"]);
+    for line in
+        ["waits for lock b, held by two: acquire b at ", "held by one, 2 times; waited for by two", "[4, 5]", "{v: 7}"]
+    {
+        assert!(ran.out.contains(line), "{line}: {}", ran.out);
+    }
+}
+
+#[test]
+fn a_replay_stops_where_it_is_told_to() {
+    let run = call(&["run", MENU, "--seed", "7027375552431000598", "-q"]);
+    let token = token(&run);
+    for (until, due) in
+        [("0", &[][..]), ("1", &["env/onStart#1"]), ("2", &["env/onStart#1", "env/onCreateContextMenu#1"])]
+    {
+        let ran = call(&["replay", MENU, &token, "--until", until, "--state", "--format", "json"]);
+        let report = report(&ran);
+        assert_eq!((ran.status, &report.outcome, report.token), (0, &Ending::Stopped, None));
+        let state = report.state.expect("it was asked for");
+        assert_eq!(state.steps.to_string(), until);
+        let main = state.threads.iter().find(|t| t.name == "main").expect("a looper");
+        let tasks = main.queue.iter().flatten().filter_map(|m| m.task.as_deref());
+        assert!(tasks.eq(due.iter().copied()), "{until}: {main:?}");
+        assert_eq!(main.standing, if due.is_empty() { StandingWord::Idle } else { StandingWord::Ready });
+    }
+    // Beyond its end it ends as it does.
+    let whole = call(&["replay", MENU, &token, "--until", "99", "-q"]);
+    assert_eq!((whole.status, whole.out), (FOUND, run.out));
+    let ran = call(&["replay", MENU, &token, "--until", "3", "-q"]);
+    assert_eq!((ran.status, ran.out.as_str()), (0, "stopped after 3 steps, as --until says\n"));
+}
+
+/// Whatever it is given, a tolerant replay ends, and accounts for every choice: those of the recording are followed or skipped, those of the new
+/// run are followed or inserted. Here it is given the run of one model, and the next model in the folder.
+#[test]
+fn a_tolerant_replay_accounts_for_every_choice() {
+    use raceflip::exec::{Unobserved, run};
+    use raceflip::sched::{RandomWalk, Recorder, Tolerant};
+    use raceflip::vm::Vm;
+    use raceflip::world::{Limits, Machine};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    let paths = crate::load::models("harnesses");
+    let limits = Limits { steps: 3_000, ..Limits::default() };
+    let go_on = AtomicBool::new(false);
+    let (mut followed, mut moved, mut skipped, mut inserted) = (0, 0, 0, 0);
+    for pair in paths.windows(2) {
+        let machine = |path| Machine::new(Vm::new(crate::load::load(path, &[]).code), limits);
+        let mut recorder = Recorder::new(RandomWalk::new());
+        run(&mut machine(&pair[0]), &mut recorder, 7, &mut Unobserved, &go_on);
+        let recorded = Arc::new(recorder.schedule(&machine.world));
+        for path in pair {
+            let mut tolerant = Recorder::new(Tolerant::new(recorded.clone()));
+            let summary = run(&mut machine(path), &mut tolerant, 0, &mut Unobserved, &go_on);
+            assert!(summary.outcome().is_some(), "{}: {:?}", path.display(), summary.end);
+            let (tolerant, made) = tolerant.into_parts(&machine.world);
+            let told = tolerant.finish();
+            assert_eq!(told.followed + told.skipped, recorded.len(), "{}: {told:?}", path.display());
+            assert_eq!(told.followed + told.inserted, made.len(), "{}: {told:?}", path.display());
+            if *path == pair[0] {
+                assert_eq!(made, *recorded, "{}: the same model", path.display());
+            }
+            followed += told.followed;
+            moved += told.moved;
+            skipped += told.skipped;
+            inserted += told.inserted;
+        }
+    }
+    assert!(followed.min(moved).min(skipped).min(inserted) > 10, "{followed} {moved} {skipped} {inserted}");
+}
+
+/// A state can be told after every step of every model.
+#[test]
+fn any_state_can_be_told() {
+    for path in crate::load::models("harnesses").iter().step_by(3) {
+        let path = path.display().to_string();
+        for until in ["0", "5", "17", "100000"] {
+            let ran = call(&["run", &path, "--seed", "2", "--until", until, "--state", "-q", "--steps", "2000"]);
+            assert!(ran.status <= FOUND && ran.out.contains("\nstate after "), "{path}: {}{}", ran.out, ran.err);
+            assert!(!ran.out.contains("Skip"), "{path}: {}", ran.out);
+        }
+    }
+}
