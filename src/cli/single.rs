@@ -12,7 +12,7 @@ use crate::event::{Event, Outcome};
 use crate::exec::{self, End, Observer, RunSummary, Unobserved};
 use crate::formats::result::{self, RunReport};
 use crate::formats::trace::{Header, TraceWriter};
-use crate::sched::{Divergence, Recorder, Replay, Schedule, Strategy};
+use crate::sched::{Divergence, Recorder, Replay, RoundRobin, Schedule, Strategy};
 use crate::token::Token;
 use crate::vm::Vm;
 use crate::world::{Limits, Machine, World, signature};
@@ -93,6 +93,12 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
     written.map(|()| status).map_err(|error| {
         Refusal::new(format_args!("cannot write the trace to `{}`: {error}", trace_name.unwrap_or_default()))
     })
+}
+
+/// How many steps a run of the model takes: those of a round robin, which is the same every time. Ctrl-C ends the program in the middle of it, as nothing is known yet.
+pub(super) fn profile(model: &Model, limits: Limits) -> u64 {
+    let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
+    exec::run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &AtomicBool::new(false)).steps
 }
 
 fn go<S: Strategy>(

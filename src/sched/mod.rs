@@ -2,7 +2,9 @@
 //!
 //! One file for each, and a row in `spec` for each that can be named. A strategy knows the world and nothing of the guest; it draws only from its own generator.
 
+mod delay;
 mod directed;
+mod pct;
 mod random;
 mod recorder;
 mod replay;
@@ -11,7 +13,9 @@ mod schedule;
 mod sites;
 mod spec;
 
+pub use delay::DelayBounded;
 pub use directed::{Directed, Hit};
+pub use pct::Pct;
 pub use random::RandomWalk;
 pub use recorder::Recorder;
 pub use replay::{Divergence, Replay};
@@ -70,6 +74,12 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         (**self).observe(view, choice);
     }
+}
+
+/// Draws an open actor uniformly.
+fn random_actor(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
+    let k = rng.below(view.openings.total() as u32);
+    view.world.open_actor(&view.openings, k as usize)
 }
 
 /// Draws an argument uniformly.

@@ -1,6 +1,6 @@
 //! The random walk: each open actor is as likely as any other, then each argument.
 
-use super::{Divergence, Strategy, View, random_argument};
+use super::{Divergence, Strategy, View, random_actor, random_argument};
 use crate::base::Rng;
 use crate::event::Actor;
 use crate::world::Question;
@@ -31,8 +31,7 @@ impl Strategy for RandomWalk {
     }
 
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        let k = self.rng.below(view.openings.total() as u32);
-        Ok(view.world.open_actor(&view.openings, k as usize))
+        Ok(random_actor(&mut self.rng, view))
     }
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {

@@ -1,8 +1,10 @@
 //! All integration tests, as one program.
 
+mod bounded;
 mod cli;
 mod cli_bounds;
 mod cli_replay;
+mod cli_strategies;
 mod detect_models;
 mod determinism;
 mod directed;
