@@ -23,10 +23,13 @@ Examples:
   raceflip replay app.race rf1-...         a run again, from its token
   raceflip detect app.race                 which pairs of accesses may race?
   raceflip confirm app.race                which of them are real, and which hurt?
+  raceflip new app.race                    a first model, to be changed into yours
+  raceflip fmt app.race                    its layout put right
 
 Exit status:
   0    nothing found
-  1    something found: a run that does not end `ok`, a potential pair, a confirmed pair, a failure
+  1    something found: a run that does not end `ok`, a potential pair, a confirmed pair, a failure,
+       a layout that is not right (`fmt --check`)
   2    bad input or usage
   3    a replay that left its recording
   130  interrupted
@@ -70,6 +73,9 @@ commands! {
     Replay = replay,
     Detect = detect,
     Confirm = confirm,
+    Fmt = fmt,
+    New = new,
+    Completions = completions,
 }
 
 /// `-D NAME=VALUE`.

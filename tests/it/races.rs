@@ -29,7 +29,8 @@ fn selected<'c>(found: &'c Confirmation, left: &SiteRef, right: &SiteRef) -> Vec
     found.pairs.iter().filter(|p| is(p, left, right) || is(p, right, left)).collect()
 }
 
-fn check(path: &Path, defines: &[(String, i64)]) -> usize {
+/// Runs the campaign of a model against its `expect race` lines, and says how many there were.
+pub(crate) fn check(path: &Path, defines: &[(String, i64)]) -> usize {
     let model = load(path, defines);
     let found = campaign(&plan(&model, 2));
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
