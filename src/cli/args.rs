@@ -76,6 +76,7 @@ commands! {
     Fmt = fmt,
     New = new,
     Completions = completions,
+    Man = man,
 }
 
 /// `-D NAME=VALUE`.

@@ -92,6 +92,10 @@ fn one(path: &Path, check: bool, context: &mut Context) -> Result<bool, Refusal>
     let source = Source::from_bytes(name.clone(), &bytes).map_err(Refusal::new)?;
     let colour = context.out.paints_errors();
     let laid_out = format(&source).map_err(|errors| Refusal::Rendered(render(&source, &errors, colour)))?;
+    if laid_out.len() > MAX_SOURCE {
+        let size = laid_out.len();
+        return Err(Refusal::new(format_args!("{name}: laid out it has {size} bytes; the limit is {MAX_SOURCE}")));
+    }
     let changes = bytes != laid_out.as_bytes();
     if check {
         if changes {

@@ -16,6 +16,7 @@ mod exit;
 mod fmt;
 mod interrupt;
 mod load;
+mod man;
 mod new;
 mod outcome;
 mod output;

@@ -1,6 +1,7 @@
 //! `raceflip fmt` on files, directories and pipes.
 
 use crate::cli::{FOUND, REFUSED, call, call_with, file, scratch};
+use crate::support::read;
 use std::fs;
 
 const UNTIDY: &str = "thread a{\nx=1 // one\n}\nvar x=0\n";
@@ -64,6 +65,9 @@ fn what_cannot_be_laid_out_is_left_alone() {
         assert_eq!((run.status, run.out.as_str()), (REFUSED, ""), "{path}");
         assert!(run.err.contains(says), "{path}: {}", run.err);
     };
+    // Indented it would be more than can be read again.
+    let deep = format!("thread a {{ {}{}{} }}", "loop {\n".repeat(100), "skip\n".repeat(10_000), "}\n".repeat(100));
+    refuse(&file(&folder, "deep.race", &deep), "laid out it has ");
     refuse(&folder.join("none.race").display().to_string(), "there is no such file");
     let empty = folder.join("empty");
     fs::create_dir(&empty).unwrap();
@@ -99,4 +103,9 @@ fn links_and_permissions_stay() {
 fn the_models_here_are_laid_out() {
     let run = call(&["fmt", "--check", "harnesses", "tests/models", "src/cli/skeleton.race"]);
     assert_eq!((run.status, run.out.as_str(), run.err.as_str()), (0, "", ""), "run `raceflip fmt` on them");
+    for page in ["docs/language.md", "README.md"] {
+        for model in read(page).split("```race\n").skip(1).filter_map(|t| t.split("```").next()) {
+            assert_eq!(call_with(&["fmt", "--check", "-"], model).out, "", "{page}");
+        }
+    }
 }

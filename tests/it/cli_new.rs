@@ -1,4 +1,4 @@
-//! `raceflip new` and `raceflip completions`.
+//! `raceflip new`, `raceflip completions`, `raceflip man`.
 
 use crate::cli::{FOUND, REFUSED, call, scratch};
 use crate::support::{disappointed, named, program, walk};
@@ -57,19 +57,10 @@ fn nothing_is_overwritten() {
 
 #[test]
 fn shells_complete_every_command() {
-    let help = call(&["--help"]).out;
-    let commands: Vec<&str> = help
-        .lines()
-        .skip_while(|l| *l != "Commands:")
-        .skip(1)
-        .take_while(|l| !l.is_empty())
-        .filter_map(|l| l.split_whitespace().next())
-        .collect();
-    assert!(commands.contains(&"confirm") && commands.contains(&"completions"), "{help}");
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let run = call(&["completions", shell]);
         assert_eq!((run.status, run.err.as_str()), (0, ""), "{shell}");
-        for word in commands.iter().chain(["strategy", "virtual-time"].iter()) {
+        for word in commands().iter().map(String::as_str).chain(["strategy", "virtual-time"]) {
             assert!(run.out.contains(word), "{shell}: no {word}");
         }
     }
@@ -86,6 +77,32 @@ fn shells_complete_every_command() {
             String::from_utf8_lossy(&done.stderr)
         );
     }
+}
+
+#[test]
+fn every_command_has_a_page() {
+    let page = |command: &[&str]| {
+        let run = call(&[&["man"], command].concat());
+        assert_eq!((run.status, run.err.as_str()), (0, ""), "{command:?}");
+        run.out
+    };
+    assert!(page(&[]).contains(".TH raceflip 1") && page(&[]).contains("raceflip\\-confirm(1)"), "{}", page(&[]));
+    for command in commands() {
+        let page = page(&[&command]);
+        assert!(page.contains(&format!(".TH raceflip-{command} 1")) && page.contains("Examples:"), "{page}");
+    }
+    let unknown = call(&["man", "fly"]);
+    assert_eq!(unknown.status, REFUSED);
+    assert!(unknown.err.contains("there is no command `fly`"), "{}", unknown.err);
+}
+
+/// The commands that the help lists, but `help` itself.
+fn commands() -> Vec<String> {
+    let help = call(&["--help"]).out;
+    let list = help.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
+    let all: Vec<String> = list.filter_map(|l| l.split_whitespace().next()).map(str::to_owned).collect();
+    assert!(all.iter().any(|c| c == "confirm") && all.iter().any(|c| c == "completions"), "{help}");
+    all.into_iter().filter(|c| c != "help").collect()
 }
 
 /// What a shell that has read the script makes of `raceflip conf<TAB>`.
