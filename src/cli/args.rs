@@ -25,10 +25,13 @@ Examples:
   raceflip detect app.race                 which pairs of accesses may race?
   raceflip confirm app.race                which of them are real, and which hurt?
   raceflip test models                     do the `expect` lines of these models hold?
+  raceflip new app.race                    a first model, to be changed into yours
+  raceflip fmt app.race                    its layout put right
 
 Exit status:
   0    nothing found
-  1    something found: a run that does not end `ok`, a potential pair, a confirmed pair, a failure
+  1    something found: a run that does not end `ok`, a potential pair, a confirmed pair, a failure,
+       a layout that is not right (`fmt --check`)
   2    bad input or usage
   3    a replay that left its recording
   130  interrupted
@@ -73,6 +76,10 @@ commands! {
     Detect = detect,
     Confirm = confirm,
     Test = test,
+    Fmt = fmt,
+    New = new,
+    Completions = completions,
+    Man = man,
 }
 
 /// `-D NAME=VALUE`.

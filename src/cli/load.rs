@@ -69,6 +69,11 @@ pub(super) fn checked(
 
 /// Reads.
 pub(super) fn source(path: &Path) -> Result<Source, Refusal> {
+    Source::from_bytes(clean(&path.to_string_lossy()), &bytes(path)?).map_err(Refusal::new)
+}
+
+/// A file as it is, if it is not too large.
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
     let name = clean(&path.to_string_lossy());
     let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read `{name}`: {why}"));
     let file = std::fs::File::open(path).map_err(|error| match error.kind() {
@@ -90,5 +95,5 @@ pub(super) fn source(path: &Path) -> Result<Source, Refusal> {
         let error = SourceError::TooLarge { name, size: about.len() as usize, limit: MAX_SOURCE };
         return Err(Refusal::new(error));
     }
-    Source::from_bytes(name, &bytes).map_err(Refusal::new)
+    Ok(bytes)
 }

@@ -19,6 +19,12 @@ const AFTER: &str = "\
 Strategies:
   random            every choice that is open is as likely as any other (the default)
   round-robin       threads in turn, one step each
+  pct:D             PCT: random priorities, lowered at D - 1 random steps. Finds a bug of depth D
+                    with probability 1/(n K^(D-1)) at least, for n actors and K steps. D is 3
+                    unless given. `pct:D,steps=K`: K, else the steps of a round-robin run.
+  delay:D           delay bounding: each thread runs until it blocks, but D times, at random steps
+                    of K, the one that would act is passed over. D is 2 unless given; K as for pct.
+                    Both go on as `random` after K steps.
   directed:A~B      RaceFuzzer: holds a thread back at one of two sites until another reaches
                     the other. A site is `@label`, `@label.read of x`, or LINE:COLUMN.
                     `directed:A~B,patience=N`: holds it back for N steps at most.
@@ -27,6 +33,7 @@ Examples:
   raceflip run app.race
   raceflip run app.race --seed 7 -D FIXED=1
   raceflip run app.race --strategy directed:@store~@load --quiet
+  raceflip run app.race --strategy pct:3 --seed 7
   raceflip run app.race --format json | jq .outcome
   raceflip run app.race --only main,worker --around 120
   raceflip run app.race --format mermaid > run.mmd
@@ -44,7 +51,7 @@ pub(super) struct Args {
     /// Decides every choice of the run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How choices are made: random, round-robin, or directed:SITE~SITE[,patience=N]
+    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], or directed:SITE~SITE[,patience=N]
     #[arg(long, value_name = "STRATEGY", default_value = "random")]
     strategy: StrategySpec,
     #[command(flatten)]
@@ -59,11 +66,13 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let model = load::model(&args.file, &args.defines.resolve(), &context.out)?;
-    let strategy = args.strategy.build(&model.code.setup.sites).map_err(Refusal::new)?;
+    let limits = args.limits.resolve();
+    let spec = args.strategy.profiled(|| single::profile(&model, limits));
+    let strategy = spec.build(&model.code.setup.sites).map_err(Refusal::new)?;
     let plan = Plan {
-        limits: args.limits.resolve(),
+        limits,
         choices: Choices::Draw(Box::new(strategy)),
-        strategy: args.strategy.to_string(),
+        strategy: spec.to_string(),
         seed: args.seed,
         report: Report::resolve(&args.report, args.state, &model)?,
         model,

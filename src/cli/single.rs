@@ -14,7 +14,7 @@ use crate::formats::state::State;
 use crate::formats::timeline::perfetto;
 use crate::formats::timeline::{Recorder as TimelineRecorder, Timeline, Window};
 use crate::formats::trace::{Header, TraceWriter};
-use crate::sched::{Divergence, Recorder, Replay, Schedule, Strategy, Tolerant};
+use crate::sched::{Divergence, Recorder, Replay, RoundRobin, Schedule, Strategy, Tolerant};
 use crate::token::Token;
 use crate::vm::Vm;
 use crate::world::{Limits, Machine, World, signature};
@@ -122,6 +122,12 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
     written.map(|()| status).map_err(|error| {
         Refusal::new(format_args!("cannot write the trace to `{}`: {error}", trace_name.unwrap_or_default()))
     })
+}
+
+/// How many steps a run of the model takes: those of a round robin, which is the same every time. Ctrl-C ends the program in the middle of it, as nothing is known yet.
+pub(super) fn profile(model: &Model, limits: Limits) -> u64 {
+    let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
+    exec::run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &AtomicBool::new(false)).steps
 }
 
 fn go<S: Strategy>(

@@ -4,6 +4,7 @@
 pub mod ast;
 mod check;
 mod diagnostic;
+mod format;
 mod lexer;
 mod near;
 mod parser;
@@ -18,6 +19,7 @@ pub mod words;
 
 pub use check::{CheckErrors, DefineError, check};
 pub use diagnostic::Diagnostic;
+pub use format::format;
 pub use lexer::comments;
 pub use near::near;
 pub use parser::parse;

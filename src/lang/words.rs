@@ -81,6 +81,57 @@ pub const STATEMENTS: [&str; 36] = [
 pub const EXPECTATIONS: [&str; 9] =
     ["race", "order", "failure", "deadlock", "stuck", "livelock", "atomicity", "outcomes", "races"];
 
+/// The names of the built-in types.
+pub const TYPES: [&str; 15] = [
+    "int",
+    "bool",
+    "Object",
+    "thread",
+    "looper",
+    "handler",
+    "lock",
+    "mutex",
+    "condition",
+    "rwlock",
+    "semaphore",
+    "barrier",
+    "fence",
+    "message",
+    "list",
+];
+
+/// The words that stand inside of items, statements and expectations.
+pub const PARTICLES: [&str; 28] = [
+    "after",
+    "all",
+    "always",
+    "any",
+    "as",
+    "async",
+    "at",
+    "end",
+    "executes_before",
+    "for",
+    "from",
+    "front",
+    "harmful",
+    "initially",
+    "never",
+    "no",
+    "of",
+    "ok",
+    "on",
+    "prefer",
+    "queue",
+    "readers",
+    "real",
+    "safely",
+    "to",
+    "violation",
+    "with",
+    "writers",
+];
+
 /// Is this word never a name?
 pub fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)

@@ -2,8 +2,10 @@
 //!
 //! One file for each, and a row in `spec` for each that can be named. A strategy knows the world and nothing of the guest; it draws only from its own generator.
 
+mod delay;
 mod directed;
 mod log;
+mod pct;
 mod random;
 mod recorder;
 mod replay;
@@ -13,8 +15,10 @@ mod sites;
 mod spec;
 mod tolerant;
 
+pub use delay::DelayBounded;
 pub use directed::{Directed, Hit};
 pub use log::{ChoiceLog, RawChoices, Rerun};
+pub use pct::Pct;
 pub use random::RandomWalk;
 pub use recorder::Recorder;
 pub use replay::{Divergence, Replay};
@@ -74,6 +78,12 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         (**self).observe(view, choice);
     }
+}
+
+/// Draws an open actor uniformly.
+fn random_actor(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
+    let k = rng.below(view.openings.total() as u32);
+    view.world.open_actor(&view.openings, k as usize)
 }
 
 /// Draws an argument uniformly.

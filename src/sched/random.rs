@@ -1,6 +1,6 @@
 //! The random walk: each open actor is as likely as any other, then each argument.
 
-use super::{Divergence, Strategy, View, random_argument};
+use super::{Divergence, Strategy, View, random_actor, random_argument};
 use crate::base::Rng;
 use crate::event::Actor;
 use crate::world::Question;
@@ -32,8 +32,7 @@ impl Strategy for RandomWalk {
 
     #[inline(always)]
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        let k = self.rng.below(view.openings.total() as u32);
-        Ok(view.world.open_actor(&view.openings, k as usize))
+        Ok(random_actor(&mut self.rng, view))
     }
 
     #[inline]

@@ -177,11 +177,13 @@ fn a_tolerant_replay_accounts_for_every_choice() {
     for pair in paths.windows(2) {
         let machine = |path| Machine::new(Vm::new(crate::load::load(path, &[]).code), limits);
         let mut recorder = Recorder::new(RandomWalk::new());
-        run(&mut machine(&pair[0]), &mut recorder, 7, &mut Unobserved, &go_on);
-        let recorded = Arc::new(recorder.schedule(&machine.world));
+        let mut first = machine(&pair[0]);
+        run(&mut first, &mut recorder, 7, &mut Unobserved, &go_on);
+        let recorded = Arc::new(recorder.schedule(&first.world));
         for path in pair {
             let mut tolerant = Recorder::new(Tolerant::new(recorded.clone()));
-            let summary = run(&mut machine(path), &mut tolerant, 0, &mut Unobserved, &go_on);
+            let mut machine = machine(path);
+            let summary = run(&mut machine, &mut tolerant, 0, &mut Unobserved, &go_on);
             assert!(summary.outcome().is_some(), "{}: {:?}", path.display(), summary.end);
             let (tolerant, made) = tolerant.into_parts(&machine.world);
             let told = tolerant.finish();

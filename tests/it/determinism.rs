@@ -4,7 +4,7 @@ use crate::load::{Model, all_models, load};
 use raceflip::base::{Digester, mix};
 use raceflip::event::{Event, SiteId};
 use raceflip::exec::{End, Observer, RunSummary, run};
-use raceflip::sched::{Directed, RandomWalk, Recorder, Replay, RoundRobin, Strategy};
+use raceflip::sched::{Directed, RandomWalk, Recorder, Replay, Strategy, StrategySpec};
 use raceflip::token::Token;
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, World, signature};
@@ -23,7 +23,7 @@ impl Observer for Digest {
     }
 }
 
-const STRATEGIES: [&str; 3] = ["random", "round-robin", "directed"];
+const STRATEGIES: [&str; 5] = ["random", "round-robin", "pct:3,steps=30", "delay:2,steps=30", "directed"];
 
 fn limits() -> Limits {
     Limits { steps: 2_000, ..Limits::default() }
@@ -33,10 +33,14 @@ fn strategy(name: &str, model: &Model) -> Box<dyn Strategy> {
     let accesses: Vec<SiteId> =
         model.code.setup.sites.enumerate().filter(|(_, s)| s.kind.access().is_some()).map(|(id, _)| id).collect();
     match name {
-        "random" => Box::new(RandomWalk::new()),
-        "round-robin" => Box::new(RoundRobin::default()),
         // Any pair will do: the first and the last access of the source.
-        _ => Box::new(Directed::new(accesses.first().into_iter().chain(accesses.last()).copied().collect(), 300)),
+        "directed" => {
+            Box::new(Directed::new(accesses.first().into_iter().chain(accesses.last()).copied().collect(), 300))
+        }
+        name => {
+            let spec: StrategySpec = name.parse().expect("a strategy");
+            Box::new(spec.build(&model.code.setup.sites).expect("it needs nothing of the model"))
+        }
     }
 }
 
@@ -95,7 +99,7 @@ fn ten_thousand_runs_replay_from_their_tokens() {
     for i in 0..RUNS {
         let draw = mix(2026, i);
         let (name, model) = &models[(draw % models.len() as u64) as usize];
-        let kind = STRATEGIES[((draw >> 32) % 3) as usize];
+        let kind = STRATEGIES[((draw >> 32) % STRATEGIES.len() as u64) as usize];
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
         let mut recorder = Recorder::new(strategy(kind, model));
         let (trace, summary) = perform(&mut machine, &mut recorder, draw);

@@ -1,8 +1,12 @@
 //! All integration tests, as one program.
 
+mod bounded;
 mod cli;
 mod cli_bounds;
+mod cli_fmt;
+mod cli_new;
 mod cli_replay;
+mod cli_strategies;
 mod cli_test;
 mod cli_tolerant;
 mod detect_models;
@@ -12,9 +16,12 @@ mod endless;
 mod enumerate;
 mod evidence;
 mod figures;
+mod grammar;
 mod harness_outcomes;
+mod harness_table;
 mod lang_check;
 mod lang_errors;
+mod lang_format;
 mod lang_hostile;
 mod lang_parse;
 mod lang_roundtrip;

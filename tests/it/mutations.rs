@@ -5,7 +5,7 @@ use raceflip::campaign::{Context, Plan, Silent, confirm};
 use raceflip::detect::Hybrid;
 use raceflip::exec::{End, run};
 use raceflip::lang::{Source, check, parse, render};
-use raceflip::sched::{RandomWalk, Recorder, Replay, RoundRobin, Strategy};
+use raceflip::sched::{DelayBounded, Pct, RandomWalk, Recorder, Replay, RoundRobin, Strategy};
 use raceflip::vm::{Vm, compile};
 use raceflip::world::{Limits, Machine};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -143,6 +143,8 @@ fn survive(text: &str, seed: u64) -> bool {
     let mut machine = Machine::new(Vm::new(code.clone()), limits());
     replays(&mut machine, RandomWalk::new(), seed);
     replays(&mut machine, RoundRobin::default(), seed);
+    replays(&mut machine, Pct::new(3, 40), seed);
+    replays(&mut machine, DelayBounded::new(2, 40), seed);
     if seed.is_multiple_of(4) {
         let plan = Plan { code, defines: vec![], limits: limits(), seed, runs: 3, trials: 2, jobs: 1 };
         let found = confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });

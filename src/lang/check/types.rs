@@ -5,26 +5,8 @@ use super::scope::Mode;
 use crate::event::NULL;
 use crate::lang::ast::{self, At, BaseType, UnaryOp};
 use crate::lang::program::{ClassId, Expr, ExprKind, Type};
+use crate::lang::words::TYPES;
 use std::sync::Arc;
-
-/// The names of the built-in types.
-const BUILT_IN: [&str; 15] = [
-    "int",
-    "bool",
-    "Object",
-    "thread",
-    "looper",
-    "handler",
-    "lock",
-    "mutex",
-    "condition",
-    "rwlock",
-    "semaphore",
-    "barrier",
-    "fence",
-    "message",
-    "list",
-];
 
 impl Type {
     /// The built-in type of this name. `list` stands for lists of any type here.
@@ -156,8 +138,8 @@ impl Checker {
         }
         if !self.names.contains_key(&name.text) {
             let classes = self.names.iter().filter(|(_, e)| e.what == "a class").map(|(n, _)| n.as_str());
-            let help = super::did_you_mean(&name.text, BUILT_IN.into_iter().chain(classes));
-            let help = help.unwrap_or_else(|| format!("the built-in types are {}", BUILT_IN.join(", ")));
+            let help = super::did_you_mean(&name.text, TYPES.into_iter().chain(classes));
+            let help = help.unwrap_or_else(|| format!("the built-in types are {}", TYPES.join(", ")));
             self.error_help(name.at, format!("unknown type `{}`", name.text), "not declared", help);
             return None;
         }

@@ -1,0 +1,31 @@
+//! `raceflip completions`: what a shell needs to complete commands and options.
+
+use super::args::Cli;
+use super::exit::Status;
+use super::{Context, Refusal};
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+const AFTER: &str = "\
+Examples:
+  raceflip completions bash > ~/.local/share/bash-completion/completions/raceflip
+  raceflip completions zsh > ~/.zfunc/_raceflip        (with `fpath+=~/.zfunc` before `compinit` in ~/.zshrc)
+  raceflip completions fish > ~/.config/fish/completions/raceflip.fish
+  raceflip completions powershell >> $PROFILE
+  raceflip completions elvish >> ~/.config/elvish/rc.elv";
+
+/// Print a script that completes commands and options in a shell
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "raceflip", &mut script);
+    write!(context.out, "{}", String::from_utf8_lossy(&script));
+    Ok(Status::Nothing)
+}

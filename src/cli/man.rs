@@ -1,0 +1,40 @@
+//! `raceflip man`: manual pages, made from the same text as `--help`.
+
+use super::args::Cli;
+use super::exit::Status;
+use super::{Context, Refusal};
+use clap::CommandFactory;
+
+const AFTER: &str = "\
+Examples:
+  raceflip man > ~/.local/share/man/man1/raceflip.1
+  raceflip man run > ~/.local/share/man/man1/raceflip-run.1
+  raceflip man confirm | man -l -";
+
+/// Print the manual page of raceflip or of a command
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// The command [default: raceflip itself]
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    // Names each command `raceflip-run`, and gives it the options that all have.
+    let mut all = Cli::command();
+    all.build();
+    let page = match &args.command {
+        None => all,
+        Some(name) => {
+            let unknown = || Refusal::new(format_args!("there is no command `{name}`; `raceflip --help` lists them"));
+            all.find_subcommand(name).cloned().ok_or_else(unknown)?
+        }
+    };
+    let mut roff = Vec::new();
+    clap_mangen::Man::new(page)
+        .render(&mut roff)
+        .map_err(|error| Refusal::new(format_args!("cannot write the page: {error}")))?;
+    write!(context.out, "{}", String::from_utf8_lossy(&roff));
+    Ok(Status::Nothing)
+}

@@ -1,0 +1,54 @@
+//! `raceflip new`: a first model, to be changed into one's own.
+
+use super::exit::Status;
+use super::output::clean;
+use super::{Context, Refusal, shell};
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+const SKELETON: &str = include_str!("skeleton.race");
+
+const ABOUT: &str = "\
+Writes a small model with comments: a looper, a thread, a race that hurts, its repair, and what must be found. Change it into yours.
+
+The file gets the ending `.race` unless it has one, and the app the name of the file. A file that exists is not written.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip new                           model.race
+  raceflip new login                     login.race, with the app \"login\"
+  raceflip confirm login.race            what is in it";
+
+/// Write a first model
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_help = AFTER)]
+pub(super) struct Args {
+    /// The file
+    #[arg(value_name = "PATH", default_value = "model.race")]
+    path: PathBuf,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let path = if args.path.extension().is_some() { args.path } else { args.path.with_extension("race") };
+    let name = clean(&path.to_string_lossy());
+    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot write `{name}`: {why}"));
+    let text = SKELETON.replace("NAME", &title(&path));
+    // Nothing that is there is ever lost, also not what another program has just written.
+    let file = OpenOptions::new().write(true).create_new(true).open(&path);
+    let mut file = file.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => cannot(&"it exists already; give another name, or delete it first"),
+        ErrorKind::NotFound => cannot(&"there is no such directory"),
+        _ => cannot(&error),
+    })?;
+    file.write_all(text.as_bytes()).map_err(|error| cannot(&error))?;
+    let argument = shell::path(&path.to_string_lossy());
+    writeln!(context.out, "{name}: a model with a race; next: raceflip confirm {argument}");
+    Ok(Status::Nothing)
+}
+
+/// The name of the file as a string of the language.
+fn title(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    clean(&stem).replace('\\', "\\\\").replace('"', "\\\"")
+}

@@ -1,0 +1,133 @@
+//! PCT: random priorities, lowered at a few random steps (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010, figure 4).
+//!
+//! A bug that needs d orders of two operations each is found with probability at least 1/(n k^(d-1)) where n actors take k steps at most.
+//! The clock, events and the end of a run are actors as threads are: each has a priority, and n counts them. Arguments (which waiter, which branch,
+//! which instant) are drawn evenly; a bug that needs certain ones divides the bound by their number.
+//!
+//! Beyond the paper: after k steps, for which it promises nothing, the run goes on as a random walk. So it also ends where the actor of highest
+//! priority waits busily for another (Coyote's fair PCT does the same).
+
+use super::{Divergence, Strategy, View, random_actor, random_argument};
+use crate::base::{Id, Rng};
+use crate::event::{Actor, Choice};
+use crate::world::{Question, World};
+
+/// The scheduler.
+#[derive(Clone)]
+pub struct Pct {
+    depth: u32,
+    steps: u32,
+    rng: Rng,
+    // The i-th (from 0) lowers to level `depth - 1 - i` whoever takes this step, counted from 1. Not sorted: which level comes first is chance as well.
+    change_points: Vec<u64>,
+    // Initial priorities: 64 drawn bits each, so that one who comes later is as likely at any rank. Should two be equal, the first in the order of actors acts.
+    clock: u64,
+    stop: u64,
+    events: Vec<u64>,
+    threads: Vec<u64>,
+    // Below all that were never lowered: an actor with its level, once each.
+    lowered: Vec<(Actor, u32)>,
+}
+
+// How an actor stands among others: the greatest acts.
+type Priority = (bool, u64);
+
+impl Pct {
+    /// The depth unless told otherwise: most known bugs need no more.
+    pub const DEPTH: u32 = 3;
+
+    /// Looks for bugs of this depth (at least 1) in runs of about this many steps (at least 1).
+    #[must_use]
+    pub fn new(depth: u32, steps: u32) -> Self {
+        debug_assert!(depth > 0 && steps > 0);
+        Self {
+            depth,
+            steps,
+            rng: Rng::seeded(0),
+            change_points: Vec::new(),
+            clock: 0,
+            stop: 0,
+            events: Vec::new(),
+            threads: Vec::new(),
+            lowered: Vec::new(),
+        }
+    }
+
+    fn draw(&mut self) -> u64 {
+        u64::from(self.rng.below(u32::MAX)) << 32 | u64::from(self.rng.below(u32::MAX))
+    }
+
+    // Initial priorities of threads that were made since.
+    fn welcome(&mut self, world: &World) {
+        while self.threads.len() < world.threads().len() {
+            let priority = self.draw();
+            self.threads.push(priority);
+        }
+    }
+
+    fn priority(&self, actor: Actor) -> Priority {
+        if let Some((_, level)) = self.lowered.iter().find(|(a, _)| *a == actor) {
+            return (false, u64::from(*level));
+        }
+        let initial = match actor {
+            Actor::Thread(thread) => self.threads[thread.index()],
+            Actor::Event(event) => self.events[event.index()],
+            Actor::Clock => self.clock,
+            Actor::Stop => self.stop,
+        };
+        (true, initial)
+    }
+}
+
+/// The open actors in their order.
+fn open<'w>(view: &View<'w>) -> impl Iterator<Item = Actor> + use<'w> {
+    let View { world, openings } = *view;
+    let clock = openings.clock().then_some(Actor::Clock);
+    let stop = openings.stop().then_some(Actor::Stop);
+    let threads = world.enabled().iter().map(Actor::Thread);
+    threads.chain(clock).chain(world.fireable().iter().map(Actor::Event)).chain(stop)
+}
+
+impl Strategy for Pct {
+    fn begin(&mut self, seed: u64) {
+        self.rng = Rng::seeded(seed);
+        self.change_points.clear();
+        for _ in 1..self.depth {
+            let step = u64::from(self.rng.below(self.steps)) + 1;
+            self.change_points.push(step);
+        }
+        (self.clock, self.stop) = (self.draw(), self.draw());
+        self.events.clear();
+        self.threads.clear();
+        self.lowered.clear();
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        let View { world, openings } = *view;
+        if openings.total() == 1 {
+            return Ok(world.open_actor(&openings, 0));
+        }
+        if world.steps() >= u64::from(self.steps) {
+            return Ok(random_actor(&mut self.rng, view));
+        }
+        if self.events.is_empty() {
+            self.events = (0..world.setup().events.len()).map(|_| self.draw()).collect();
+        }
+        self.welcome(world);
+        // Of equals the first: `max_by_key` would take the last.
+        let highest = open(view).reduce(|a, b| if self.priority(b) > self.priority(a) { b } else { a });
+        Ok(highest.unwrap_or(Actor::Stop))
+    }
+
+    fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        Ok(random_argument(&mut self.rng, view, question))
+    }
+
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        let step = view.world.steps() + 1;
+        for (i, _) in self.change_points.iter().enumerate().filter(|(_, at)| **at == step) {
+            self.lowered.retain(|(actor, _)| *actor != choice.actor);
+            self.lowered.push((choice.actor, self.depth - 1 - i as u32));
+        }
+    }
+}

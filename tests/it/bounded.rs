@@ -1,0 +1,184 @@
+//! PCT and delay bounding keep the bounds of their papers, on the papers' kinds of bugs; and miss what is too deep for them.
+
+use crate::load::{Model, load, load_bytes};
+use raceflip::event::Outcome;
+use raceflip::exec::{Unobserved, run};
+use raceflip::sched::{DelayBounded, RandomWalk, RoundRobin, SpecError, Strategy, StrategySpec};
+use raceflip::vm::Vm;
+use raceflip::world::{Limits, Machine};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+const SEEDS: u64 = 4_000;
+
+// How likely it is, at most, that a scheduler that keeps its bound fails one comparison here by chance. There are about twenty, and the seeds are fixed.
+const CHANCE: f64 = 1e-6;
+
+/// The models, how many actors and which depth each has in PCT's sense, and how many delays it needs.
+const BUGS: [(&str, u32, u32, u32); 6] = [
+    ("pct_ordering", 2, 1, 1),
+    ("pct_atomicity", 2, 2, 1),
+    ("pct_deadlock", 2, 2, 1),
+    ("pct_depth3", 2, 3, 2),
+    // The same with the threads declared in the other order: whoever is lowered first must stay above who is lowered later.
+    ("pct_depth3_turned", 2, 3, 3),
+    // main, worker, the clock, the event, the end of the run. A delay passes over the clock, to the event.
+    ("pct_actors", 5, 1, 1),
+];
+
+fn model(name: &str) -> Model {
+    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/models/{name}.race")), &[])
+}
+
+fn failed(outcome: Option<&Outcome>) -> bool {
+    matches!(outcome, Some(Outcome::Failure(_) | Outcome::Deadlock(_)))
+}
+
+/// How many seeds find the bug, and the most steps of a run.
+fn hits(model: &Model, strategy: &mut impl Strategy, seeds: u64) -> (u64, u64) {
+    let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
+    let (mut hits, mut longest) = (0, 0);
+    for seed in 0..seeds {
+        let summary = run(&mut machine, strategy, seed, &mut Unobserved, &AtomicBool::new(false));
+        hits += u64::from(failed(summary.outcome()));
+        longest = longest.max(summary.steps);
+    }
+    (hits, longest)
+}
+
+/// Hits under a strategy by name, in runs of at most `k` steps.
+fn named(model: &Model, spec: &str, k: u64) -> u64 {
+    let spec: StrategySpec = spec.parse().expect("a strategy");
+    let mut strategy = spec.profiled(|| k).build(&model.code.setup.sites).expect("steps are given");
+    let (hits, most) = hits(model, &mut strategy, SEEDS);
+    assert!(most <= k, "a run of {most} steps, where the bound is for {k}");
+    hits
+}
+
+/// The least number of hits in `n` trials of probability `p` that has a lower tail above [`CHANCE`]: fewer are too few to be chance.
+fn least_hits(n: u64, p: f64) -> u64 {
+    // P(X = 0), then P(X = i + 1) from P(X = i); in logarithms, as the first is tiny.
+    let (mut log, mut tail, mut i) = (n as f64 * (1.0 - p).ln(), 0.0, 0);
+    loop {
+        tail += log.exp();
+        if tail > CHANCE {
+            return i;
+        }
+        log += ((n - i) as f64 / (i + 1) as f64).ln() + (p / (1.0 - p)).ln();
+        i += 1;
+    }
+}
+
+/// The k of the theorems, no run takes more steps: the longest of threads in turn, one after the other, and many walks.
+fn longest(model: &Model) -> u64 {
+    let one_by_one = hits(model, &mut DelayBounded::new(0, u32::MAX), 1).1;
+    let in_turn = hits(model, &mut RoundRobin::default(), 1).1;
+    hits(model, &mut RandomWalk::new(), 1_000).1.max(one_by_one).max(in_turn)
+}
+
+#[test]
+fn pct_finds_a_bug_of_depth_d_as_often_as_it_promises() {
+    for (name, n, depth, _) in BUGS {
+        let model = model(name);
+        let k = longest(&model);
+        for d in depth..=depth + 1 {
+            // Priority changes beyond the depth cost nothing in the theorem but their own factor.
+            let bound = 1.0 / (f64::from(n) * (k as f64).powi(d as i32 - 1));
+            let (found, least) = (named(&model, &format!("pct:{d}"), k), least_hits(SEEDS, bound));
+            assert!(
+                found >= least,
+                "{name}, depth {d}: {found} of {SEEDS} seeds, the bound is {bound} with k = {k}: {least}"
+            );
+            if d == depth {
+                // The bound is worth something: less than it would be noticed.
+                assert!(least > 0, "{name}, depth {d}: bound {bound}, k = {k}");
+            }
+        }
+    }
+}
+
+/// At depth 1 all is in the initial priorities, and a thread that is forked later is as likely above as below its parent.
+#[test]
+fn a_newcomer_has_any_rank() {
+    let model = model("pct_ordering");
+    let (found, least) = (named(&model, "pct:1", longest(&model)), least_hits(SEEDS, 0.5));
+    assert!((least..=SEEDS - least).contains(&found), "{found} of {SEEDS} seeds");
+}
+
+#[test]
+fn delays_find_a_bug_of_d_delays_as_often_as_they_promise() {
+    for (name, _, _, delays) in BUGS {
+        let model = model(name);
+        let k = longest(&model);
+        let bound = (1.0 / k as f64).powi(delays as i32);
+        let (found, least) = (named(&model, &format!("delay:{delays}"), k), least_hits(SEEDS, bound));
+        assert!(found >= least, "{name}: {found} of {SEEDS} seeds, the bound is {bound} with k = {k}: {least}");
+        assert!(found > 0, "{name}");
+    }
+}
+
+#[test]
+fn what_is_too_deep_is_never_found() {
+    for (name, _, depth, delays) in BUGS {
+        let model = model(name);
+        let k = longest(&model);
+        if depth > 1 {
+            assert_eq!(named(&model, &format!("pct:{}", depth - 1), k), 0, "{name} is not of depth {depth}");
+        }
+        assert_eq!(named(&model, &format!("delay:{}", delays - 1), k), 0, "{name} needs fewer than {delays} delays");
+    }
+}
+
+/// What the paper is about: a random walk loses with every step that the child works, and round robin always.
+#[test]
+fn other_strategies_miss_a_bug_behind_much_work() {
+    for name in ["pct_ordering", "pct_atomicity", "pct_deadlock"] {
+        let model = model(name);
+        assert_eq!(hits(&model, &mut RoundRobin::default(), 1).0, 0, "{name}");
+        // Each step of the work is a coin that must fall the right way: 2^-20 a seed at most, so 0.4% for a hit in all 4,000; for these seeds there is none.
+        assert_eq!(hits(&model, &mut RandomWalk::new(), SEEDS).0, 0, "{name}");
+    }
+}
+
+/// An actor of highest priority that waits for another, without blocking: the random walk after k steps ends that.
+#[test]
+fn busy_waiting_ends() {
+    let text = b"var flag = 0\nthread waiter { while flag == 0 { skip } }\nthread setter { flag = 1 }";
+    let model = load_bytes("busy.race", text, &[]);
+    let mut waited = 0;
+    for name in ["pct:1,steps=50", "pct:3,steps=50", "delay:0,steps=50", "delay:2,steps=50"] {
+        let spec: StrategySpec = name.parse().expect("a strategy");
+        let mut strategy = spec.build(&model.code.setup.sites).expect("steps are given");
+        let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
+        for seed in 0..200 {
+            let summary = run(&mut machine, &mut strategy, seed, &mut Unobserved, &AtomicBool::new(false));
+            assert_eq!(summary.outcome(), Some(&Outcome::Ok), "{name}, seed {seed}");
+            waited += u64::from(summary.steps > 50);
+        }
+    }
+    // Without a delay the waiter, who comes first, always waits in vain.
+    assert!(waited >= 200, "{waited}");
+}
+
+#[test]
+fn names_read_and_print() {
+    let check = |text: &str, printed: &str| assert_eq!(text.parse::<StrategySpec>().expect(text).to_string(), printed);
+    check("pct", "pct:3");
+    check("pct:1", "pct:1");
+    check("pct:2,steps=200", "pct:2,steps=200");
+    check("delay", "delay:2");
+    check("delay:0,steps=1", "delay:0,steps=1");
+    let refuse = |text: &str, says: &str| {
+        let error = text.parse::<StrategySpec>().expect_err(text).to_string();
+        assert!(error.contains(says), "{text}: {error}");
+    };
+    refuse("pct:0", "`0` is not a number from 1 to 1000");
+    refuse("pct:", "`` is not a number");
+    refuse("delay:1001", "`1001` is not a number from 0 to 1000");
+    refuse("pct:3,k=4", "`k=4` is not a number of steps");
+    refuse("pct:3,steps=0", "`steps=0` is not a number of steps");
+    refuse("pct3", "unknown strategy `pct3`");
+    refuse("delayed", "unknown strategy `delayed`");
+    let unknown = "pct".parse::<StrategySpec>().expect("a strategy").build(&model("pct_depth3").code.setup.sites);
+    assert_eq!(unknown.err(), Some(SpecError::NoSteps("pct:3".to_owned())));
+}

@@ -1,0 +1,30 @@
+//! Strategies on the command line: what is said of them, and their runs again from token and seed.
+
+use crate::cli::{call, file, scratch, token};
+
+#[test]
+fn runs_of_bounded_strategies_come_back() {
+    let folder = scratch("strategies");
+    let model = file(&folder, "m.race", "var x = 0\nthread a { x += 1 }\nthread b { x += 1 }");
+    let check = |strategy: &str, printed: &str| {
+        let run = call(&["run", &model, "--strategy", strategy, "--seed", "5"]);
+        assert_eq!((run.status, run.err.as_str()), (0, ""), "{strategy}: {}", run.out);
+        assert!(run.out.contains(&format!("\nstrategy {printed}, seed 5\n")), "{strategy}: {}", run.out);
+        assert_eq!(call(&["run", &model, "--strategy", printed, "--seed", "5"]).out, run.out, "{strategy}");
+        assert_eq!(call(&["replay", &model, &token(&run)]).out, run.out, "{strategy}");
+    };
+    // Where the steps are not given they are those of a round robin, and the strategy says so.
+    check("pct", "pct:3,steps=4");
+    check("pct:2", "pct:2,steps=4");
+    check("delay", "delay:2,steps=4");
+    check("delay:1,steps=9", "delay:1,steps=9");
+    for (strategy, says) in [
+        ("pct:0", "`0` is not a number from 1 to 1000: use `pct:3`"),
+        ("delay:1,k=2", "`k=2` is not a number of steps, at least 1: use `steps=1000`"),
+        ("delays", "unknown strategy `delays`: use `random`, `round-robin`, `pct:3`, `delay:2`"),
+    ] {
+        let run = call(&["run", &model, "--strategy", strategy]);
+        assert_eq!((run.status, run.out.as_str()), (2, ""), "{strategy}");
+        assert!(run.err.contains(says), "{strategy}: {}", run.err);
+    }
+}
