@@ -34,12 +34,19 @@ pub enum PostTime {
 }
 
 /// Arguments of a post, fork or enable: values that the world keeps until the end of the run (`World::args`).
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Args {
     /// Where they stand there.
     pub(crate) first: u32,
     /// How many there are.
     pub(crate) count: u32,
+}
+
+impl std::fmt::Debug for Args {
+    // Where they stand is of no interest to anybody.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} arguments", self.count)
+    }
 }
 
 /// A visible operation, pending or performed. "Blocks" says when it is not enabled.

@@ -2,7 +2,7 @@
 
 use crate::load::{Model, all_models, load};
 use raceflip::base::{Digester, mix};
-use raceflip::event::{Event, SiteId};
+use raceflip::event::{Event, Happening, Op, SiteId};
 use raceflip::exec::{End, Observer, RunSummary, run};
 use raceflip::sched::{Directed, RandomWalk, Recorder, Replay, Strategy, StrategySpec};
 use raceflip::token::Token;
@@ -18,8 +18,15 @@ use std::sync::atomic::AtomicBool;
 struct Digest(Digester);
 
 impl Observer for Digest {
-    fn event(&mut self, _: &World, event: &Event) {
+    fn event(&mut self, world: &World, event: &Event) {
         self.0.text(&format!("{event:?}"));
+        if let Happening::Performed {
+            op: Op::Fork { args, .. } | Op::Post { args, .. } | Op::Enable { args, .. },
+            ..
+        } = event.what
+        {
+            self.0.text(&format!("{:?}", world.args(args)));
+        }
     }
 }
 
