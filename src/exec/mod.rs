@@ -4,7 +4,7 @@
 
 use crate::event::{Actor, Choice, Event, LimitKind, Outcome};
 use crate::sched::{Divergence, Strategy, View};
-use crate::world::{Guest, Machine, World};
+use crate::world::{Guest, Machine, Openings, World};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Watches a run.
@@ -118,9 +118,8 @@ pub fn run<G: Guest, S: Strategy, O: Observer>(
                 continue;
             }
         }
-        match decide(&View { world: &machine.world, openings }, strategy) {
-            Ok(choice) => machine.step(choice),
-            Err(divergence) => break End::Diverged(divergence),
+        if let Err(divergence) = step(machine, openings, strategy) {
+            break End::Diverged(divergence);
         }
         tell(machine, observer);
     };
@@ -143,16 +142,23 @@ fn tell<G: Guest, O: Observer>(machine: &Machine<G>, observer: &mut O) {
     }
 }
 
+// Asks for a choice and performs it.
 #[inline(always)]
-fn decide<S: Strategy>(view: &View<'_>, strategy: &mut S) -> Result<Choice, Box<Divergence>> {
-    let actor = strategy.choose(view)?;
+fn step<G: Guest, S: Strategy>(
+    machine: &mut Machine<G>,
+    openings: Openings,
+    strategy: &mut S,
+) -> Result<(), Box<Divergence>> {
+    let view = View { world: &machine.world, openings };
+    let actor = strategy.choose(&view)?;
     debug_assert!(view.world.is_open(actor), "{actor:?} is not open");
     let argument = match view.world.question(actor) {
-        Some(question) => strategy.argument(view, actor, question)?,
+        Some(question) => strategy.argument(&view, actor, question)?,
         None => 0,
     };
     debug_assert!(actor != Actor::Clock || argument > view.world.now());
     let choice = Choice { actor, argument };
-    strategy.observe(view, choice);
-    Ok(choice)
+    strategy.observe(&view, choice);
+    machine.step(choice);
+    Ok(())
 }

@@ -341,9 +341,9 @@ impl World {
     #[must_use]
     pub fn question(&self, actor: Actor) -> Option<Question> {
         if let Actor::Thread(thread) = actor {
-            return match &self.threads[thread].pending {
+            return match self.threads[thread].pending {
                 Op::Branch => Some(Question::Branch),
-                Op::Notify { on, all: false } => self.which_waiter(*on),
+                Op::Notify { on, all: false } => self.which_waiter(on),
                 _ => None,
             };
         }
