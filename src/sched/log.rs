@@ -36,6 +36,20 @@ fn decode(word: u32) -> Actor {
     }
 }
 
+impl RawChoices {
+    /// How many choices were made among several actors.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.actors.len()
+    }
+
+    /// Whether there was none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.actors.is_empty()
+    }
+}
+
 /// A strategy that does what another does, and keeps its choices.
 pub struct ChoiceLog<S> {
     inner: S,
@@ -60,6 +74,11 @@ impl<S: Strategy> Strategy for ChoiceLog<S> {
         self.inner.begin(seed);
         self.log.actors.clear();
         self.log.arguments.clear();
+    }
+
+    #[inline]
+    fn passes_over_forced(&self) -> bool {
+        self.inner.passes_over_forced()
     }
 
     #[inline(always)]

@@ -56,6 +56,12 @@ pub trait Strategy {
     /// The argument of that actor: a waiter's number, a branch, or an instant out of [`World::instants`].
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>>;
 
+    /// Whether it does without being asked and told where one thread is open and nothing else: a run may then go through such steps at once.
+    /// To be the same for the whole of a run.
+    fn passes_over_forced(&self) -> bool {
+        false
+    }
+
     /// The choice that was made.
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         let _ = (view, choice);
@@ -78,9 +84,14 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         (**self).observe(view, choice);
     }
+
+    fn passes_over_forced(&self) -> bool {
+        (**self).passes_over_forced()
+    }
 }
 
 /// Draws an open actor uniformly.
+#[inline(always)]
 fn random_actor(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
     let k = rng.below(view.openings.total() as u32);
     view.world.open_actor(&view.openings, k as usize)

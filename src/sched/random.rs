@@ -30,6 +30,12 @@ impl Strategy for RandomWalk {
         self.rng = Rng::seeded(seed);
     }
 
+    // A draw from one is none.
+    #[inline]
+    fn passes_over_forced(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
         Ok(random_actor(&mut self.rng, view))
