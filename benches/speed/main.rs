@@ -1,6 +1,6 @@
 //! Speed: raceflip against shuttle and loom with the same workloads.
 //!
-//! `cargo bench --bench speed` writes `docs/results/speed.md` and `docs/results/speed.svg`. With `-- --quick`, and where a test run starts it, the same happens in
+//! `cargo bench --bench speed` writes `docs/results/speed.md` and `docs/results/speed.svg`, and the table in the README. With `-- --quick`, and where a test run starts it, the same happens in
 //! seconds, with numbers that mean nothing, below `target/tmp`.
 
 mod callgrind;
@@ -52,8 +52,11 @@ impl Tool {
     }
 }
 
-const FULL: Effort = Effort { rounds: 9, turn: Duration::from_millis(400), counted: 1_000, points: 400_000 };
-const QUICK: Effort = Effort { rounds: 2, turn: Duration::from_millis(2), counted: 10, points: 2_000 };
+const README_MARKS: [&str; 2] = ["<!-- by cargo bench --bench speed -->", "<!-- end -->"];
+
+const FULL: Effort =
+    Effort { rounds: 9, turn: Duration::from_millis(400), counted: 1_000, endless: 5_000, points: 400_000 };
+const QUICK: Effort = Effort { rounds: 2, turn: Duration::from_millis(2), counted: 10, endless: 100, points: 2_000 };
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -83,17 +86,21 @@ fn everything(quick: bool) -> Result<(), String> {
     let mut rows = Vec::new();
     for timed in measure::all(effort) {
         let workload = timed.workload;
+        eprintln!("counting: {workload}");
         let counted = measure::count(workload, effort);
         let (mut ours, mut shuttle) = (None, None);
         // Of a smoke test the smallest will do: starting valgrind takes a second.
         if valgrind && (!quick || workload == Workload::Counter) {
-            eprintln!("counting instructions: {workload}");
             ours = Some(instructions(Tool::Raceflip, workload, &counted, effort)?);
-            shuttle = workload.compared().then(|| instructions(Tool::Shuttle, workload, &counted, effort)).transpose()?;
+            shuttle =
+                workload.compared().then(|| instructions(Tool::Shuttle, workload, &counted, effort)).transpose()?;
         }
         rows.push(Row { timed, counted, ours, shuttle });
     }
-    let files = [("speed.md", report::page(&rows, effort.rounds)), ("speed.svg", plot::svg(&rows))];
+    if !quick {
+        write_readme(&report::summary(&rows))?;
+    }
+    let files = [("speed.md", report::page(&rows, effort)), ("speed.svg", plot::svg(&rows))];
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     for (name, text) in files {
         let path = folder.join(name);
@@ -101,6 +108,16 @@ fn everything(quick: bool) -> Result<(), String> {
         eprintln!("written: {}", path.display());
     }
     Ok(())
+}
+
+// Replaces the table that stands between two marks in the README.
+fn write_readme(table: &str) -> Result<(), String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let (before, rest) = text.split_once(README_MARKS[0]).ok_or("the README has no place for the table")?;
+    let (_, after) = rest.split_once(README_MARKS[1]).ok_or("the README does not say where its table ends")?;
+    let text = format!("{before}{}\n{table}{}{after}", README_MARKS[0], README_MARKS[1]);
+    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 fn instructions(tool: Tool, workload: Workload, counted: &Counted, effort: Effort) -> Result<Instructions, String> {

@@ -24,6 +24,8 @@ pub(crate) struct Effort {
     pub(crate) turn: Duration,
     /// Runs after the first whose allocations are counted; fewer where runs are long.
     pub(crate) counted: u64,
+    /// Runs after which a search of loom counts as endless.
+    pub(crate) endless: u64,
     /// Scheduling points whose instructions are counted, about.
     pub(crate) points: u64,
 }
@@ -140,13 +142,15 @@ fn timed(workload: Workload, cells: Vec<Result<Cell, String>>) -> Timed {
     }
 }
 
-/// What does not depend on the clock: raceflip's scheduling points and allocations.
+/// What does not depend on the clock: raceflip's scheduling points and allocations, the length of loom's search.
 pub(crate) struct Counted {
     pub(crate) points_a_run: f64,
     /// Runs after the first that ended well. A run that fails allocates: the words of its failure.
     pub(crate) runs: u64,
     /// All allocations of those.
     pub(crate) allocations: u64,
+    /// How many runs loom's search has in all, if it is not endless.
+    pub(crate) loom_search: Option<u64>,
 }
 
 /// Counts runs after the first.
@@ -164,5 +168,7 @@ pub(crate) fn count(workload: Workload, effort: Effort) -> Counted {
             allocations += info.count_total;
         }
     }
-    Counted { points_a_run: ours.points as f64 / todo as f64, runs, allocations }
+    let searches = prepare(Tool::Loom, workload).is_ok();
+    let loom_search = if searches { peers::loom_is_through(workload, effort.endless) } else { None };
+    Counted { points_a_run: ours.points as f64 / todo as f64, runs, allocations, loom_search }
 }

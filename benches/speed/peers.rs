@@ -67,8 +67,8 @@ macro_rules! programs {
             assert_eq!(x.expect("no adder panics"), threads * iterations);
         }
 
-        // A statement without a meaning is the load of a location that nobody writes: a scheduling point. (`yield_now` is none of equal standing: loom then
-        // lets another thread go on, and never finds the error.) Where the model fails, this goes on, since a panic would end all runs.
+        // A statement without a meaning is the load of a location that nobody writes, the cheapest scheduling point there is. (`yield_now` costs shuttle more, and
+        // loom then always lets another thread go on.) Where the model fails, this goes on, since a panic would end all runs.
         fn figure2(k: u64) {
             let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(())));
             let first = {
@@ -160,23 +160,34 @@ pub(crate) fn loom(workload: Workload) -> Result<Batch, String> {
     {
         return Err(format!("it has at most {} threads, main included", ::loom::MAX_THREADS));
     }
-    let program = on_loom::program(workload);
     Ok(Box::new(move |runs| {
-        let done = Arc::new(AtomicU64::new(0));
-        while done.load(Ordering::Relaxed) < runs {
-            let mut search = ::loom::model::Builder::new();
-            // The default, 1,000, is meant to tell of programs that are too large to be searched through. So are all but the smallest here.
-            search.max_branches = 1_000.max(50 * workload.iterations() as usize);
-            // It looks at the number of runs only where it would write a checkpoint, and before a run.
-            let left = (runs - done.load(Ordering::Relaxed)) as usize;
-            search.max_permutations = Some(left + 1);
-            search.checkpoint_interval = left + 1;
-            let (program, done) = (program.clone(), done.clone());
-            search.check(move || {
-                program();
-                done.fetch_add(1, Ordering::Relaxed);
-            });
+        let mut left = runs;
+        while left > 0 {
+            left -= search(workload, left);
         }
-        assert_eq!(done.load(Ordering::Relaxed), runs);
     }))
+}
+
+/// How many runs loom's search has in all, if that is less than so many.
+pub(crate) fn loom_is_through(workload: Workload, most: u64) -> Option<u64> {
+    let done = search(workload, most);
+    (done < most).then_some(done)
+}
+
+// loom's search of a program, up to so many runs; returns how many there were.
+fn search(workload: Workload, most: u64) -> u64 {
+    let mut search = ::loom::model::Builder::new();
+    // The default, 1,000, is meant to tell of programs that are too large to be searched through.
+    search.max_branches = 1_000.max(50 * workload.iterations() as usize);
+    // It looks at the number of runs only where it would write a checkpoint, and before a run.
+    search.checkpoint_interval = most as usize + 1;
+    search.max_permutations = Some(search.checkpoint_interval);
+    let program = on_loom::program(workload);
+    let done = Arc::new(AtomicU64::new(0));
+    let count = done.clone();
+    search.check(move || {
+        program();
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    done.load(Ordering::Relaxed)
 }

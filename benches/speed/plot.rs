@@ -63,7 +63,9 @@ fn bar(axis: &Axis, y: f64, tool: Tool, rate: Option<Spread>) -> String {
     let (end, least, most) = (axis.x(rate.median), axis.x(rate.least), axis.x(rate.most));
     let height = BAR - 1.0;
     write!(text, "<rect class=\"{name}\" x=\"{LEFT}\" y=\"{y}\" width=\"{:.1}\" height=\"{height}\"/>", end - LEFT)
-        .and_then(|()| write!(text, "<line class=\"range\" x1=\"{least:.1}\" y1=\"{middle}\" x2=\"{most:.1}\" y2=\"{middle}\"/>"))
+        .and_then(|()| {
+            write!(text, "<line class=\"range\" x1=\"{least:.1}\" y1=\"{middle}\" x2=\"{most:.1}\" y2=\"{middle}\"/>")
+        })
         .and_then(|()| {
             write!(text, "<text class=\"small\" x=\"{:.1}\" y=\"{baseline}\">{}</text>", most + 5.0, short(rate.median))
         })

@@ -1,7 +1,7 @@
 //! What was measured, as a page: two tables, the goals, and how to read them.
 
 use crate::callgrind::Instructions;
-use crate::measure::{Counted, Spread, TOOLS, Timed, Tool};
+use crate::measure::{Counted, Effort, Spread, TOOLS, Timed, Tool};
 use crate::workloads::Workload;
 use std::fmt::Write as _;
 use std::process::Command;
@@ -40,7 +40,7 @@ impl Row {
 }
 
 /// The page.
-pub(crate) fn page(rows: &[Row], rounds: usize) -> String {
+pub(crate) fn page(rows: &[Row], effort: Effort) -> String {
     let mut page = String::new();
     let out = &mut page;
     out.push_str(
@@ -49,7 +49,7 @@ pub(crate) fn page(rows: &[Row], rounds: usize) -> String {
     );
     writeln!(out, "{}\n", machine()).expect(STRING);
     out.push_str("![Iterations a second, by workload and tool](speed.svg)\n\n");
-    compared(out, rows, rounds);
+    compared(out, rows, effort);
     costs(out, rows);
     goals(out, rows);
     page
@@ -57,7 +57,7 @@ pub(crate) fn page(rows: &[Row], rounds: usize) -> String {
 
 const STRING: &str = "a string takes all";
 
-fn compared(out: &mut String, rows: &[Row], rounds: usize) {
+fn compared(out: &mut String, rows: &[Row], effort: Effort) {
     out.push_str("## Against shuttle and loom\n\n");
     out.push_str("| workload | raceflip runs/s | iterations/s | shuttle runs/s | iterations/s | loom runs/s | iterations/s | raceflip : shuttle | in instructions |\n");
     out.push_str("|---|---|---|---|---|---|---|---|---|\n");
@@ -78,20 +78,35 @@ fn compared(out: &mut String, rows: &[Row], rounds: usize) {
     }
     write!(
         out,
-        "\nMedian (least..most) of {rounds} rounds. In each round every tool runs every workload for a while, in turns, on one thread; ratios are taken within a round.\n\
+        "\nMedian (least..most) of {} rounds. In each round every tool runs every workload for a while, in turns, on one thread; ratios are taken within a round.\n\
          An iteration is an increment of the counter, a statement under figure 2's lock, a task of the looper. Scheduling points are not compared: the tools \
          put them at different places. \"In instructions\" is the ratio of the instructions of a run, which no other load of the machine changes.\n\n\
-         shuttle makes random walks, as raceflip does, and both keep the schedule. loom searches: its runs are the first ones of its search, which for the counter ends (and is \
-         begun again), and for nothing else here would end in a lifetime. Its limit of branches was raised for that.\n",
+         shuttle makes random walks, as raceflip does, and both keep the schedule. loom searches through all schedules: its runs are the first ones of its search, with the limit of \
+         branches raised to where they fit. A search that is through is begun again:\n\n",
+        effort.rounds,
     )
     .expect(STRING);
     for row in rows.iter().filter(|row| row.timed.workload.compared()) {
-        for (tool, cell) in TOOLS.iter().zip(&row.timed.cells) {
-            if let Err(reason) = cell {
-                writeln!(out, "{tool:?} does not run \"{}\": {reason}.", row.timed.workload.title()).expect(STRING);
-            }
-        }
+        let said = match (&row.timed.cells[Tool::Loom as usize], row.counted.loom_search) {
+            (Err(reason), _) => format!("cannot be run: {reason}"),
+            (_, Some(runs)) => format!("through after {} runs", grouped(runs)),
+            (_, None) => format!("not through after {} runs", grouped(effort.endless)),
+        };
+        writeln!(out, "- {}: {said}", row.timed.workload.title()).expect(STRING);
     }
+}
+
+/// The table of the README.
+pub(crate) fn summary(rows: &[Row]) -> String {
+    let mut out =
+        "| iterations a second | raceflip | shuttle | loom | raceflip : shuttle |\n|---|---|---|---|---|\n".to_owned();
+    for row in rows.iter().filter(|row| row.timed.workload.compared()) {
+        let rates =
+            TOOLS.map(|tool| row.rate(tool).map_or("–".to_owned(), |r| short(r.times(row.iterations()).median)));
+        let ratio = row.ratio(Tool::Shuttle).map_or("–".to_owned(), |r| times(r.median));
+        writeln!(out, "| {} | {} | {ratio} |", row.timed.workload.title(), rates.join(" | ")).expect(STRING);
+    }
+    out
 }
 
 fn costs(out: &mut String, rows: &[Row]) {
@@ -130,9 +145,9 @@ fn nanoseconds(row: &Row) -> f64 {
 
 fn goals(out: &mut String, rows: &[Row]) {
     let find = |workload: Workload| rows.iter().find(|row| row.timed.workload == workload).expect("it is measured");
-    let (short_queue, long_queue) = (find(Workload::Looper { tasks: 1_000 }), find(Workload::Looper { tasks: 100_000 }));
-    let worst_point: Option<f64> =
-        rows.iter().map(|row| row.ours?.a_point).reduce(|a, b| Some(a?.max(b?))).flatten();
+    let (short_queue, long_queue) =
+        (find(Workload::Looper { tasks: 1_000 }), find(Workload::Looper { tasks: 100_000 }));
+    let worst_point: Option<f64> = rows.iter().map(|row| row.ours?.a_point).reduce(|a, b| Some(a?.max(b?))).flatten();
     let ratios = || rows.iter().filter_map(|row| row.ratio(Tool::Shuttle)).map(|r| r.median);
     let least = ratios().fold(f64::INFINITY, f64::min);
     let counter = find(Workload::Counter).ours().median;

@@ -87,12 +87,7 @@ fn random_actor(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
 }
 
 /// Draws an argument uniformly. `instants` is room that is used again and again.
-fn random_argument(
-    rng: &mut crate::base::Rng,
-    instants: &mut Vec<u64>,
-    view: &View<'_>,
-    question: Question,
-) -> u64 {
+fn random_argument(rng: &mut crate::base::Rng, instants: &mut Vec<u64>, view: &View<'_>, question: Question) -> u64 {
     match question {
         Question::Waiter(n) => u64::from(rng.below(n as u32)),
         Question::Branch => u64::from(rng.coin()),
