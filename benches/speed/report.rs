@@ -33,7 +33,6 @@ impl Row {
         self.timed.workload.iterations() as f64
     }
 
-    // A number about the instructions of a run, as often as there are iterations in it.
     fn instructions_an_iteration(&self) -> Option<f64> {
         self.ours.map(|i| i.a_run / self.iterations())
     }
@@ -159,27 +158,28 @@ fn goals(out: &mut String, rows: &[Row]) {
         (
             "under 120 instructions a point, in every workload",
             worst_point.map_or("not measured".to_owned(), |n| format!("{n:.1} at most")),
-            worst_point.is_some_and(|n| n < 120.0),
+            worst_point.map(|n| n < 120.0),
         ),
         (
             "ten times the runs and iterations a second of shuttle, in every workload",
             format!("{} at least; {} of {}", times(least), ratios().filter(|r| *r >= 10.0).count(), ratios().count()),
-            least >= 10.0,
+            Some(least >= 10.0),
         ),
-        ("3 million runs a second of the counter", short(counter), counter >= 3e6),
-        ("no allocation in a run after the first", grouped(allocations), allocations == 0),
+        ("3 million runs a second of the counter", short(counter), Some(counter >= 3e6)),
+        ("no allocation in a run after the first", grouped(allocations), Some(allocations == 0)),
         (
-            "a task of 100,000 costs no more than one of 1,000 (within 5%)",
+            "a task of 100,000 costs no more than one of 1,000 (within 5%, in instructions)",
             format!(
-                "{time:.2} times the time, {} the instructions",
-                instructions.map_or("not measured:".to_owned(), |i| format!("{i:.2} times"))
+                "{} the instructions, {time:.2} times the time",
+                instructions.map_or("not measured:".to_owned(), |i| format!("{i:.2} times")),
             ),
-            time <= 1.05,
+            instructions.map(|i| i <= 1.05),
         ),
     ];
     out.push_str("\n## Goals\n\n| goal | measured | |\n|---|---|---|\n");
     for (goal, measured, met) in goals {
-        writeln!(out, "| {goal} | {measured} | {} |", if met { "met" } else { "not met" }).expect(STRING);
+        let verdict = met.map_or("–", |met| if met { "met" } else { "not met" });
+        writeln!(out, "| {goal} | {measured} | {verdict} |").expect(STRING);
     }
 }
 
