@@ -116,7 +116,7 @@ fn write_readme(table: &str) -> Result<(), String> {
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let (before, rest) = text.split_once(README_MARKS[0]).ok_or("the README has no place for the table")?;
     let (_, after) = rest.split_once(README_MARKS[1]).ok_or("the README does not say where its table ends")?;
-    let text = format!("{before}{}\n{table}{}{after}", README_MARKS[0], README_MARKS[1]);
+    let text = format!("{before}{}\n\n{table}\n{}{after}", README_MARKS[0], README_MARKS[1]);
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
