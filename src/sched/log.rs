@@ -50,6 +50,9 @@ impl RawChoices {
     }
 }
 
+// Choices that a log has room for from the start: few runs have more, so that few ever wait for it to grow.
+const ROOM: usize = 1_024;
+
 /// A strategy that does what another does, and keeps its choices.
 pub struct ChoiceLog<S> {
     inner: S,
@@ -59,7 +62,8 @@ pub struct ChoiceLog<S> {
 impl<S: Strategy> ChoiceLog<S> {
     /// Records `inner`.
     pub fn new(inner: S) -> Self {
-        Self { inner, log: RawChoices::default() }
+        let actors = Vec::with_capacity(ROOM);
+        Self { inner, log: RawChoices { actors, arguments: Vec::new() } }
     }
 
     /// What it chose so far in this run.

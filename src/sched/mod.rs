@@ -97,13 +97,13 @@ fn random_actor(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
     view.world.open_actor(&view.openings, k as usize)
 }
 
-/// Draws an argument uniformly.
-fn random_argument(rng: &mut crate::base::Rng, view: &View<'_>, question: Question) -> u64 {
+/// Draws an argument uniformly. `instants` is room that is used again and again.
+fn random_argument(rng: &mut crate::base::Rng, instants: &mut Vec<u64>, view: &View<'_>, question: Question) -> u64 {
     match question {
         Question::Waiter(n) => u64::from(rng.below(n as u32)),
         Question::Branch => u64::from(rng.coin()),
         Question::Instant => {
-            let instants = view.world.instants();
+            view.world.instants_into(instants);
             instants[rng.below(instants.len() as u32) as usize]
         }
     }

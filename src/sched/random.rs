@@ -9,13 +9,15 @@ use crate::world::Question;
 #[derive(Clone)]
 pub struct RandomWalk {
     rng: Rng,
+    // Room for the instants of the clock.
+    instants: Vec<u64>,
 }
 
 impl RandomWalk {
     /// A walk; [`Strategy::begin`] seeds it.
     #[must_use]
     pub fn new() -> Self {
-        Self { rng: Rng::seeded(0) }
+        Self { rng: Rng::seeded(0), instants: Vec::new() }
     }
 }
 
@@ -43,6 +45,6 @@ impl Strategy for RandomWalk {
 
     #[inline]
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        Ok(random_argument(&mut self.rng, view, question))
+        Ok(random_argument(&mut self.rng, &mut self.instants, view, question))
     }
 }
