@@ -23,7 +23,7 @@ pub use sightings::Instance;
 pub use trial::{RunId, Trial};
 pub use variant::{Line, LineVerdict, Origin, RARE, Shown, TestPlan, Tested, test};
 
-use crate::vm::Code;
+use crate::vm::{Code, Model};
 use crate::world::Limits;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -45,6 +45,27 @@ pub struct Plan {
     pub trials: u32,
     /// Workers.
     pub jobs: usize,
+}
+
+impl Plan {
+    /// Detection runs unless told otherwise.
+    pub const RUNS: u32 = 20;
+    /// Trials unless told otherwise.
+    pub const TRIALS: u32 = 100;
+
+    /// The plan of `raceflip confirm`, with one worker.
+    #[must_use]
+    pub fn new(model: &Model) -> Self {
+        Self {
+            code: model.code.clone(),
+            defines: model.defines.clone(),
+            limits: Limits::default(),
+            seed: 0,
+            runs: Self::RUNS,
+            trials: Self::TRIALS,
+            jobs: 1,
+        }
+    }
 }
 
 /// Who is told how far a campaign is; it may be told from several threads.

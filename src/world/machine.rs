@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub enum Next {
     /// It stands at the visible operation that it has told with [`World::pend`].
     Pending,
-    /// The same, and the operation never blocks ([`Op::may_block`]), or the guest has said that the thread stands at it ([`World::stand_at_lock`]).
+    /// The same, and the operation never blocks ([`Op::may_block`]), or the guest has said that the thread stands at it (`World::stand_at_lock`).
     Ready,
     /// It has ended.
     Finished,
