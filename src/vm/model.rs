@@ -35,7 +35,7 @@ pub struct Model {
 }
 
 /// Why a text is no model.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// It is no text.
     #[error(transparent)]
@@ -46,6 +46,13 @@ pub enum ModelError {
     /// It is too large.
     #[error("{0}: {1}")]
     Compile(String, CompileError),
+}
+
+// What a `main` that returns it prints.
+impl std::fmt::Debug for ModelError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl ModelError {
