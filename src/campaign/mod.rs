@@ -29,6 +29,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// What a campaign does: everything that its result depends on, but for `jobs`, which it must not.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{campaign::Plan, vm::Model};
+///
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// let plan = Plan { seed: 7, trials: 500, jobs: 4, ..Plan::new(&model) };
+/// assert_eq!(plan.runs, Plan::RUNS);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Plan {
     /// The program.

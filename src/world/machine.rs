@@ -49,6 +49,26 @@ pub trait Guest {
 }
 
 /// A running app.
+///
+/// # Examples
+///
+/// [`run`](crate::exec::run) drives it, or anybody who makes the choices:
+///
+/// ```
+/// use raceflip::{event::Choice, vm::Model, world::Limits};
+///
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// let mut machine = model.machine(Limits::default());
+/// machine.start(false);
+/// while machine.world.outcome().is_none() {
+///     let openings = machine.world.openings();
+///     // Always the first: the least thread that can go on, here.
+///     let actor = machine.world.open_actor(&openings, 0);
+///     machine.step(Choice { actor, argument: 0 });
+/// }
+/// assert_eq!(machine.world.memory().cell(0), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Machine<G> {
     /// The state.
