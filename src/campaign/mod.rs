@@ -1,4 +1,11 @@
 //! From a program to verdicts: detection runs, trials of each pair, in parallel, and what they prove; and whether a model's `expect` lines hold.
+//!
+//! - [`detect()`] is phase 1: potential pairs over many runs.
+//! - [`confirm()`] is both phases: each pair with a [`Verdict`], the failures of each order, and a token for each.
+//! - [`test()`] tests one variant of a model: random walks, saved failures and a campaign, until each `expect` line is judged.
+//! - [`judge`] and [`judge_pairs`] hold a line against ends, or against a campaign, that somebody has already.
+//!
+//! A [`Plan`] says all that a result depends on. A [`Context`] is how to stop it and whom to tell how far it is.
 
 mod confirm;
 mod expect;

@@ -1,6 +1,8 @@
 //! The loop of one run: ask the world which choices are open, ask the strategy for one, perform it, tell the observer.
 //!
 //! A random walk, RaceFuzzer and a replay differ in the strategy only.
+//!
+//! [`run`] performs a run and returns a [`RunSummary`]; an [`Observer`] watches it ([the tutorial](crate#10-an-observer-of-ones-own) has one).
 
 use crate::event::{Actor, Choice, Event, LimitKind, Outcome};
 use crate::sched::{Divergence, Strategy, View};
