@@ -22,7 +22,7 @@ impl<I: Id> IdSet<I> {
     }
 
     /// Adds or removes `id`.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, id: I, member: bool) {
         let bit = id.index();
         if bit < 64 {

@@ -109,6 +109,7 @@ pub fn run<G: Guest, S: Strategy, O: Observer>(
     machine.start(O::WATCHES);
     strategy.begin(seed);
     tell(machine, observer);
+    let passes = !O::WATCHES && strategy.passes_over_forced();
     // The next step at which to look at what hardly ever happens.
     let mut look = 0;
     let end = loop {
@@ -136,7 +137,8 @@ pub fn run<G: Guest, S: Strategy, O: Observer>(
                 continue;
             }
         }
-        if let Err(divergence) = step(machine, openings, strategy) {
+        let most = if passes && openings.threads_only() { look - steps } else { 1 };
+        if let Err(divergence) = step(machine, openings, strategy, most) {
             break End::Diverged(divergence);
         }
         tell(machine, observer);
@@ -160,12 +162,13 @@ fn tell<G: Guest, O: Observer>(machine: &Machine<G>, observer: &mut O) {
     }
 }
 
-// Asks for a choice and performs it.
+// Asks for a choice and performs it, and of what is forced after it so much that it makes `most` steps.
 #[inline(always)]
 fn step<G: Guest, S: Strategy>(
     machine: &mut Machine<G>,
     openings: Openings,
     strategy: &mut S,
+    most: u64,
 ) -> Result<(), Box<Divergence>> {
     let view = View { world: &machine.world, openings };
     let actor = strategy.choose(&view)?;
@@ -177,6 +180,9 @@ fn step<G: Guest, S: Strategy>(
     debug_assert!(actor != Actor::Clock || argument > view.world.now());
     let choice = Choice { actor, argument };
     strategy.observe(&view, choice);
-    machine.step(choice);
+    match actor {
+        Actor::Thread(thread) => machine.thread_acts(thread, argument, most),
+        _ => machine.step(choice),
+    }
     Ok(())
 }

@@ -52,6 +52,8 @@ pub struct Directed {
     race_set: Vec<SiteId>,
     patience: u64,
     rng: Rng,
+    // Room for the instants of the clock.
+    instants: Vec<u64>,
     // With the step at which each was postponed.
     postponed: SmallVec<[(ThreadId, u64); 4]>,
     // Taken out of `postponed` to perform what they stand at.
@@ -77,6 +79,7 @@ impl Directed {
             race_set,
             patience,
             rng: Rng::seeded(0),
+            instants: Vec::new(),
             postponed: SmallVec::new(),
             released: IdSet::new(),
             burst: SmallVec::new(),
@@ -227,7 +230,7 @@ impl Strategy for Directed {
     }
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        Ok(random_argument(&mut self.rng, view, question))
+        Ok(random_argument(&mut self.rng, &mut self.instants, view, question))
     }
 
     fn observe(&mut self, _: &View<'_>, choice: Choice) {

@@ -36,6 +36,23 @@ fn decode(word: u32) -> Actor {
     }
 }
 
+impl RawChoices {
+    /// How many choices were made among several actors.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.actors.len()
+    }
+
+    /// Whether there was none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.actors.is_empty()
+    }
+}
+
+// Choices that a log has room for from the start: few runs have more, so that few ever wait for it to grow.
+const ROOM: usize = 1_024;
+
 /// A strategy that does what another does, and keeps its choices.
 pub struct ChoiceLog<S> {
     inner: S,
@@ -45,7 +62,8 @@ pub struct ChoiceLog<S> {
 impl<S: Strategy> ChoiceLog<S> {
     /// Records `inner`.
     pub fn new(inner: S) -> Self {
-        Self { inner, log: RawChoices::default() }
+        let actors = Vec::with_capacity(ROOM);
+        Self { inner, log: RawChoices { actors, arguments: Vec::new() } }
     }
 
     /// What it chose so far in this run.
@@ -60,6 +78,11 @@ impl<S: Strategy> Strategy for ChoiceLog<S> {
         self.inner.begin(seed);
         self.log.actors.clear();
         self.log.arguments.clear();
+    }
+
+    #[inline]
+    fn passes_over_forced(&self) -> bool {
+        self.inner.passes_over_forced()
     }
 
     #[inline(always)]

@@ -70,6 +70,12 @@ pub trait Strategy {
     /// The argument of that actor: a waiter's number, a branch, or an instant out of [`World::instants`].
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>>;
 
+    /// Whether it does without being asked and told where one thread is open and nothing else: a run may then go through such steps at once.
+    /// To be the same for the whole of a run.
+    fn passes_over_forced(&self) -> bool {
+        false
+    }
+
     /// The choice that was made.
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         let _ = (view, choice);
@@ -92,21 +98,26 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         (**self).observe(view, choice);
     }
+
+    fn passes_over_forced(&self) -> bool {
+        (**self).passes_over_forced()
+    }
 }
 
 /// Draws an open actor uniformly.
+#[inline(always)]
 fn random_actor(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
     let k = rng.below(view.openings.total() as u32);
     view.world.open_actor(&view.openings, k as usize)
 }
 
-/// Draws an argument uniformly.
-fn random_argument(rng: &mut crate::base::Rng, view: &View<'_>, question: Question) -> u64 {
+/// Draws an argument uniformly. `instants` is room that is used again and again.
+fn random_argument(rng: &mut crate::base::Rng, instants: &mut Vec<u64>, view: &View<'_>, question: Question) -> u64 {
     match question {
         Question::Waiter(n) => u64::from(rng.below(n as u32)),
         Question::Branch => u64::from(rng.coin()),
         Question::Instant => {
-            let instants = view.world.instants();
+            view.world.instants_into(instants);
             instants[rng.below(instants.len() as u32) as usize]
         }
     }

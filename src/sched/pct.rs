@@ -36,6 +36,8 @@ pub struct Pct {
     depth: u32,
     steps: u32,
     rng: Rng,
+    // Room for the instants of the clock.
+    instants: Vec<u64>,
     // The i-th (from 0) lowers to level `depth - 1 - i` whoever takes this step, counted from 1. Not sorted: which level comes first is chance as well.
     change_points: Vec<u64>,
     // Initial priorities: 64 drawn bits each, so that one who comes later is as likely at any rank. Should two be equal, the first in the order of actors acts.
@@ -62,6 +64,7 @@ impl Pct {
             depth,
             steps,
             rng: Rng::seeded(0),
+            instants: Vec::new(),
             change_points: Vec::new(),
             clock: 0,
             stop: 0,
@@ -138,7 +141,7 @@ impl Strategy for Pct {
     }
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        Ok(random_argument(&mut self.rng, view, question))
+        Ok(random_argument(&mut self.rng, &mut self.instants, view, question))
     }
 
     fn observe(&mut self, view: &View<'_>, choice: Choice) {

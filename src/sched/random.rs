@@ -28,13 +28,15 @@ use crate::world::Question;
 #[derive(Clone)]
 pub struct RandomWalk {
     rng: Rng,
+    // Room for the instants of the clock.
+    instants: Vec<u64>,
 }
 
 impl RandomWalk {
     /// A walk; [`Strategy::begin`] seeds it.
     #[must_use]
     pub fn new() -> Self {
-        Self { rng: Rng::seeded(0) }
+        Self { rng: Rng::seeded(0), instants: Vec::new() }
     }
 }
 
@@ -49,6 +51,12 @@ impl Strategy for RandomWalk {
         self.rng = Rng::seeded(seed);
     }
 
+    // A draw from one is none.
+    #[inline]
+    fn passes_over_forced(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
         Ok(random_actor(&mut self.rng, view))
@@ -56,6 +64,6 @@ impl Strategy for RandomWalk {
 
     #[inline]
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        Ok(random_argument(&mut self.rng, view, question))
+        Ok(random_argument(&mut self.rng, &mut self.instants, view, question))
     }
 }

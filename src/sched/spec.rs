@@ -235,6 +235,10 @@ impl Strategy for Named {
         each!(self, s => s.choose(view))
     }
 
+    fn passes_over_forced(&self) -> bool {
+        each!(self, s => s.passes_over_forced())
+    }
+
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         each!(self, s => s.argument(view, actor, question))
     }

@@ -132,6 +132,11 @@ impl Guest for Vm {
         self.deliver(world, thread, reply)
     }
 
+    #[inline(always)]
+    fn resume_alone(&mut self, world: &mut World, thread: ThreadId, value: Value, most: u64) -> (Next, u64) {
+        self.run_alone(world, thread, value, most)
+    }
+
     fn condition(&mut self, world: &World, thread: ThreadId) -> bool {
         let fiber = &self.fibers[thread];
         fiber.awaited(&self.code).is_none_or(|fragment| {

@@ -20,6 +20,19 @@ fn lock_of(value: Value) -> Result<LockId, Thrown> {
     u32::try_from(value).map(LockId).map_err(|_| Thrown::NullPointer)
 }
 
+/// The operation, if it is one of those that are most frequent and cannot throw.
+#[inline(always)]
+pub(super) fn in_place(op: &Visible, regs: &[Value]) -> Option<Op> {
+    Some(match *op {
+        Visible::Read(a) => Op::Read(location(a, regs)),
+        Visible::Write(a, v) => Op::Write(location(a, regs), regs[usize::from(v)]),
+        Visible::Acquire(LockRef::Lock(r)) => Op::Acquire(lock_of(regs[usize::from(r)]).ok()?),
+        Visible::Release(LockRef::Lock(r)) => Op::Release(lock_of(regs[usize::from(r)]).ok()?),
+        Visible::Skip => Op::Skip,
+        _ => return None,
+    })
+}
+
 /// Tells the world which visible operation is pending: the most frequent ones in place.
 #[inline(always)]
 pub(super) fn pend(

@@ -6,11 +6,11 @@ use super::code::Code;
 use super::fiber::{Fiber, FrameKind};
 use super::guest::Vm;
 use super::instr::{Instr, ListGet, Reg, Visible};
-use super::operands::{Values, pend, range};
+use super::operands::{Values, in_place, pend, range};
 use super::pure::{Stop, evaluate, local};
 use super::unwind::Exception;
 use crate::event::{FailureKind, LimitKind, Outcome, SiteId, ThreadId, Value};
-use crate::world::{Next, Reply, Thrown, World};
+use crate::world::{Alone, Next, Reply, Thrown, World};
 
 /// Where a frame stopped.
 enum At {
@@ -22,6 +22,18 @@ enum At {
     Thrown(Thrown),
     /// An instruction that touches more than registers.
     Other,
+}
+
+/// Visible operations that a thread may perform one after another, while no other actor is open.
+struct Burst {
+    left: u64,
+    performed: u64,
+}
+
+impl Burst {
+    fn none() -> Self {
+        Self { left: 0, performed: 0 }
+    }
 }
 
 impl Vm {
@@ -90,10 +102,22 @@ impl Vm {
     #[inline(always)]
     pub(super) fn run(&mut self, world: &mut World, thread: ThreadId, value: Option<Value>) -> Next {
         let mut left = world.limits().local;
-        match self.run_frame(world, thread, &mut left, value) {
+        match self.run_frame(world, thread, &mut left, value, &mut Burst::none()) {
             At::Visible(next) => next,
             at => self.run_frames(world, thread, left, at),
         }
+    }
+
+    /// [`run`](Self::run), which passes through up to `most` visible operations that nobody else could come between; and how many it did.
+    #[inline(always)]
+    pub(super) fn run_alone(&mut self, world: &mut World, thread: ThreadId, value: Value, most: u64) -> (Next, u64) {
+        let mut left = world.limits().local;
+        let mut burst = Burst { left: most, performed: 0 };
+        let next = match self.run_frame(world, thread, &mut left, Some(value), &mut burst) {
+            At::Visible(next) => next,
+            at => self.run_frames(world, thread, left, at),
+        };
+        (next, burst.performed)
     }
 
     #[inline(never)]
@@ -102,13 +126,20 @@ impl Vm {
             if let Some(next) = self.leave_frame(world, thread, at) {
                 return next;
             }
-            at = self.run_frame(world, thread, &mut left, None);
+            at = self.run_frame(world, thread, &mut left, None, &mut Burst::none());
         }
     }
 
-    // Runs the top frame as far as it goes by itself.
+    // Runs the top frame as far as it goes by itself, and through as many visible operations as the burst has.
     #[inline(always)]
-    fn run_frame(&mut self, world: &mut World, thread: ThreadId, left: &mut u64, value: Option<Value>) -> At {
+    fn run_frame(
+        &mut self,
+        world: &mut World,
+        thread: ThreadId,
+        left: &mut u64,
+        value: Option<Value>,
+        burst: &mut Burst,
+    ) -> At {
         let fiber = &mut self.fibers[thread];
         let code = &self.code.instrs[..];
         let regs = &mut fiber.regs[fiber.base as usize..];
@@ -121,7 +152,17 @@ impl Vm {
         }
         loop {
             let instr = &code[pc];
-            if let Instr::Visible { op, site, .. } = instr {
+            if let Instr::Visible { op, site, dst } = instr {
+                if burst.left > 0
+                    && let Some((value, still)) = in_place(op, regs).and_then(|op| world.perform_alone(thread, op))
+                {
+                    regs[usize::from(*dst)] = value;
+                    pc += 1;
+                    *left = world.limits().local;
+                    burst.performed += 1;
+                    burst.left = if still == Alone::Yes { burst.left - 1 } else { 0 };
+                    continue;
+                }
                 fiber.pc = pc as u32;
                 return pend(op, *site, regs, world, thread).map_or_else(At::Thrown, At::Visible);
             }

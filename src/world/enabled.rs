@@ -44,6 +44,13 @@ impl Openings {
         self.0 & STOP != 0
     }
 
+    /// Whether threads are open, and nothing else.
+    #[inline]
+    #[must_use]
+    pub fn threads_only(&self) -> bool {
+        self.0 >> 32 == 0
+    }
+
     /// How many actors are open.
     #[inline]
     #[must_use]

@@ -2,7 +2,7 @@
 
 use super::perform::Thrown;
 use super::{Limits, Reply, Setup, World};
-use crate::event::{Actor, Choice, Failure, FailureKind, Happening, Op, Outcome, SiteId, ThreadId};
+use crate::event::{Actor, Choice, Failure, FailureKind, Happening, Op, Outcome, SiteId, ThreadId, Value};
 use std::sync::Arc;
 
 /// What a thread does next, once it has run as far as it goes by itself.
@@ -34,6 +34,13 @@ pub trait Guest {
 
     /// A thread goes on with the reply to its operation, up to its next one.
     fn resume(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next;
+
+    /// [`resume`](Self::resume) with a value, for a thread that is the only open actor. The guest may perform up to `most` of its next operations by
+    /// itself, as long as [`World::perform_alone`] does; it says how many it did.
+    fn resume_alone(&mut self, world: &mut World, thread: ThreadId, value: Value, most: u64) -> (Next, u64) {
+        let _ = most;
+        (self.resume(world, thread, Reply::Value(value)), 0)
+    }
 
     /// Whether the condition of the `await` that the thread stands at holds; an exception in it lets the thread go on, to throw it.
     fn condition(&mut self, world: &World, thread: ThreadId) -> bool;
@@ -109,19 +116,25 @@ impl<G: Guest> Machine<G> {
     #[inline(always)]
     pub fn step(&mut self, choice: Choice) {
         match choice.actor {
-            Actor::Thread(thread) => self.thread_acts(thread, choice.argument),
+            Actor::Thread(thread) => self.thread_acts(thread, choice.argument, 1),
             _ => self.environment_acts(choice),
         }
     }
 
+    /// [`step`](Self::step) of a thread; and if it is then the only actor that is open, and nobody looks at every state, further ones of it,
+    /// up to `most` in all.
     #[inline(always)]
-    fn thread_acts(&mut self, thread: ThreadId, argument: u64) {
+    pub(crate) fn thread_acts(&mut self, thread: ThreadId, argument: u64, most: u64) {
         match self.world.perform_in_place(thread) {
             Some(value) => {
-                let next = self.guest.resume(&mut self.world, thread, Reply::Value(value));
+                let alone = most > 1 && self.world.enabled.len() == 1;
+                let more =
+                    if alone && self.world.awaiting.is_empty() && !self.guest.watches_memory() { most - 1 } else { 0 };
+                let (next, performed) = self.guest.resume_alone(&mut self.world, thread, value, more);
                 if next != Next::Ready {
                     self.arrive(thread, next);
                 }
+                self.world.steps += performed;
             }
             None => self.perform(thread, argument),
         }

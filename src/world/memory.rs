@@ -7,6 +7,7 @@ use crate::base::{IndexVec, Pool};
 use crate::event::{
     AccessPlace, ContextId, LimitKind, ListId, ListRead, ListWrite, Location, LockId, ObjectId, Outcome, Value,
 };
+use smallvec::SmallVec;
 
 /// The memory of a run.
 #[derive(Clone, Default)]
@@ -148,7 +149,7 @@ impl World {
     pub fn allocate(&mut self, class: u32, maker: ContextId) -> Value {
         let first = self.shell(class, maker);
         // A field may start as a new object: a work list, since a class may hold itself.
-        let mut todo: Vec<ObjectId> = first.into_iter().collect();
+        let mut todo: SmallVec<[ObjectId; 8]> = first.into_iter().collect();
         while let Some(object) = todo.pop() {
             let Object { class, base, .. } = self.memory.objects[object];
             let setup = self.setup.clone();

@@ -28,7 +28,7 @@ pub use enabled::{Openings, Question};
 pub use inspect::Standing;
 pub use machine::{Guest, Machine, Next};
 pub use memory::{List, Memory, Object};
-pub use perform::{Reply, Thrown};
+pub use perform::{Alone, Reply, Thrown};
 pub use queue::{Message, MessageKind, Queue, TaskMessage};
 pub use setup::{EventSetup, FirstValue, Limits, Prefer, Setup, ThreadSetup};
 pub use signature::{alike, signature};

@@ -29,6 +29,15 @@ pub enum Reply {
     Exhausted,
 }
 
+/// Whether a thread is still the only one that can act.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Alone {
+    /// It is.
+    Yes,
+    /// Others can now.
+    No,
+}
+
 /// The exceptions that operations throw by themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "named in the language's reference")]
@@ -64,6 +73,30 @@ impl World {
             Op::Skip => Some(0),
             _ => None,
         }
+    }
+
+    /// Performs an operation that the thread has not been seen to stand at, because it is the only one that could act and still is afterwards,
+    /// or was the last of them (`Alone::No`). `None`, and nothing done, if that is not so.
+    #[inline(always)]
+    pub fn perform_alone(&mut self, thread: ThreadId, op: Op) -> Option<(Value, Alone)> {
+        let value = match op {
+            Op::Read(at) if at.object.is_none() => self.memory.cell(at.cell),
+            Op::Write(at, value) if at.object.is_none() => {
+                self.store(at.cell, value);
+                0
+            }
+            Op::Skip => 0,
+            Op::Acquire(lock) if self.locks[lock].object.is_none() && self.locks[lock].free_for(thread) => {
+                self.acquire(thread, lock).ok()?
+            }
+            Op::Release(lock) if self.locks[lock].object.is_none() => {
+                self.release(thread, lock).ok()?;
+                let alone = if self.enabled.len() == 1 { Alone::Yes } else { Alone::No };
+                return Some((0, alone));
+            }
+            _ => return None,
+        };
+        Some((value, Alone::Yes))
     }
 
     /// Performs the pending operation of an enabled thread. `argument` answers its question, if it has one.

@@ -2,12 +2,14 @@
 
 use crate::load::{Model, all_models, load};
 use raceflip::base::{Digester, mix};
-use raceflip::event::{Event, Happening, Op, SiteId};
-use raceflip::exec::{End, Observer, RunSummary, run};
-use raceflip::sched::{Directed, RandomWalk, Recorder, Replay, Strategy, StrategySpec};
+use raceflip::event::{Actor, Event, Happening, Op, SiteId};
+use raceflip::exec::{End, Observer, RunSummary, Unobserved, run};
+use raceflip::sched::{
+    ChoiceLog, Directed, Divergence, RandomWalk, Recorder, Replay, Rerun, Strategy, StrategySpec, View,
+};
 use raceflip::token::Token;
 use raceflip::vm::Vm;
-use raceflip::world::{Limits, Machine, World, signature};
+use raceflip::world::{Limits, Machine, Question, World, signature};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -143,4 +145,57 @@ fn an_argument_that_nothing_asks_for_is_a_divergence() {
     let (_, summary) = perform(&mut machine, &mut Replay::new(Arc::new(schedule)), 0);
     let End::Diverged(divergence) = summary.end else { panic!("{:?}", summary.end) };
     assert_eq!((divergence.step, divergence.found.as_str()), (step, "there is nothing to choose"));
+}
+
+/// A strategy that is told of every step, also of those where there is nothing to choose.
+struct Told(RandomWalk);
+
+impl Strategy for Told {
+    fn begin(&mut self, seed: u64) {
+        self.0.begin(seed);
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        self.0.choose(view)
+    }
+
+    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        self.0.argument(view, actor, question)
+    }
+}
+
+/// Where one thread is open a random walk is not asked, and the thread goes on by itself: that changes nothing.
+#[test]
+fn forced_steps_are_steps() {
+    let never = AtomicBool::new(false);
+    let (mut steps, mut asked) = (0, 0);
+    for path in all_models() {
+        let model = load(&path, &[]);
+        let machine = || Machine::new(Vm::new(model.code.clone()), limits());
+        let (mut passing, mut stepping) = (machine(), machine());
+        let mut walk = ChoiceLog::new(RandomWalk::new());
+        assert!(walk.passes_over_forced());
+        for seed in 0..20 {
+            let at_once = run(&mut passing, &mut walk, seed, &mut Unobserved, &never);
+            let mut told = Told(RandomWalk::new());
+            let one_by_one = run(&mut stepping, &mut told, seed, &mut Unobserved, &never);
+            assert_eq!(at_once, one_by_one, "{} {seed}", relative(&path));
+            assert_eq!(passing.canonical(), stepping.canonical(), "{} {seed}", relative(&path));
+            // The raw choices make the run again.
+            let mut again = Recorder::new(Rerun::new(Arc::new(walk.choices().clone())));
+            let rerun = run(&mut stepping, &mut again, 0, &mut Unobserved, &never);
+            assert_eq!(at_once, rerun, "{} {seed}", relative(&path));
+            let mut recorder = Recorder::new(RandomWalk::new());
+            run(&mut passing, &mut recorder, seed, &mut Unobserved, &never);
+            assert_eq!(
+                again.schedule(&stepping.world),
+                recorder.schedule(&passing.world),
+                "{} {seed}",
+                relative(&path)
+            );
+            steps += at_once.steps;
+            asked += walk.choices().len() as u64;
+        }
+    }
+    assert!(asked < steps / 2, "{asked} of {steps}: most steps are forced");
 }

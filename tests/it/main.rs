@@ -1,5 +1,6 @@
 //! All integration tests, as one program.
 
+mod allocations;
 mod bounded;
 mod cli;
 mod cli_bounds;

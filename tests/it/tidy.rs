@@ -145,7 +145,7 @@ fn the_finder_of_uses_finds_them() {
 #[test]
 fn files_have_a_head_and_an_end() {
     let mut wrong = Vec::new();
-    for (path, text) in rust_files("src").into_iter().chain(rust_files("tests")) {
+    for (path, text) in rust_files("src").into_iter().chain(rust_files("tests")).chain(rust_files("benches")) {
         if !text.starts_with("//! ") {
             wrong.push(format!("{path}: the first line says with `//!` what the file is for"));
         }

@@ -307,7 +307,7 @@ fn init_events(run: &Recorded) -> Vec<Seen> {
             Op::Post { .. } | Op::Fork { .. } => children.next(),
             _ => None,
         };
-        let what = Happening::Performed { op: op.clone(), value: 0, made };
+        let what = Happening::Performed { op: *op, value: 0, made };
         Event { step: 0, thread: Some(INIT), context: Some(init), site: None, now: 1, what }
     };
     script.init.iter().map(event).map(|event| Seen { event, looper: None, threw: false }).collect()

@@ -86,7 +86,7 @@ impl Script {
                     self.fiber(thread).frames.pop();
                     continue;
                 }
-                Some(Step::Do(op)) => Some(op.clone()),
+                Some(Step::Do(op)) => Some(*op),
                 Some(Step::Join(k)) => fiber.forked.get(*k).map(|t| Op::Join(*t)),
                 Some(Step::Quit(k)) => fiber.forked.get(*k).map(|t| Op::Quit { looper: *t, safely: false }),
                 Some(Step::Post(k, body, time)) => fiber.forked.get(*k).map(|t| post(*t, *body, *time)),

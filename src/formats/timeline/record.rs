@@ -202,7 +202,7 @@ impl Observer for Recorder<'_> {
                 Row { counts: true, ..row(world, None, Kind::Clock, format!("the clock moves to {} ms", event.now)) }
             }
             Happening::Performed { op, value, made } => {
-                self.open_access = op.access().map(|_| op.clone());
+                self.open_access = op.access().map(|_| *op);
                 let (words, facts) = (&self.words, &mut self.facts);
                 facts.event(world, event, &by, || words.written(world, op));
                 let mut what = self.words.operation(world, op, *value, *made);

@@ -1,0 +1,127 @@
+//! Speed: raceflip against shuttle and loom with the same workloads.
+//!
+//! `cargo bench --bench speed` writes `docs/results/speed.md` and `docs/results/speed.svg`, and the table in the README. With `-- --quick`, and where a test run starts it, the same happens in
+//! seconds, with numbers that mean nothing, below `target/tmp`.
+
+mod callgrind;
+mod measure;
+mod ours;
+mod peers;
+mod plot;
+mod report;
+mod workloads;
+
+use callgrind::Instructions;
+use clap::Parser;
+use measure::{Counted, Effort, Tool};
+use report::Row;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+use workloads::Workload;
+
+#[derive(Parser)]
+#[command(about = "Measures the speed of raceflip, shuttle and loom")]
+struct Args {
+    /// Only to see that it works
+    #[arg(long)]
+    quick: bool,
+    /// Given by `cargo bench`, not by `cargo test`
+    #[arg(long, hide = true)]
+    bench: bool,
+    /// Performs runs of this workload and measures nothing: for callgrind
+    #[arg(long, hide = true, requires = "runs")]
+    only: Option<Workload>,
+    #[arg(long, hide = true, default_value = "raceflip")]
+    tool: Tool,
+    #[arg(long, hide = true)]
+    runs: Option<u64>,
+    /// Names of benchmarks, which cargo hands to all of them
+    #[arg(hide = true)]
+    filters: Vec<String>,
+}
+
+impl Tool {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Raceflip => "raceflip",
+            Self::Shuttle => "shuttle",
+            Self::Loom => "loom",
+        }
+    }
+}
+
+const README_MARKS: [&str; 2] = ["<!-- by cargo bench --bench speed -->", "<!-- end -->"];
+
+const FULL: Effort =
+    Effort { rounds: 9, turn: Duration::from_millis(400), counted: 1_000, endless: 5_000, points: 400_000 };
+const QUICK: Effort = Effort { rounds: 2, turn: Duration::from_millis(2), counted: 10, endless: 100, points: 2_000 };
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match (args.only, args.runs) {
+        (Some(workload), Some(runs)) => callgrind::perform(args.tool, workload, runs),
+        _ => everything(args.quick || !args.bench),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn everything(quick: bool) -> Result<(), String> {
+    let (effort, folder) = if quick {
+        (QUICK, Path::new(env!("CARGO_TARGET_TMPDIR")).join("speed"))
+    } else {
+        (FULL, Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results"))
+    };
+    let valgrind = callgrind::is_there();
+    if !valgrind {
+        eprintln!("there is no valgrind: instructions are not measured");
+    }
+    let mut rows = Vec::new();
+    for timed in measure::all(effort) {
+        let workload = timed.workload;
+        eprintln!("counting: {workload}");
+        let counted = measure::count(workload, effort);
+        let (mut ours, mut shuttle) = (None, None);
+        // Of a smoke test the smallest will do: starting valgrind takes a second.
+        if valgrind && (!quick || workload == Workload::Counter) {
+            ours = Some(instructions(Tool::Raceflip, workload, &counted, effort)?);
+            shuttle =
+                workload.compared().then(|| instructions(Tool::Shuttle, workload, &counted, effort)).transpose()?;
+        }
+        rows.push(Row { timed, counted, ours, shuttle });
+    }
+    if !quick {
+        write_readme(&report::summary(&rows))?;
+    }
+    let files = [("speed.md", report::page(&rows, effort)), ("speed.svg", plot::svg(&rows))];
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        eprintln!("written: {}", path.display());
+    }
+    Ok(())
+}
+
+// Replaces the table that stands between two marks in the README.
+fn write_readme(table: &str) -> Result<(), String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let (before, rest) = text.split_once(README_MARKS[0]).ok_or("the README has no place for the table")?;
+    let (_, after) = rest.split_once(README_MARKS[1]).ok_or("the README does not say where its table ends")?;
+    let text = format!("{before}{}\n\n{table}\n{}{after}", README_MARKS[0], README_MARKS[1]);
+    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn instructions(tool: Tool, workload: Workload, counted: &Counted, effort: Effort) -> Result<Instructions, String> {
+    // The peers take some ten times as many.
+    let points = if tool == Tool::Raceflip { effort.points } else { effort.points / 10 };
+    callgrind::instructions(tool, workload, (points as f64 / counted.points_a_run).ceil() as u64)
+}

@@ -1,0 +1,85 @@
+//! The workloads in raceflip: models of `benches/models`, random walks, choices recorded, nobody watching, one machine for all runs.
+
+use crate::workloads::Workload;
+use raceflip::event::Outcome;
+use raceflip::exec::{Unobserved, run};
+use raceflip::lang::{Source, check, parse, render};
+use raceflip::sched::{ChoiceLog, RandomWalk};
+use raceflip::vm::{Vm, compile};
+use raceflip::world::{Limits, Machine};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A compiled workload and its machine.
+pub(crate) struct Ours {
+    workload: Workload,
+    machine: Machine<Vm>,
+    strategy: ChoiceLog<RandomWalk>,
+    never: AtomicBool,
+    // Of the next run.
+    seed: u64,
+    /// Steps of all runs: each is a scheduling point.
+    pub(crate) points: u64,
+}
+
+impl Ours {
+    /// Compiles it.
+    pub(crate) fn new(workload: Workload) -> Self {
+        let (text, defines) = model(workload);
+        let name = format!("benches/models/{workload}");
+        let source = Source::new(&name, text).expect("the models are texts");
+        let file = parse(&source).unwrap_or_else(|e| panic!("{}", render(&source, &e, false)));
+        let program = check(&file, &source, &defines)
+            .unwrap_or_else(|e| panic!("{:?} {}", e.defines, render(&source, &e.diagnostics, false)));
+        let code = Arc::new(compile(&program).expect("the models compile"));
+        let limits = Limits { steps: u64::MAX, ..Limits::default() };
+        Self {
+            workload,
+            machine: Machine::new(Vm::new(code), limits),
+            strategy: ChoiceLog::new(RandomWalk::new()),
+            never: AtomicBool::new(false),
+            seed: 0,
+            points: 0,
+        }
+    }
+
+    /// Performs so many runs.
+    pub(crate) fn batch(&mut self, runs: u64) {
+        for _ in 0..runs {
+            self.one();
+        }
+    }
+
+    /// Performs a run, and says whether it ended well. Only figure 2 may fail.
+    #[inline]
+    pub(crate) fn one(&mut self) -> bool {
+        let summary = run(&mut self.machine, &mut self.strategy, self.seed, &mut Unobserved, &self.never);
+        self.seed += 1;
+        self.points += summary.steps;
+        let ended_well = matches!(summary.outcome(), Some(Outcome::Ok));
+        match self.workload {
+            Workload::Figure2 { .. } => {}
+            _ if !ended_well => panic!("{} ended so: {:?}", self.workload, summary.end),
+            // The one variable of these models counts iterations.
+            Workload::Counter => assert!(matches!(self.counted(), 1 | 2)),
+            _ => assert_eq!(self.counted(), self.workload.iterations() as i64),
+        }
+        ended_well
+    }
+
+    fn counted(&self) -> i64 {
+        self.machine.world.memory().cell(0)
+    }
+}
+
+fn model(workload: Workload) -> (&'static str, Vec<(String, i64)>) {
+    let (text, defines): (_, &[(&str, u64)]) = match workload {
+        Workload::Counter => (include_str!("../models/counter.race"), &[]),
+        Workload::Lock { threads, iterations } => {
+            (include_str!("../models/lock.race"), &[("THREADS", threads), ("ITERATIONS", iterations)])
+        }
+        Workload::Figure2 { k } => (include_str!("../models/fig2.race"), &[("K", k)]),
+        Workload::Looper { tasks } => (include_str!("../models/looper.race"), &[("POSTS", tasks / 2)]),
+    };
+    (text, defines.iter().map(|(name, value)| ((*name).to_owned(), *value as i64)).collect())
+}

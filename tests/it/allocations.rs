@@ -1,0 +1,69 @@
+//! A run after the first allocates nothing: a machine and a strategy keep what they have grown.
+
+use crate::load::{all_models, load};
+use allocation_counter::measure;
+use raceflip::event::Outcome;
+use raceflip::exec::{RunSummary, Unobserved, run};
+use raceflip::sched::{ChoiceLog, RandomWalk, Strategy};
+use raceflip::vm::Vm;
+use raceflip::world::{Limits, Machine};
+use std::sync::atomic::AtomicBool;
+
+const SEEDS: u64 = 20;
+
+/// Whether a run ended without words. One that fails, or comes to a deadlock, makes those: names, messages, who waits for whom. That is once for each
+/// failure found, and not what a campaign does all day.
+fn wordless(summary: &RunSummary) -> bool {
+    matches!(summary.outcome(), Some(Outcome::Ok | Outcome::Stuck { .. }))
+}
+
+fn perform(machine: &mut Machine<Vm>, strategy: &mut impl Strategy, seed: u64) -> RunSummary {
+    run(machine, strategy, seed, &mut Unobserved, &AtomicBool::new(false))
+}
+
+/// Each seed twice: the first run grows what its schedule needs, the second must find all of it there.
+fn allocating(name: &str, machine: &mut Machine<Vm>, strategy: &mut impl Strategy, wrong: &mut Vec<String>) -> u64 {
+    let mut looked_at = 0;
+    for seed in 0..SEEDS {
+        if !wordless(&perform(machine, strategy, seed)) {
+            continue;
+        }
+        looked_at += 1;
+        let info = measure(|| {
+            perform(machine, strategy, seed);
+        });
+        if info.count_total > 0 {
+            wrong.push(format!("{name}, seed {seed}: {} allocations, {} bytes", info.count_total, info.bytes_total));
+        }
+    }
+    looked_at
+}
+
+#[test]
+fn a_run_after_the_first_allocates_nothing() {
+    let mut wrong = Vec::new();
+    let (mut looked_at, mut never) = (0, Vec::new());
+    let paths = all_models();
+    for path in &paths {
+        let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
+        let code = load(path, &[]).code;
+        let mut machine = Machine::new(Vm::new(code), Limits::default());
+        let plain = allocating(&name, &mut machine, &mut RandomWalk::new(), &mut wrong);
+        let logged = format!("{name}, choices recorded");
+        allocating(&logged, &mut machine, &mut ChoiceLog::new(RandomWalk::new()), &mut wrong);
+        looked_at += plain;
+        if plain == 0 {
+            never.push(name);
+        }
+    }
+    assert!(wrong.is_empty(), "{} runs allocate:\n{}", wrong.len(), wrong.join("\n"));
+    // Else the test would look at nothing.
+    assert!(never.len() * 4 < paths.len(), "of these no run ended without words: {never:?}");
+    assert!(looked_at > 1_000, "{looked_at} runs");
+}
+
+#[test]
+fn the_counter_of_allocations_counts() {
+    let info = measure(|| drop(std::hint::black_box(Box::new(1))));
+    assert_eq!(info.count_total, 1);
+}
