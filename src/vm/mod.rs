@@ -1,4 +1,4 @@
-//! The guest for a checked program: compact instructions, registers, frames, and for each thread the visible operation that it is about to perform.
+//! Models that are ready to run, and the guest for a checked program: compact instructions, registers, frames, and for each thread the visible operation that it is about to perform.
 //!
 //! [`Model`] is the way in: it loads a model and makes machines that run it.
 
