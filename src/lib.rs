@@ -1,4 +1,329 @@
 //! raceflip: a controlled-scheduling race fuzzer for modeled apps.
+//!
+//! A *model* is a page of text that says what matters of an app's concurrency: its threads and loopers (event loops), what they post to each
+//! other, the memory they share, what must never go wrong. raceflip runs the model under a scheduler of its own. It detects pairs of
+//! accesses that may race, brings both orders of each pair about, and says which pairs are real and which hurt. Every run that it shows can be
+//! made again, to the byte, from a token.
+//!
+//! The program `raceflip` is a thin layer over this library. This page is a tour of the library in small steps; each can be copied and run.
+//!
+//! 1. [A model](#1-a-model)
+//! 2. [A run](#2-a-run)
+//! 3. [How it ended](#3-how-it-ended)
+//! 4. [The same run again](#4-the-same-run-again)
+//! 5. [A token](#5-a-token)
+//! 6. [Potential races](#6-potential-races)
+//! 7. [Real races](#7-real-races)
+//! 8. [What a model expects](#8-what-a-model-expects)
+//! 9. [A strategy of one's own](#9-a-strategy-of-ones-own)
+//! 10. [An observer of one's own](#10-an-observer-of-ones-own)
+//!
+//! # 1. A model
+//!
+//! An app opens, and asks the system for a service, which answers later. Meanwhile the user opens a menu, which uses the service. Both tasks
+//! run on the main looper, and nothing says which is first. This is `docs/menu.race`; `docs/language.md` describes the language.
+//!
+//! ```text
+#![doc = include_str!("../docs/menu.race")]
+//! ```
+//!
+//! [`vm::Model`] loads it: it parses, checks and compiles a text. An error is told as a compiler tells it, with the line and a caret.
+//!
+//! ```
+//! use raceflip::vm::Model;
+//!
+//! let text = std::fs::read_to_string("docs/menu.race")?;
+//! let model = Model::from_text("menu.race", &text, &[])?;
+//! assert_eq!(model.program.title, "menu");
+//!
+//! // The repaired app: a constant with another value, `-D FIXED=1` of the command line.
+//! let repaired = Model::from_text("menu.race", &text, &[("FIXED".to_owned(), 1)])?;
+//! assert_ne!(repaired.digest(), model.digest());
+//!
+//! let error = Model::from_text("bad.race", "var x = 0\nthread t { x = 1 + y }", &[]).unwrap_err();
+//! println!("{error}");
+//! # assert!(error.to_string().contains("unknown name `y`"), "{error}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 2. A run
+//!
+//! A [`world::Machine`] is a model that runs. [`exec::run`] performs one run: at each step it asks a *strategy* which of the open choices is taken.
+//! [`sched::RandomWalk`] draws, from a seed: the same seed is the same run, on every computer.
+//!
+//! ```
+//! use raceflip::exec::{Unobserved, run};
+//! use raceflip::sched::RandomWalk;
+//! use raceflip::world::Limits;
+//! use std::sync::atomic::AtomicBool;
+//! # use raceflip::vm::Model;
+//! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
+//!
+//! // Another thread may set it, to interrupt a run.
+//! let stop = AtomicBool::new(false);
+//! let mut machine = model.machine(Limits::default());
+//! let mut go = |seed| run(&mut machine, &mut RandomWalk::new(), seed, &mut Unobserved, &stop);
+//! let summary = go(1);
+//! assert!(summary.steps > 5);
+//! // The machine is used again; nothing is left over from the run before.
+//! assert_eq!(go(1), summary);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 3. How it ended
+//!
+//! A failure of the app is a value, an [`event::Outcome`]: nothing panics. Deadlocks are found, and so are messages that can never run. A run that comes to
+//! one of its [`world::Limits`] says so. So looking for a failing run is a loop over seeds:
+//!
+//! ```
+//! use raceflip::event::Outcome;
+//! # use raceflip::{exec::{Unobserved, run}, sched::RandomWalk, vm::Model, world::Limits};
+//! # use std::sync::atomic::AtomicBool;
+//! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
+//! # let stop = AtomicBool::new(false);
+//! # let mut machine = model.machine(Limits::default());
+//! # let mut go = |seed| run(&mut machine, &mut RandomWalk::new(), seed, &mut Unobserved, &stop);
+//!
+//! let failing = (0..100).find_map(|seed| match go(seed).outcome() {
+//!     Some(Outcome::Failure(failure)) => Some((seed, failure.clone())),
+//!     _ => None,
+//! });
+//! let (seed, failure) = failing.expect("the menu comes too early in most runs");
+//! assert_eq!(failure.name, "NullPointer");
+//! let site = &model.program.sites[failure.site.expect("it stands somewhere")];
+//! assert_eq!(site.label.as_deref(), Some("B"));
+//! println!("seed {seed}: {} in line {}", failure.name, site.line);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 4. The same run again
+//!
+//! A seed means the same run only as long as model and strategy stay what they are. Choices by name, a [`sched::Schedule`], survive edits elsewhere in
+//! the model. [`sched::Recorder`] wraps a strategy and keeps them, [`sched::Replay`] is the strategy that makes them again.
+//!
+//! ```
+//! use raceflip::sched::{Recorder, Replay};
+//! use std::sync::Arc;
+//! # use raceflip::{exec::{Unobserved, run}, sched::RandomWalk, vm::Model, world::Limits};
+//! # use std::sync::atomic::AtomicBool;
+//! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
+//! # let stop = AtomicBool::new(false);
+//! # let mut machine = model.machine(Limits::default());
+//!
+//! let mut recorder = Recorder::new(RandomWalk::new());
+//! let drawn = run(&mut machine, &mut recorder, 7, &mut Unobserved, &stop);
+//! let schedule = recorder.schedule(&machine.world);
+//!
+//! // The seed does not matter to a replay.
+//! let mut replay = Replay::new(Arc::new(schedule));
+//! let again = run(&mut machine, &mut replay, 0, &mut Unobserved, &stop);
+//! assert_eq!(again, drawn);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Where a choice does not fit, the run ends as [`exec::End::Diverged`]: a replay never guesses. ([`sched::Tolerant`] does, and counts how often.)
+//!
+//! # 5. A token
+//!
+//! A [`token::Token`] is a schedule with all that is needed to make the run again elsewhere, as one word to be mailed or kept in a file. It is what `raceflip replay` takes.
+//!
+//! ```
+//! use raceflip::token::Token;
+//! use raceflip::world::signature;
+//! # use raceflip::{exec::{Unobserved, run}, sched::{RandomWalk, Recorder, Replay}, vm::Model, world::Limits};
+//! # use std::sync::{Arc, atomic::AtomicBool};
+//! # let text = std::fs::read_to_string("docs/menu.race")?;
+//! # let model = Model::from_text("menu.race", &text, &[])?;
+//! # let stop = AtomicBool::new(false);
+//! # let mut machine = model.machine(Limits::default());
+//! # let mut recorder = Recorder::new(RandomWalk::new());
+//! # let drawn = run(&mut machine, &mut recorder, 7, &mut Unobserved, &stop);
+//! # let schedule = recorder.schedule(&machine.world);
+//!
+//! let word = Token {
+//!     program: model.digest(),
+//!     defines: model.defines.clone(),
+//!     limits: Limits::default(),
+//!     strategy: "random".to_owned(),
+//!     seed: 7,
+//!     signature: signature(&model.code.setup, drawn.outcome().expect("it ended")),
+//!     schedule,
+//! }
+//! .to_string();
+//! assert!(word.starts_with("rf1-"));
+//!
+//! // Somewhere else. A damaged word is an error that says what is wrong with it.
+//! let token: Token = word.parse()?;
+//! let model = Model::from_text("menu.race", &text, &token.defines)?;
+//! let mut replay = Replay::new(Arc::new(token.schedule));
+//! let again = run(&mut model.machine(token.limits), &mut replay, 0, &mut Unobserved, &stop);
+//! assert_eq!(again, drawn);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 6. Potential races
+//!
+//! [`detect::Hybrid`] is an *observer*: it is shown what happens in a run, and finds pairs of statements that might race in another one.
+//!
+//! ```
+//! use raceflip::detect::Hybrid;
+//! # use raceflip::{exec::run, sched::RandomWalk, vm::Model, world::Limits};
+//! # use std::sync::atomic::AtomicBool;
+//! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
+//! # let stop = AtomicBool::new(false);
+//! # let mut machine = model.machine(Limits::default());
+//!
+//! let mut hybrid = Hybrid::new();
+//! run(&mut machine, &mut RandomWalk::new(), 1, &mut hybrid, &stop);
+//! let candidates = hybrid.finish();
+//! let line = |site| model.program.sites[site].line;
+//! for candidate in &candidates {
+//!     let (pair, at) = (candidate.pair, &candidate.evidence.location);
+//!     println!("{at}: line {} and line {}", line(pair.a), line(pair.b));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 7. Real races
+//!
+//! [`campaign::confirm`] does all of this at once, with as many workers as one likes: it detects pairs over many runs, drives the scheduler at each of them until both orders have been seen, and
+//! keeps a token for each order and each failure. The number of workers never changes the result.
+//!
+//! ```
+//! use raceflip::campaign::{Context, Plan, Silent, confirm};
+//! # use raceflip::vm::Model;
+//! # use std::sync::atomic::AtomicBool;
+//! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
+//! # let stop = AtomicBool::new(false);
+//!
+//! let context = Context { stop: &stop, progress: &Silent };
+//! let found = confirm(&Plan { jobs: 2, ..Plan::new(&model) }, context);
+//! let [pair] = &found.pairs[..] else { panic!("one pair") };
+//! assert_eq!(pair.place, "bound");
+//! assert!(pair.verdict.confirmed());
+//! for (first, failure) in pair.hurts() {
+//!     // `raceflip replay menu.race TOKEN` shows it.
+//!     println!("only with {first:?} first: {}, {}", failure.signature, failure.evidence.token);
+//! }
+//! # assert_eq!(pair.hurts().len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 8. What a model expects
+//!
+//! The `expect` lines of a model say what must be found in it, and what must not. [`campaign::test()`](campaign::test()) judges them, as `raceflip test` does.
+//!
+//! ```
+//! use raceflip::campaign::{LineVerdict, TestPlan, test};
+//! # use raceflip::{campaign::{Context, Plan, Silent}, vm::Model};
+//! # use std::sync::atomic::AtomicBool;
+//! # let text = std::fs::read_to_string("docs/menu.race")?;
+//! # let stop = AtomicBool::new(false);
+//! # let context = Context { stop: &stop, progress: &Silent };
+//!
+//! for fixed in [0, 1] {
+//!     let model = Model::from_text("menu.race", &text, &[("FIXED".to_owned(), fixed)])?;
+//!     let campaign = Plan::new(&model);
+//!     let tested = test(&TestPlan { program: &model.program, campaign, walks: 200, saved: &[] }, context);
+//!     for line in &tested.lines {
+//!         assert!(matches!(line.verdict, LineVerdict::Met), "{}", line.text);
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 9. A strategy of one's own
+//!
+//! Whoever implements [`sched::Strategy`] decides who acts. Nothing else in a run is open to chance, so that any strategy can be recorded, replayed and observed.
+//! This one lets the thread act that is youngest: what was made last goes first.
+//!
+//! ```
+//! use raceflip::event::{Actor, Outcome};
+//! use raceflip::sched::{Divergence, Strategy, View};
+//! use raceflip::world::Question;
+//! # use raceflip::{exec::{Unobserved, run}, vm::Model, world::Limits};
+//! # use std::sync::atomic::AtomicBool;
+//! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
+//! # let stop = AtomicBool::new(false);
+//!
+//! struct YoungestFirst;
+//!
+//! impl Strategy for YoungestFirst {
+//!     fn begin(&mut self, _seed: u64) {}
+//!
+//!     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+//!         let youngest = view.world.enabled().iter().last();
+//!         // Where no thread can go on: the clock, an event, or the end of the run.
+//!         Ok(youngest.map_or_else(|| view.world.open_actor(&view.openings, 0), Actor::Thread))
+//!     }
+//!
+//!     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+//!         Ok(match question {
+//!             Question::Waiter(_) | Question::Branch => 0,
+//!             Question::Instant => view.world.next_deadline(),
+//!         })
+//!     }
+//! }
+//!
+//! let mut machine = model.machine(Limits::default());
+//! let summary = run(&mut machine, &mut YoungestFirst, 0, &mut Unobserved, &stop);
+//! assert!(matches!(summary.outcome(), Some(Outcome::Failure(_))));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # 10. An observer of one's own
+//!
+//! Whoever implements [`exec::Observer`] sees each [`event::Event`] as it happens, and the state after it. Two observers watch one run as a pair of references.
+//!
+//! ```
+//! use raceflip::event::{Event, Happening, Op};
+//! use raceflip::exec::Observer;
+//! use raceflip::world::World;
+//! # use raceflip::{exec::run, sched::RoundRobin, vm::Model, world::Limits};
+//! # use std::sync::atomic::AtomicBool;
+//! # let model = Model::from_text("menu.race", &std::fs::read_to_string("docs/menu.race")?, &[])?;
+//! # let stop = AtomicBool::new(false);
+//!
+//! #[derive(Default)]
+//! struct Tasks(Vec<String>);
+//!
+//! impl Observer for Tasks {
+//!     fn event(&mut self, world: &World, event: &Event) {
+//!         if let Happening::Performed { op: Op::Begin, made: Some(task), .. } = event.what {
+//!             self.0.push(world.contexts().short_name(world.setup(), task));
+//!         }
+//!     }
+//! }
+//!
+//! let mut tasks = Tasks::default();
+//! run(&mut model.machine(Limits::default()), &mut RoundRobin::default(), 0, &mut tasks, &stop);
+//! assert_eq!(tasks.0[0], "env/onStart#1");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is promised
+//!
+//! - **The same run, the same bytes.** What a run does depends on the model, the constants, the limits and the choices, on nothing else: no wall clock, no threads of the
+//!   operating system, no order of a hash table. A strategy draws from its seed alone.
+//! - **No number of workers changes a result**: run i of a campaign has a seed made from the campaign's and i.
+//! - **A confirmed pair is real**, in the model: both accesses were seen side by side, or in both orders. Of an unconfirmed one nothing is claimed.
+//! - **No panic on bad input**, and no endless run: each limit is an outcome.
+//! - Tokens say their version, and are read or refused, never misread; files that are written have a version each (`docs/formats.md`).
+//!
+//! # Where to go next
+//!
+//! | to | see |
+//! |---|---|
+//! | load, check, print and lay out models | [`vm::Model`], [`lang`] |
+//! | run one, and limit it | [`exec`], [`world::Machine`], [`world::Limits`] |
+//! | schedule it: random walks, PCT, delay bounding, RaceFuzzer; by name | [`sched`], [`sched::StrategySpec`] |
+//! | read events and outcomes | [`event`] |
+//! | look at the state of a run, digest it | [`world::World`], [`world::Snapshot`] |
+//! | detect, confirm and test | [`detect`], [`campaign`] |
+//! | write traces, reports, timelines | [`formats`] |
+//! | use the command line | `README.md`, `raceflip help` |
+//! | write models | `docs/language.md`, `harnesses/` |
+//! | change raceflip | `docs/architecture.md` |
 
 pub mod base;
 pub mod campaign;

@@ -13,6 +13,7 @@ pub trait Id: Copy + Eq + Ord + fmt::Debug {
 }
 
 /// Defines a newtype over `u32` that implements [`Id`].
+#[doc(hidden)]
 #[macro_export]
 macro_rules! define_id {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(

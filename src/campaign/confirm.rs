@@ -45,6 +45,20 @@ fn detection_run(plan: &Plan, i: usize) -> RunId {
 }
 
 /// Phase 1: potential pairs, by hybrid detection over seeded runs.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::campaign::{Context, Plan, Silent, detect};
+/// # use raceflip::vm::Model;
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let found = detect(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
+/// assert_eq!((found.runs, found.candidates.len()), (Plan::RUNS, 3));
+/// assert!(found.complete && found.failures.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
     context.progress.phase("detecting", u64::from(plan.runs));
@@ -87,6 +101,25 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
 }
 
 /// Both phases.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::campaign::{Context, Plan, Silent, Verdict, confirm};
+/// # use raceflip::vm::Model;
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let found = confirm(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
+/// for pair in &found.pairs {
+///     assert_eq!(pair.verdict, Verdict::Adjacent);
+///     let [a_first, b_first] = &pair.orders;
+///     assert!(a_first.runs > 0 && b_first.runs > 0);
+///     // No order fails, so that the race is real and does no harm.
+///     assert!(pair.hurts().is_empty());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
     let phase1 = detect(plan, context);

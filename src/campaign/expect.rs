@@ -132,6 +132,22 @@ impl Unmet {
 }
 
 /// Holds an expectation against all ends that were seen; `None` if it is about something else.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::campaign::{EndKind, Ended, judge};
+/// use raceflip::event::Outcome;
+/// use raceflip::vm::Model;
+///
+/// let model = Model::from_text("t.race", "thread t { skip }\nexpect no deadlock\nexpect stuck", &[])?;
+/// // What runs came to, without the values of variables.
+/// let ends = [Ended { kind: EndKind::of(&Outcome::Ok), values: Default::default() }];
+/// let lines = &model.program.expectations;
+/// assert!(judge(&lines[0].kind, ends.iter()).is_some_and(|u| u.is_met()));
+/// assert!(judge(&lines[1].kind, ends.iter()).is_some_and(|u| u.missing == ["stuck"]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e Ended> + Clone) -> Option<Unmet> {
     let one = |no: bool, what: &str, is: &dyn Fn(&EndKind) -> bool| {
         let seen: Vec<usize> = ends.clone().enumerate().filter(|(_, e)| is(&e.kind)).map(|(i, _)| i).collect();

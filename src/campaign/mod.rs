@@ -1,4 +1,11 @@
 //! From a program to verdicts: detection runs, trials of each pair, in parallel, and what they prove; and whether a model's `expect` lines hold.
+//!
+//! - [`detect()`] is phase 1: potential pairs over many runs.
+//! - [`confirm()`] is both phases: each pair with a [`Verdict`], the failures of each order, and a token for each.
+//! - [`test()`] tests one variant of a model: random walks, saved failures and a campaign, until each `expect` line is judged.
+//! - [`judge`] and [`judge_pairs`] hold a line against ends, or against a campaign, that somebody has already.
+//!
+//! A [`Plan`] says all that a result depends on. A [`Context`] is how to stop it and whom to tell how far it is.
 
 mod confirm;
 mod expect;
@@ -23,12 +30,23 @@ pub use sightings::Instance;
 pub use trial::{RunId, Trial};
 pub use variant::{Line, LineVerdict, Origin, RARE, Shown, TestPlan, Tested, test};
 
-use crate::vm::Code;
+use crate::vm::{Code, Model};
 use crate::world::Limits;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// What a campaign does: everything that its result depends on, but for `jobs`, which it must not.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{campaign::Plan, vm::Model};
+///
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// let plan = Plan { seed: 7, trials: 500, jobs: 4, ..Plan::new(&model) };
+/// assert_eq!(plan.runs, Plan::RUNS);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Plan {
     /// The program.
@@ -45,6 +63,27 @@ pub struct Plan {
     pub trials: u32,
     /// Workers.
     pub jobs: usize,
+}
+
+impl Plan {
+    /// Detection runs unless told otherwise.
+    pub const RUNS: u32 = 20;
+    /// Trials unless told otherwise.
+    pub const TRIALS: u32 = 100;
+
+    /// The plan of `raceflip confirm`, with one worker.
+    #[must_use]
+    pub fn new(model: &Model) -> Self {
+        Self {
+            code: model.code.clone(),
+            defines: model.defines.clone(),
+            limits: Limits::default(),
+            seed: 0,
+            runs: Self::RUNS,
+            trials: Self::TRIALS,
+            jobs: 1,
+        }
+    }
 }
 
 /// Who is told how far a campaign is; it may be told from several threads.

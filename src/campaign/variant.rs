@@ -144,6 +144,26 @@ struct Test<'t> {
 }
 
 /// Tests a variant.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::campaign::{Context, LineVerdict, Plan, Silent, TestPlan, test};
+/// # use raceflip::vm::Model;
+/// # use std::sync::atomic::AtomicBool;
+/// # let stop = AtomicBool::new(false);
+/// let text = "var x = 0; thread a { x += 1 }; thread b { x += 1 }
+///     expect outcomes of x: ok 1, ok 2
+///     expect deadlock";
+/// let model = Model::from_text("add.race", text, &[])?;
+/// let plan = TestPlan { program: &model.program, campaign: Plan::new(&model), walks: 100, saved: &[] };
+/// let tested = test(&plan, Context { stop: &stop, progress: &Silent });
+/// assert!(!tested.passed());
+/// assert!(matches!(tested.lines[0].verdict, LineVerdict::Met));
+/// let LineVerdict::Unmet(why, _) = &tested.lines[1].verdict else { panic!("there is no deadlock") };
+/// println!("{}: {}", tested.lines[1].text, why.join(", "));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn test(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
     let about_order = plan.program.expectations.iter().enumerate().filter(|(_, e)| is_about_order(&e.kind));

@@ -32,7 +32,7 @@ pub(super) struct CampaignArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Detection runs: one round robin, the others random walks
-    #[arg(long, value_name = "N", default_value = "20", value_parser = number_of_runs())]
+    #[arg(long, value_name = "N", default_value_t = campaign::Plan::RUNS, value_parser = number_of_runs())]
     runs: u32,
     /// Workers; the result is the same for any number [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -52,13 +52,12 @@ impl CampaignArgs {
         let model = load::model(&self.file, &self.defines.resolve(), &context.out)?;
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let plan = campaign::Plan {
-            code: model.code.clone(),
-            defines: model.defines.clone(),
             limits: self.limits.resolve(),
             seed: self.seed,
             runs: self.runs,
             trials,
             jobs: self.jobs.map_or_else(cores, usize::from),
+            ..campaign::Plan::new(&model)
         };
         tracing::info!(seed = plan.seed, runs = plan.runs, trials, jobs = plan.jobs, "campaign");
         Ok((model, plan))

@@ -32,7 +32,7 @@ Examples:
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
     /// Trials of each pair, for each way of driving it
-    #[arg(long, value_name = "N", default_value = "100", value_parser = number_of_runs())]
+    #[arg(long, value_name = "N", default_value_t = campaign::Plan::TRIALS, value_parser = number_of_runs())]
     trials: u32,
     /// Print the timeline of each failing run that is shown, with the statements of its pair marked
     #[arg(long)]

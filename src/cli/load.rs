@@ -3,21 +3,25 @@
 use super::output::{Output, clean};
 use super::{Refusal, shell};
 use crate::lang::ast::File;
-use crate::lang::{MAX_SOURCE, Program, Source, SourceError, check, parse, render};
-use crate::vm::{Code, compile};
+use crate::lang::{MAX_SOURCE, Source, SourceError, parse, render};
+use crate::vm::{self, ModelError};
 use std::io::{ErrorKind, Read};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-/// A model, ready to run.
+/// A model, ready to run, with its path.
 pub(super) struct Model {
     /// As it was typed.
     pub(super) path: PathBuf,
-    pub(super) source: Source,
-    pub(super) program: Program,
-    pub(super) code: Arc<Code>,
-    /// The constants that were given other values.
-    pub(super) defines: Vec<(String, i64)>,
+    model: vm::Model,
+}
+
+impl Deref for Model {
+    type Target = vm::Model;
+
+    fn deref(&self) -> &vm::Model {
+        &self.model
+    }
 }
 
 impl Model {
@@ -29,11 +33,6 @@ impl Model {
     /// Its path, for a shell.
     pub(super) fn argument(&self) -> String {
         shell::path(&self.path.to_string_lossy())
-    }
-
-    /// What a token remembers of the program.
-    pub(super) fn digest(&self) -> u64 {
-        self.code.digest() as u64
     }
 }
 
@@ -57,14 +56,14 @@ pub(super) fn checked(
     defines: &[(String, i64)],
     out: &Output,
 ) -> Result<Model, Refusal> {
-    let program = check(file, &source, defines).map_err(|errors| {
-        let mut text: String = errors.defines.iter().map(|e| format!("error: {}: {e}\n", source.name())).collect();
-        text.push_str(&render(&source, &errors.diagnostics, out.paints_errors()));
-        Refusal::Rendered(text)
-    })?;
-    let code = compile(&program).map_err(|error| Refusal::new(format_args!("{}: {error}", source.name())))?;
-    tracing::info!(path = %path.display(), sites = code.setup.sites.len(), digest = format_args!("{:016x}", code.digest() as u64), "model loaded");
-    Ok(Model { path: path.to_owned(), source, program, code: Arc::new(code), defines: defines.to_vec() })
+    let model = vm::Model::from_tree(source, file, defines).map_err(|error| refused(&error, out))?;
+    let sites = model.program.sites.len();
+    tracing::info!(path = %path.display(), sites, digest = format_args!("{:016x}", model.digest()), "model loaded");
+    Ok(Model { path: path.to_owned(), model })
+}
+
+fn refused(error: &ModelError, out: &Output) -> Refusal {
+    error.render(out.paints_errors()).map_or_else(|| Refusal::new(error), Refusal::Rendered)
 }
 
 /// Reads.

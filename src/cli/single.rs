@@ -49,8 +49,7 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
     let Plan { model, limits, choices, strategy, seed, report } = plan;
     let stop = interrupt::install();
     let until = report.state.until.filter(|n| *n < limits.steps);
-    let mut machine =
-        Machine::new(Vm::new(model.code.clone()), Limits { steps: until.unwrap_or(limits.steps), ..limits });
+    let mut machine = model.machine(Limits { steps: until.unwrap_or(limits.steps), ..limits });
     let trace_name = report.trace.as_ref().map(|t| t.name.clone());
     let marks = report.view.marks(&model, &strategy);
     let header = || Header::new(model.name(), model.digest(), &model.defines, &strategy, seed);
@@ -126,8 +125,7 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
 
 /// How many steps a run of the model takes: those of a round robin, which is the same every time. Ctrl-C ends the program in the middle of it, as nothing is known yet.
 pub(super) fn profile(model: &Model, limits: Limits) -> u64 {
-    let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
-    exec::run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &AtomicBool::new(false)).steps
+    exec::run(&mut model.machine(limits), &mut RoundRobin::default(), 0, &mut Unobserved, &AtomicBool::new(false)).steps
 }
 
 fn go<S: Strategy>(

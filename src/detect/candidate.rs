@@ -110,6 +110,25 @@ pub struct Candidate {
 }
 
 /// The union of the candidates of several runs.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{detect::{Candidates, Hybrid}, exec::run, sched::RandomWalk, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut machine = model.machine(Limits::default());
+/// let mut all = Candidates::new();
+/// for seed in 0..10 {
+///     let mut hybrid = Hybrid::new();
+///     run(&mut machine, &mut RandomWalk::new(), seed, &mut hybrid, &stop);
+///     all.add(seed, hybrid.finish());
+/// }
+/// assert_eq!(all.len(), 3);
+/// assert!(all.iter().all(|c| c.evidence.run == 0 && c.count >= 10));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Candidates {
     all: BTreeMap<Pair, Candidate>,

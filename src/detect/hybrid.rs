@@ -16,6 +16,22 @@ use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hybrid detection over one run: an [`Observer`] that is shown every event from the start of the app.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{detect::Hybrid, exec::run, sched::RoundRobin, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut hybrid = Hybrid::new();
+/// run(&mut model.machine(Limits::default()), &mut RoundRobin::default(), 0, &mut hybrid, &stop);
+/// // Each read with the other write, and the two writes.
+/// let found = hybrid.finish();
+/// assert_eq!(found.len(), 3);
+/// assert_eq!(found[0].evidence.location, "x");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Hybrid {
     order: Order,
     held: Held,

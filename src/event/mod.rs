@@ -1,4 +1,6 @@
 //! Plain data that every other part speaks: operations, sites, locations, choices, events of a trace. No logic beyond what a value says of itself.
+//!
+//! An [`Event`] is what an observer sees, an [`Outcome`] how a run ends, a [`Site`] where something stands in the model, a [`Choice`] what a strategy decides.
 
 mod access;
 mod choice;

@@ -1,6 +1,8 @@
 //! The loop of one run: ask the world which choices are open, ask the strategy for one, perform it, tell the observer.
 //!
 //! A random walk, RaceFuzzer and a replay differ in the strategy only.
+//!
+//! [`run`] performs a run and returns a [`RunSummary`]; an [`Observer`] watches it ([the tutorial](crate#10-an-observer-of-ones-own) has one).
 
 use crate::event::{Actor, Choice, Event, LimitKind, Outcome};
 use crate::sched::{Divergence, Strategy, View};
@@ -81,6 +83,22 @@ impl RunSummary {
 const STEPS_BETWEEN_LOOKS: u64 = 64;
 
 /// Performs one run from the start of the app. `stop` may be set by another thread to interrupt it.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{event::Outcome, exec::{Unobserved, run}, sched::RandomWalk, vm::Model, world::Limits};
+/// use std::sync::atomic::AtomicBool;
+///
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// let mut machine = model.machine(Limits::default());
+/// let stop = AtomicBool::new(false);
+/// let summary = run(&mut machine, &mut RandomWalk::new(), 1, &mut Unobserved, &stop);
+/// assert_eq!(summary.outcome(), Some(&Outcome::Ok));
+/// // The last state is still there.
+/// assert!([1, 2].contains(&machine.world.memory().cell(0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn run<G: Guest, S: Strategy, O: Observer>(
     machine: &mut Machine<G>,
     strategy: &mut S,

@@ -37,6 +37,23 @@ pub struct DetectReport {
 }
 
 /// `raceflip confirm --format json`.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::campaign::{Context, Plan, Silent, confirm};
+/// use raceflip::formats::campaign::ConfirmReport;
+/// # use raceflip::vm::Model;
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let plan = Plan::new(&model);
+/// let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
+/// let report = ConfirmReport::new("add.race", model.digest(), &plan, &found);
+/// assert_eq!(report.pairs.len(), 3);
+/// println!("{}", report.to_json());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct ConfirmReport {

@@ -1,4 +1,13 @@
 //! File formats and reports: what is read and written, each with types of its own and a version. `docs/formats.md` describes them.
+//!
+//! | what | where |
+//! |---|---|
+//! | the events of a run, as JSON lines | [`trace::TraceWriter`] |
+//! | the result of a run, as JSON | [`result::RunReport`], in it the [`state::State`] |
+//! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
+//! | the results of `detect`, `confirm` | [`mod@campaign`] |
+//! | the results of `test` | [`mod@test`] |
+//! | saved failures, as TOML | [`seed::SeedFile`] |
 
 pub mod campaign;
 mod clean;

@@ -12,6 +12,34 @@ use std::collections::BTreeMap;
 pub const VERSION: u32 = 1;
 
 /// The result of one run.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::formats::result::{About, Ending, RunReport};
+/// use raceflip::{exec::{Unobserved, run}, sched::RoundRobin, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut machine = model.machine(Limits::default());
+/// let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &stop);
+/// let report = RunReport::new(About {
+///     file: "add.race",
+///     program: model.digest(),
+///     defines: &[],
+///     strategy: "round-robin",
+///     seed: 0,
+///     world: &machine.world,
+///     summary: &summary,
+///     token: None,
+///     stopped: false,
+///     tolerance: None,
+///     state: None,
+/// });
+/// assert_eq!(report.outcome, Ending::Ok);
+/// assert_eq!(serde_json::from_str::<RunReport>(&report.to_json())?, report);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunReport {
     /// `raceflip-run`.

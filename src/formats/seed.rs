@@ -11,6 +11,15 @@ pub const VERSION: u32 = 1;
 const FORMAT: &str = "raceflip-seed";
 
 /// A saved failure.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::formats::seed::{SeedError, SeedFile};
+///
+/// let text = "format = \"raceflip-seed\"\nversion = 9\n";
+/// assert_eq!(SeedFile::read(text), Err(SeedError::Version(9)));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct SeedFile {

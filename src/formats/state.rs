@@ -8,6 +8,20 @@ use crate::world::{FirstValue, MessageKind, Queue, World};
 use serde::{Deserialize, Serialize};
 
 /// A state.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{formats::state::State, vm::Model, world::Limits};
+///
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// let mut machine = model.machine(Limits::default());
+/// machine.start(false);
+/// let state = State::of(&machine.world, &model.program);
+/// assert_eq!(state.threads[0].operation.as_deref(), Some("read x"));
+/// assert_eq!(state.variables[0].name, "x");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct State {

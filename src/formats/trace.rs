@@ -103,6 +103,34 @@ pub struct Row {
 }
 
 /// Writes a trace. The first error stays, and [`finish`](Self::finish) returns it.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::formats::trace::{Header, Row, TraceWriter};
+/// use raceflip::{event::Event, exec::{Observer, run}, sched::RoundRobin, vm::Model, world::{Limits, World}};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// struct Trace<'t>(TraceWriter<&'t mut Vec<u8>>);
+///
+/// impl Observer for Trace<'_> {
+///     fn event(&mut self, world: &World, event: &Event) {
+///         self.0.event(world, event);
+///     }
+/// }
+///
+/// let mut bytes = Vec::new();
+/// let header = Header::new("add.race", model.digest(), &[], "round-robin", 0);
+/// let mut trace = Trace(TraceWriter::new(&mut bytes, &header));
+/// run(&mut model.machine(Limits::default()), &mut RoundRobin::default(), 0, &mut trace, &stop);
+/// trace.0.finish()?;
+///
+/// let text = String::from_utf8(bytes)?;
+/// let rows: Vec<Row> = text.lines().skip(1).map(serde_json::from_str).collect::<Result<_, _>>()?;
+/// assert!(rows.iter().any(|row| row.kind == "write" && row.place.as_deref() == Some("x")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct TraceWriter<W: Write> {
     to: W,
     written: io::Result<()>,

@@ -15,6 +15,16 @@ use super::token::{Kind, Token};
 const INDENT: usize = 4;
 
 /// The source as it should be laid out; the errors of [`parse`] if it does not parse. Laying out twice is laying out once.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::lang::{Source, format};
+///
+/// let source = Source::new("a.race", "thread t {\n  // counts\n      x+=1\n}")?;
+/// assert_eq!(format(&source).unwrap(), "thread t {\n    // counts\n    x += 1\n}\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn format(source: &Source) -> Result<String, Vec<Diagnostic>> {
     let tree = parse(source)?;
     let laid_out = lay_out(source.text());

@@ -1,4 +1,7 @@
 //! The model language: source text to a checked program.
+//!
+//! A [`Source`] is a text; [`parse()`] makes a tree of it ([`ast`]), [`check()`] a checked [`Program`] ([`program`]). Errors are [`Diagnostic`]s, which [`render()`] shows.
+//! [`crate::vm::Model`] does all that in one call. [`format()`] lays a text out, [`print()`] writes a tree, [`variants`] finds the variants that `expect` lines speak of.
 
 #[allow(missing_docs, reason = "a variant says the form; its fields are named after the parts")]
 pub mod ast;

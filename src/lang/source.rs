@@ -6,6 +6,17 @@ use thiserror::Error;
 pub const MAX_SOURCE: usize = 1 << 20;
 
 /// A source text. Spans are byte offsets into [`Source::text`].
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::lang::{Place, Source};
+///
+/// let source = Source::from_bytes("a.race", b"var x = 0\r\nvar y = 0\r\n")?;
+/// assert_eq!(source.text(), "var x = 0\nvar y = 0\n");
+/// assert_eq!(source.place(14), Place { line: 2, column: 5 });
+/// # Ok::<(), raceflip::lang::SourceError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
     name: String,

@@ -29,6 +29,20 @@ pub fn constants(file: &File) -> impl Iterator<Item = &str> {
 }
 
 /// All variants, each with the value of every constant that a condition names or that is `given`; `program` is the model with `given` alone.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::lang::{Source, check, parse, variants::variants};
+///
+/// let text = "const FIXED = 0\nthread t { skip }\nexpect no failure if FIXED == 1";
+/// let source = Source::new("a.race", text)?;
+/// let tree = parse(&source).unwrap();
+/// let program = check(&tree, &source, &[])?;
+/// let all = variants(&tree, &program, &Vec::new())?;
+/// assert_eq!(all, [[("FIXED".to_owned(), 0)], [("FIXED".to_owned(), 1)]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn variants(file: &File, program: &Program, given: &Defines) -> Result<Vec<Defines>, TooManyVariants> {
     let own: BTreeMap<&str, i64> = program.consts.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let mut comparisons = Vec::new();

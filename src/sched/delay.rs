@@ -14,6 +14,20 @@ use crate::event::{Actor, Choice};
 use crate::world::Question;
 
 /// The scheduler.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{exec::{Unobserved, run}, sched::DelayBounded, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut machine = model.machine(Limits::default());
+/// // Without delays one thread comes after the other.
+/// run(&mut machine, &mut DelayBounded::new(0, 10), 0, &mut Unobserved, &stop);
+/// assert_eq!(machine.world.memory().cell(0), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct DelayBounded {
     delays: u32,

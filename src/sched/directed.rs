@@ -31,6 +31,22 @@ impl Hit {
 }
 
 /// The directed scheduler.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{exec::{Unobserved, run}, sched::Directed, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("flag.race", "var x = 0; thread a { skip; skip; @r: if x == 0 { fail \"early\" } }; thread b { @w: x = 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let labelled = |l: &str| model.program.sites.enumerate().find(|(_, s)| s.label.as_deref() == Some(l)).unwrap().0;
+/// let (r, w) = (labelled("r"), labelled("w"));
+/// let mut directed = Directed::new(vec![r, w], Directed::PATIENCE);
+/// let mut machine = model.machine(Limits::default());
+/// run(&mut machine, &mut directed, 1, &mut Unobserved, &stop);
+/// assert!(directed.hit().is_some_and(|hit| hit.is_of(r, w)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Directed {
     race_set: Vec<SiteId>,

@@ -108,6 +108,21 @@ impl<S: Strategy> Strategy for ChoiceLog<S> {
 }
 
 /// Makes raw choices again, in the program that they come from.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{exec::{Unobserved, run}, sched::{ChoiceLog, RandomWalk, Rerun}, vm::Model, world::Limits};
+/// # use std::sync::{Arc, atomic::AtomicBool};
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut machine = model.machine(Limits::default());
+/// let mut log = ChoiceLog::new(RandomWalk::new());
+/// let drawn = run(&mut machine, &mut log, 3, &mut Unobserved, &stop);
+/// let mut rerun = Rerun::new(Arc::new(log.choices().clone()));
+/// assert_eq!(run(&mut machine, &mut rerun, 0, &mut Unobserved, &stop), drawn);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Rerun {
     choices: Arc<RawChoices>,
     actor: usize,

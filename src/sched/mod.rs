@@ -1,6 +1,20 @@
 //! Strategies: who acts next.
 //!
 //! One file for each, and a row in `spec` for each that can be named. A strategy knows the world and nothing of the guest; it draws only from its own generator.
+//!
+//! | strategy | chooses |
+//! |---|---|
+//! | [`RandomWalk`] | every open actor as likely as any other |
+//! | [`RoundRobin`] | threads in turn: no chance at all |
+//! | [`Pct`] | by random priorities; a bound on finding bugs of a given depth |
+//! | [`DelayBounded`] | a deterministic schedule, delayed a few times |
+//! | [`Directed`] | RaceFuzzer: two statements that race are brought side by side |
+//! | [`Replay`] | what was recorded; stops where it does not fit |
+//! | [`Tolerant`] | what was recorded, as far as it fits |
+//! | [`Rerun`] | raw choices of the same program |
+//!
+//! [`StrategySpec`] names one on a command line. [`Recorder`] and [`ChoiceLog`] wrap any of them and keep what it chose.
+//! How to write one: [the tutorial](crate#9-a-strategy-of-ones-own).
 
 mod delay;
 mod directed;

@@ -13,6 +13,24 @@ use crate::event::{Actor, Choice};
 use crate::world::{Question, World};
 
 /// The scheduler.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{exec::{Unobserved, run}, sched::Pct, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut machine = model.machine(Limits::default());
+/// // One update is lost after one change of priority in four steps.
+/// let mut pct = Pct::new(2, 4);
+/// let lost = (0..50).find(|seed| {
+///     run(&mut machine, &mut pct, *seed, &mut Unobserved, &stop);
+///     machine.world.memory().cell(0) == 1
+/// });
+/// assert!(lost.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Pct {
     depth: u32,

@@ -6,6 +6,25 @@ use crate::event::Actor;
 use crate::world::Question;
 
 /// A uniform random walk over actors.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{exec::{Unobserved, run}, sched::RandomWalk, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut machine = model.machine(Limits::default());
+/// let mut walk = RandomWalk::new();
+/// // The second increment may overwrite the first: what was read then is old.
+/// let mut ends = std::collections::BTreeSet::new();
+/// for seed in 0..50 {
+///     run(&mut machine, &mut walk, seed, &mut Unobserved, &stop);
+///     ends.insert(machine.world.memory().cell(0));
+/// }
+/// assert_eq!(ends, [1, 2].into());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct RandomWalk {
     rng: Rng,

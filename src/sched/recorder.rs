@@ -6,6 +6,23 @@ use crate::event::{Actor, Choice, SiteId};
 use crate::world::{Question, World};
 
 /// A strategy that does what another does, and keeps its choices.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{exec::{Unobserved, run}, sched::{RandomWalk, Recorder}, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut machine = model.machine(Limits::default());
+/// let mut recorder = Recorder::new(RandomWalk::new());
+/// let summary = run(&mut machine, &mut recorder, 3, &mut Unobserved, &stop);
+/// let schedule = recorder.schedule(&machine.world);
+/// assert!(schedule.len() >= summary.steps);
+/// let names: Vec<String> = schedule.actors.iter().map(|a| a.to_string()).collect();
+/// assert!(names.contains(&"thread a".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Recorder<S> {
     inner: S,
     log: Vec<Entry>,

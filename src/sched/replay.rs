@@ -20,6 +20,26 @@ pub struct Divergence {
 }
 
 /// A replay of recorded choices.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{exec::{End, Unobserved, run}, sched::{Recorder, Replay, RoundRobin}, vm::Model, world::Limits};
+/// # use std::sync::{Arc, atomic::AtomicBool};
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut recorder = Recorder::new(RoundRobin::default());
+/// let mut machine = model.machine(Limits::default());
+/// run(&mut machine, &mut recorder, 0, &mut Unobserved, &stop);
+/// let mut replay = Replay::new(Arc::new(recorder.schedule(&machine.world)));
+///
+/// // In a model without thread `b` it stops, and says where.
+/// let other = Model::from_text("add.race", "var x = 0; thread a { x += 1 }", &[])?;
+/// let summary = run(&mut other.machine(Limits::default()), &mut replay, 0, &mut Unobserved, &stop);
+/// let End::Diverged(divergence) = summary.end else { panic!("it must diverge") };
+/// assert_eq!((divergence.step, &divergence.expected[..]), (1, "thread b"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Replay {
     schedule: Arc<Schedule>,

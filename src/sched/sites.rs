@@ -7,6 +7,21 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A way to select sites.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::sched::{SiteSpec, site_text};
+/// use raceflip::vm::Model;
+///
+/// let model = Model::from_text("add.race", "var x = 0; thread a { @inc: x += 1 }", &[])?;
+/// let sites = &model.program.sites;
+/// let all = "@inc".parse::<SiteSpec>()?.resolve(sites)?;
+/// assert_eq!(all.len(), 2);
+/// let write = "@inc.write".parse::<SiteSpec>()?.resolve(sites)?;
+/// assert_eq!(site_text(sites, write[0]), "@inc.write");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SiteSpec {
     start: Start,

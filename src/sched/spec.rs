@@ -9,6 +9,22 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A strategy with all its parameters, as a command line and a token say it.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::sched::{Named, StrategySpec};
+///
+/// let spec: StrategySpec = "pct:3,steps=200".parse()?;
+/// assert_eq!(spec, StrategySpec::Pct { depth: 3, steps: Some(200) });
+/// assert_eq!(spec.to_string(), "pct:3,steps=200");
+/// // The sites are those of the program that it is for: `@a` of `directed:@a~@b` must be one.
+/// # use raceflip::vm::Model;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// let strategy: Named = spec.build(&model.program.sites)?;
+/// assert!("directed:@a~@b".parse::<StrategySpec>()?.build(&model.program.sites).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum StrategySpec {
     /// `random`: a uniform random walk.

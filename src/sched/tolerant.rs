@@ -50,6 +50,27 @@ pub struct Tolerance {
 }
 
 /// A replay that goes on where it does not fit.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{exec::{Unobserved, run}, sched::{Recorder, RoundRobin, Tolerant}, vm::Model, world::Limits};
+/// # use std::sync::{Arc, atomic::AtomicBool};
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut recorder = Recorder::new(RoundRobin::default());
+/// let mut machine = model.machine(Limits::default());
+/// run(&mut machine, &mut recorder, 0, &mut Unobserved, &stop);
+/// let mut tolerant = Tolerant::new(Arc::new(recorder.schedule(&machine.world)));
+///
+/// let edited = "var x = 0; thread a { skip; x += 1 }; thread b { x += 1 }";
+/// let edited = Model::from_text("add.race", edited, &[])?;
+/// let summary = run(&mut edited.machine(Limits::default()), &mut tolerant, 0, &mut Unobserved, &stop);
+/// assert!(summary.outcome().is_some());
+/// let told = tolerant.finish();
+/// assert_eq!((told.skipped, told.inserted), (0, 1), "{told:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Tolerant {
     schedule: Arc<Schedule>,

@@ -23,6 +23,23 @@ pub const SEMANTICS: u64 = 1;
 const PREFIX: &str = "rf1-";
 
 /// A run that can be replayed.
+///
+/// # Examples
+///
+/// [The tutorial](crate#5-a-token) makes one out of a run.
+///
+/// ```
+/// use raceflip::token::{Token, TokenError};
+///
+/// let word = "rf1-WgF4ql9wV6BzdgAABnJhbmRvbRS5RSXWRvOzAm9rBAIDZW52AgRtYWluAhdlbnYvb25TdGFydCMxL3NlcnZpY2UjMQELAKgEPQSnCAcA8QQ9BFcEPQRPBKsMoAY0IA8";
+/// let token: Token = word.parse()?;
+/// assert_eq!((&token.strategy[..], &token.signature[..]), ("random", "ok"));
+/// assert_eq!(token.to_string(), word);
+///
+/// let cut = word[..40].parse::<Token>();
+/// assert!(matches!(cut, Err(TokenError::Truncated { .. })));
+/// # Ok::<(), TokenError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Token {
     /// The low half of the program's digest.

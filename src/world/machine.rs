@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub enum Next {
     /// It stands at the visible operation that it has told with [`World::pend`].
     Pending,
-    /// The same, and the operation never blocks ([`Op::may_block`]), or the guest has said that the thread stands at it ([`World::stand_at_lock`]).
+    /// The same, and the operation never blocks ([`Op::may_block`]), or the guest has said that the thread stands at it (`World::stand_at_lock`).
     Ready,
     /// It has ended.
     Finished,
@@ -56,6 +56,26 @@ pub trait Guest {
 }
 
 /// A running app.
+///
+/// # Examples
+///
+/// [`run`](crate::exec::run) drives it, or anybody who makes the choices:
+///
+/// ```
+/// use raceflip::{event::Choice, vm::Model, world::Limits};
+///
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// let mut machine = model.machine(Limits::default());
+/// machine.start(false);
+/// while machine.world.outcome().is_none() {
+///     let openings = machine.world.openings();
+///     // Always the first: the least thread that can go on, here.
+///     let actor = machine.world.open_actor(&openings, 0);
+///     machine.step(Choice { actor, argument: 0 });
+/// }
+/// assert_eq!(machine.world.memory().cell(0), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Machine<G> {
     /// The state.

@@ -2,6 +2,9 @@
 //!
 //! The world knows operations, not programs: a [`Guest`] says what each thread is about to do, a [`Machine`] puts the two together.
 //! It draws nothing: every step is a [`Choice`](crate::event::Choice) that somebody else made.
+//!
+//! To look at a run: [`World`] (threads, clock, queues, outcome), [`Memory`], [`Contexts`] (the names of threads and tasks). To drive one by hand: [`Machine`].
+//! To compare states: [`Snapshot`]. To bound a run: [`Limits`]. What else is here serves strategies and guests.
 
 mod clock;
 mod contexts;

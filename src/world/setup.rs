@@ -95,6 +95,20 @@ pub enum Prefer {
 }
 
 /// The limits of a run. Reaching one is an outcome of its own, never a silent cut.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::event::{LimitKind, Outcome};
+/// use raceflip::{exec::{Unobserved, run}, sched::RoundRobin, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("spin.race", "var x = 0; thread a { loop { x += 1 } }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let limits = Limits { steps: 500, ..Limits::default() };
+/// let summary = run(&mut model.machine(limits), &mut RoundRobin::default(), 0, &mut Unobserved, &stop);
+/// assert_eq!(summary.outcome(), Some(&Outcome::Limit(LimitKind::Steps, 500)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Steps of a run.

@@ -26,6 +26,15 @@ pub fn signature(setup: &Setup, outcome: &Outcome) -> String {
 }
 
 /// Whether two signatures say the same but for the number of the site in its body, which an edit of that body changes.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::world::alike;
+///
+/// assert!(alike("failure NullPointer onMenu:3", "failure NullPointer onMenu:4"));
+/// assert!(!alike("failure NullPointer onMenu:3", "failure NullPointer onStart:3"));
+/// ```
 #[must_use]
 pub fn alike(a: &str, b: &str) -> bool {
     fn without(signature: &str) -> &str {

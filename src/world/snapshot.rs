@@ -41,6 +41,25 @@ pub enum Kind {
 }
 
 /// A guest whose whole state can be cloned and written down.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{event::{Actor, Choice, ThreadId}, vm::Model, world::Limits};
+///
+/// // Two threads write two variables: in either order the same state comes out.
+/// let model = Model::from_text("two.race", "var x = 0; var y = 0; thread a { x = 1 }; thread b { y = 1 }", &[])?;
+/// let mut machine = model.machine(Limits::default());
+/// let mut state_after = |order: [u32; 2]| {
+///     machine.start(false);
+///     for thread in order {
+///         machine.step(Choice { actor: Actor::Thread(ThreadId(thread)), argument: 0 });
+///     }
+///     machine.canonical().digest()
+/// };
+/// assert_eq!(state_after([0, 1]), state_after([1, 0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Snapshot: Guest + Clone {
     /// The kind of each global cell.
     fn global_kinds(&self) -> &[Kind];

@@ -121,7 +121,7 @@ impl World {
         Some(id)
     }
 
-    /// What the thread is about to do: the guest says so before it answers [`Next::At`](super::Next::At).
+    /// What the thread is about to do: the guest says so before it answers [`Next::Pending`](super::Next::Pending).
     #[inline(always)]
     pub fn pend(&mut self, thread: ThreadId, op: Op, site: Option<SiteId>) {
         let t = &mut self.threads[thread];

@@ -1,18 +1,8 @@
 //! Finds and compiles models.
 
-use raceflip::lang::{Program, Source, check, parse, render};
-use raceflip::vm::{Code, compile};
+use raceflip::lang::Source;
+pub(crate) use raceflip::vm::Model;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// A model, checked and compiled.
-pub(crate) struct Model {
-    /// For names and expectations.
-    #[allow(dead_code, reason = "not every test looks at it")]
-    pub(crate) program: Program,
-    /// To run.
-    pub(crate) code: Arc<Code>,
-}
 
 /// All `.race` files below a folder of the project, sorted.
 pub(crate) fn models(folder: &str) -> Vec<PathBuf> {
@@ -51,9 +41,5 @@ pub(crate) fn load(path: &Path, defines: &[(String, i64)]) -> Model {
 /// The same from a text.
 pub(crate) fn load_bytes(name: &str, bytes: &[u8], defines: &[(String, i64)]) -> Model {
     let source = Source::from_bytes(name, bytes).expect("a readable source");
-    let file = parse(&source).unwrap_or_else(|e| panic!("{}", render(&source, &e, false)));
-    let program = check(&file, &source, defines)
-        .unwrap_or_else(|e| panic!("{:?}\n{}", e.defines, render(&source, &e.diagnostics, false)));
-    let code = Arc::new(compile(&program).expect("a model that compiles"));
-    Model { program, code }
+    Model::from_source(source, defines).unwrap_or_else(|e| panic!("{e}"))
 }

@@ -55,7 +55,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value = "2000", value_parser = number_of_runs())]
     runs: u32,
     /// Trials of each potential pair, where lines speak of pairs, or where walks do not show what must be
-    #[arg(long, value_name = "N", default_value = "100", value_parser = number_of_runs())]
+    #[arg(long, value_name = "N", default_value_t = Plan::TRIALS, value_parser = number_of_runs())]
     trials: u32,
     /// Decides every choice of every run
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -77,9 +77,6 @@ pub(super) struct Args {
     #[command(flatten)]
     limits: LimitArgs,
 }
-
-// Detection runs of a campaign.
-const DETECTION: u32 = 20;
 
 // Counts runs, of all variants that are at work.
 struct Runs<'b> {
@@ -106,13 +103,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     // Variants side by side; what workers are left over share the runs of one.
     let outer = jobs.min(suite.cases.len()).max(1);
     let plan = |case: &Case| Plan {
-        code: case.model.code.clone(),
-        defines: case.model.defines.clone(),
         limits: args.limits.resolve(),
         seed: args.seed,
-        runs: DETECTION,
         trials: args.trials,
         jobs: (jobs / outer).max(1),
+        ..Plan::new(&case.model)
     };
     let plans: Vec<TestPlan<'_>> = suite
         .cases

@@ -82,8 +82,8 @@ impl Suite {
         let file = load::parsed(&source, out)?;
         let names: BTreeSet<String> = constants(&file).map(str::to_owned).collect();
         let own: Defines = given.iter().filter(|(name, _)| names.contains(name)).cloned().collect();
-        let program = load::checked(path, source.clone(), &file, &own, out)?.program;
-        let all = variants(&file, &program, &own)
+        let model = load::checked(path, source.clone(), &file, &own, out)?;
+        let all = variants(&file, &model.program, &own)
             .map_err(|error| Refusal::new(format_args!("{}: {error}", source.name())))?;
         let mut saved: BTreeMap<Defines, Vec<Saved>> = seeds.of(path);
         for defines in all {

@@ -18,6 +18,30 @@ use crate::world::{Message, MessageKind, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Watches a run, and tells it as a [`Timeline`].
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::formats::timeline::{Marks, Recorder, Window, mermaid, perfetto, text};
+/// use raceflip::{exec::run, sched::RoundRobin, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut recorder = Recorder::new(&model.program, model.source.text(), Window::All, Marks::default());
+/// let mut machine = model.machine(Limits::default());
+/// let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut recorder, &stop);
+/// let timeline = recorder.finish(&machine.world, &summary);
+/// assert!(timeline.column("b").is_some());
+///
+/// // For a terminal of 80 columns: each span has a role, to be painted.
+/// for line in text::lines(&timeline, 80) {
+///     println!("{}", line.iter().map(|span| span.text.as_str()).collect::<String>());
+/// }
+/// // For an issue, and for Perfetto.
+/// assert!(mermaid::diagram(&timeline).starts_with("sequenceDiagram"));
+/// assert!(perfetto::File::new(&timeline, Default::default()).to_json().contains("traceEvents"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Recorder<'s> {
     pub(super) words: Words,
     pub(super) source: &'s str,

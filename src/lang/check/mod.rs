@@ -64,6 +64,20 @@ pub struct CheckErrors {
 }
 
 /// Checks `file`, the tree of `source`, with the constants in `defines` overridden (of two of the same name the last counts).
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::lang::{Source, check, parse, render};
+///
+/// let source = Source::new("a.race", "const N = 2\nvar x = 0\nthread t { x = N }\nthread u { y = N }")?;
+/// let tree = parse(&source).unwrap();
+/// let errors = check(&tree, &source, &[("N".to_owned(), 3)]).unwrap_err();
+/// assert!(errors.defines.is_empty());
+/// let text = render(&source, &errors.diagnostics, false);
+/// assert!(text.starts_with("error: unknown name `y`\n --> a.race:4:12"), "{text}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Result<Program, CheckErrors> {
     let mut checker = Checker::new(source);
     checker.declare(file);

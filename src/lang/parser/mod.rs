@@ -27,6 +27,20 @@ const MAX_DEPTH: u32 = 128;
 const MAX_HEIGHT: u32 = 256;
 
 /// Parses a file. The errors are in source order, at most twenty.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::lang::{Source, parse};
+///
+/// let good = Source::new("a.race", "var x = 0\nthread t { x = 1 }")?;
+/// assert_eq!(parse(&good).unwrap().items.len(), 2);
+///
+/// // It goes on after an error, and tells both.
+/// let bad = Source::new("a.race", "var = 0\nthread { x = 1 }")?;
+/// assert_eq!(parse(&bad).unwrap_err().len(), 2);
+/// # Ok::<(), raceflip::lang::SourceError>(())
+/// ```
 pub fn parse(source: &Source) -> Result<File, Vec<Diagnostic>> {
     let mut parser = Parser::new(source.text());
     let items = parser.items();

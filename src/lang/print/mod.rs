@@ -11,6 +11,17 @@ mod stmts;
 use super::ast::{Block, File, Name, Text};
 
 /// Writes a tree as a source text.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::lang::{Source, parse, print};
+///
+/// let source = Source::new("a.race", "thread t { x = (1 + (2 * 3)) }")?;
+/// let tree = parse(&source).unwrap();
+/// assert_eq!(print(&tree), "thread t {\n    x = 1 + 2 * 3\n}\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn print(file: &File) -> String {
     let mut printer = Printer::default();
     for item in &file.items {
