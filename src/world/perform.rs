@@ -4,8 +4,8 @@ use super::World;
 use super::contexts::Made;
 use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
 use crate::event::{
-    Args, BodyId, ContextId, Happening, LimitKind, ListWrite, ListenerId, Location, LockId, NULL, Op, Outcome,
-    PostTime, SiteId, ThreadId, Value, WaitSet,
+    Args, BodyId, ContextId, Happening, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
+    ThreadId, Value, WaitSet,
 };
 
 /// What a thread is told of the operation that it has performed.
@@ -29,15 +29,6 @@ pub enum Reply {
     Exhausted,
 }
 
-/// Whether a thread is still the only one that can act.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Alone {
-    /// It is.
-    Yes,
-    /// Others can now.
-    No,
-}
-
 /// The exceptions that operations throw by themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "named in the language's reference")]
@@ -55,50 +46,6 @@ pub enum Thrown {
 }
 
 impl World {
-    /// [`perform`](Self::perform) for the most frequent operations as they most often go; `None`, and nothing done, for everything else.
-    #[inline(always)]
-    pub(super) fn perform_in_place(&mut self, thread: ThreadId) -> Option<Value> {
-        debug_assert!(self.enabled.contains(thread));
-        if self.recording {
-            return None;
-        }
-        match self.threads[thread].pending {
-            Op::Read(at) if at.object.is_none() => Some(self.memory.cell(at.cell)),
-            Op::Write(at, value) if at.object.is_none() => {
-                self.store(at.cell, value);
-                Some(0)
-            }
-            Op::Acquire(lock) if self.locks[lock].object.is_none() => self.acquire(thread, lock).ok(),
-            Op::Release(lock) if self.locks[lock].object.is_none() => self.release(thread, lock).ok(),
-            Op::Skip => Some(0),
-            _ => None,
-        }
-    }
-
-    /// Performs an operation that the thread has not been seen to stand at, because it is the only one that could act and still is afterwards,
-    /// or was the last of them (`Alone::No`). `None`, and nothing done, if that is not so.
-    #[inline(always)]
-    pub fn perform_alone(&mut self, thread: ThreadId, op: Op) -> Option<(Value, Alone)> {
-        let value = match op {
-            Op::Read(at) if at.object.is_none() => self.memory.cell(at.cell),
-            Op::Write(at, value) if at.object.is_none() => {
-                self.store(at.cell, value);
-                0
-            }
-            Op::Skip => 0,
-            Op::Acquire(lock) if self.locks[lock].object.is_none() && self.locks[lock].free_for(thread) => {
-                self.acquire(thread, lock).ok()?
-            }
-            Op::Release(lock) if self.locks[lock].object.is_none() => {
-                self.release(thread, lock).ok()?;
-                let alone = if self.enabled.len() == 1 { Alone::Yes } else { Alone::No };
-                return Some((0, alone));
-            }
-            _ => return None,
-        };
-        Some((value, Alone::Yes))
-    }
-
     /// Performs the pending operation of an enabled thread. `argument` answers its question, if it has one.
     pub(crate) fn perform(&mut self, thread: ThreadId, argument: u64) -> Reply {
         if self.recording { self.perform_recorded(thread, argument) } else { self.act(thread, argument, &mut None) }
@@ -410,48 +357,6 @@ impl World {
             Op::Join(_) | Op::Pass { .. } | Op::Skip | Op::Yield => 0,
         };
         Ok(Reply::Value(value))
-    }
-
-    #[inline(always)]
-    fn read(&self, at: Location) -> Result<Value, Thrown> {
-        self.memory.check_live(at)?;
-        Ok(self.memory.cell(at.cell))
-    }
-
-    #[inline(always)]
-    fn write(&mut self, at: Location, value: Value) -> Result<Value, Thrown> {
-        self.memory.check_live(at)?;
-        self.store(at.cell, value);
-        Ok(0)
-    }
-
-    #[inline(always)]
-    fn store(&mut self, cell: u32, value: Value) {
-        self.memory.cells[cell as usize] = value;
-        self.memory_changed = true;
-    }
-
-    #[inline(always)]
-    fn acquire(&mut self, thread: ThreadId, lock: LockId) -> Result<Value, Thrown> {
-        self.check_monitor(lock)?;
-        let l = &mut self.locks[lock];
-        l.standing.0.set(thread, false);
-        l.owner = Some(thread);
-        l.depth += 1;
-        self.lock_is_taken(lock);
-        Ok(0)
-    }
-
-    #[inline(always)]
-    fn release(&mut self, thread: ThreadId, lock: LockId) -> Result<Value, Thrown> {
-        self.check_owner(thread, lock)?;
-        let l = &mut self.locks[lock];
-        l.depth -= 1;
-        if l.depth == 0 {
-            l.owner = None;
-            self.lock_is_free(lock);
-        }
-        Ok(0)
     }
 
     // The looper has quit: nothing fails, a warning is kept (rule 6).
