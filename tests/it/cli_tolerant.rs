@@ -133,6 +133,14 @@ fn a_long_recording_is_followed_in_time() {
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }
 
+/// What could not be followed has no place in a diagram.
+#[test]
+fn a_tolerant_replay_is_not_drawn() {
+    let ran = call(&["replay", MENU, "rf1-", "--tolerant", "--format", "mermaid"]);
+    assert_eq!((ran.status, ran.out.as_str()), (crate::cli::REFUSED, ""));
+    assert!(ran.err.contains("leave out `--tolerant`"), "{}", ran.err);
+}
+
 #[test]
 fn the_end_of_a_recording_is_one_departure() {
     let folder = scratch("tolerant-over");
