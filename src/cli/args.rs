@@ -208,6 +208,18 @@ pub(super) struct ReportArgs {
     pub(super) trace: Option<PathBuf>,
 }
 
+impl ReportArgs {
+    /// Refuses an option that has more or less printed than the form of the result has room for: a diagram stands alone.
+    pub(super) fn alone(&self, option: &str, given: bool) -> Result<(), Refusal> {
+        if given && self.format == RunFormat::Mermaid {
+            return Err(Refusal::new(format_args!(
+                "`--format mermaid` prints the diagram and nothing else: leave out `{option}`, or take `--format text` or `json`"
+            )));
+        }
+        Ok(())
+    }
+}
+
 /// Which part of a timeline is told, and how.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Timeline")]

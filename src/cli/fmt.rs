@@ -12,7 +12,7 @@ const ABOUT: &str = "\
 Lays out models: four spaces for each open block, one space or none between words and signs, at most one blank line. Lines stay as \
 their author broke them, and comments where they are: behind their code, in the same column where there is room. The model stays the same.
 
-Files are changed in place, and only if they change; each that did is named. A file that does not parse is left alone, and told about.";
+Files are changed in place, and only if they change; each that did is named. A file that does not parse is left alone, and told about. A file that changes is replaced as a whole, so a hard link to it keeps the old text.";
 
 const AFTER: &str = "\
 Examples:

@@ -3,7 +3,7 @@
 use super::output::{Output, clean};
 use super::{Refusal, shell};
 use crate::lang::ast::File;
-use crate::lang::{MAX_SOURCE, Source, SourceError, parse, render};
+use crate::lang::{MAX_SOURCE, Source, parse, render};
 use crate::vm::{self, ModelError};
 use std::io::{ErrorKind, Read};
 use std::ops::Deref;
@@ -88,11 +88,7 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
         )));
     }
     let mut bytes = Vec::new();
-    // A file without end, say a device, is not read to its end.
+    // Of a file that is too large, or without end, as a device, no more is read than tells so; a byte order mark does not count.
     file.take(MAX_SOURCE as u64 + 4).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
-    if bytes.len() > MAX_SOURCE && about.is_file() {
-        let error = SourceError::TooLarge { name, size: about.len() as usize, limit: MAX_SOURCE };
-        return Err(Refusal::new(error));
-    }
     Ok(bytes)
 }

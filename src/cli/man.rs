@@ -33,6 +33,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     };
     let mut roff = Vec::new();
     clap_mangen::Man::new(page)
+        .source(concat!("raceflip ", env!("CARGO_PKG_VERSION")))
         .render(&mut roff)
         .map_err(|error| Refusal::new(format_args!("cannot write the page: {error}")))?;
     write!(context.out, "{}", String::from_utf8_lossy(&roff));

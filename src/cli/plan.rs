@@ -65,6 +65,8 @@ pub(super) struct NewFile {
 
 impl Report {
     pub(super) fn resolve(args: &ReportArgs, state: StateArgs, model: &Model) -> Result<Self, Refusal> {
+        args.alone("--quiet", args.quiet)?;
+        args.alone("--state", state.state)?;
         let form = match (args.format, args.quiet) {
             (RunFormat::Json, _) => Form::Json,
             (RunFormat::Mermaid, _) => Form::Mermaid,

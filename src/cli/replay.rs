@@ -51,6 +51,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    // What could not be followed would stand behind the diagram.
+    args.report.alone("--tolerant", args.tolerant)?;
     let token: Token = token_text(&args.token)?.parse().map_err(Refusal::new)?;
     let given = args.defines.resolve();
     for (name, value) in &given {

@@ -28,12 +28,10 @@ pub struct Source {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum SourceError {
     /// Larger than [`MAX_SOURCE`].
-    #[error("{name}: the file has {size} bytes; the limit is {limit} bytes ({} KiB)", .limit / 1024)]
+    #[error("{name}: it has more than {limit} bytes ({} KiB), the most that a model may have", .limit / 1024)]
     TooLarge {
         /// The file.
         name: String,
-        /// Its size in bytes.
-        size: usize,
         /// The limit in bytes.
         limit: usize,
     },
@@ -66,7 +64,7 @@ impl Source {
         let name = name.into();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if bytes.len() > MAX_SOURCE {
-            return Err(SourceError::TooLarge { name, size: bytes.len(), limit: MAX_SOURCE });
+            return Err(SourceError::TooLarge { name, limit: MAX_SOURCE });
         }
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Self { name, text: one_newline(text) }),
@@ -155,7 +153,7 @@ mod tests {
         assert_eq!(error(b"\r\n\r\xc3"), "a.race:3:1: byte 0xc3 is not UTF-8; save the file as UTF-8");
         assert_eq!(
             error(&vec![b' '; MAX_SOURCE + 1]),
-            "a.race: the file has 1048577 bytes; the limit is 1048576 bytes (1024 KiB)"
+            "a.race: it has more than 1048576 bytes (1024 KiB), the most that a model may have"
         );
     }
 }

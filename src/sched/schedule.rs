@@ -51,10 +51,10 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The number of choices.
+    /// The number of choices; of a token that somebody made up there may be more than can be counted.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.choices.iter().map(|c| c.count).sum()
+        self.choices.iter().fold(0, |sum: u64, c| sum.saturating_add(c.count))
     }
 
     /// Whether there is none.

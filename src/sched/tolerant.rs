@@ -9,6 +9,8 @@
 //! 3. at something new: the thread goes on, a step that is inserted, until it stands at the recorded operation. After [`INSERTED`] steps
 //!    the choice is skipped after all.
 //!
+//! Equal choices in a row, an entry of the recording, are skipped together: nothing happens between them that would let the next one fit.
+//!
 //! A choice of an actor that cannot act waits while a later choice of another one fits; if none does, it is skipped. After the last choice
 //! threads go on in turn. What it cannot tell: an operation of one word put in place of another with the same number, and (one time in 256 for
 //! each shift that is tried) two that have the same eight bits.
@@ -76,6 +78,8 @@ pub struct Tolerant {
     schedule: Arc<Schedule>,
     // Choices left of each entry of the schedule.
     left: Vec<u64>,
+    // The next entry of the same actor; past the end if there is none.
+    later: Vec<usize>,
     at: usize,
     argument: u64,
     names: Replay,
@@ -83,6 +87,8 @@ pub struct Tolerant {
     // Steps inserted in a row for the choice at hand.
     inserted: u32,
     rest: RoundRobin,
+    // Whether it was told that the recording is over.
+    over: bool,
     told: Tolerance,
 }
 
@@ -93,11 +99,13 @@ impl Tolerant {
         Self {
             names: Replay::new(schedule.clone()),
             left: Vec::new(),
+            later: Vec::new(),
             at: 0,
             argument: 0,
             shifts: BTreeMap::new(),
             inserted: 0,
             rest: RoundRobin::default(),
+            over: false,
             told: Tolerance::default(),
             schedule,
         }
@@ -110,9 +118,9 @@ impl Tolerant {
         self.told
     }
 
-    fn tell(&mut self, world: &World, what: String) {
+    fn tell(&mut self, world: &World, what: impl FnOnce() -> String) {
         if self.told.departures.len() < TOLD {
-            self.told.departures.push((world.steps(), what));
+            self.told.departures.push((world.steps(), what()));
         } else {
             self.told.untold += 1;
         }
@@ -157,16 +165,13 @@ impl Tolerant {
     }
 
     // Whether the actor stands at what the recording has for it after the entry `from`; then statements in between are gone.
-    fn is_ahead(&mut self, world: &World, from: usize, actor: Actor) -> bool {
+    fn is_ahead(&self, world: &World, from: usize, actor: Actor) -> bool {
         let known = self.shift(world, actor);
-        let choices = self.schedule.choices.clone();
-        let own = choices
-            .iter()
-            .enumerate()
-            .skip(from + 1)
-            .filter(|(i, c)| c.actor == choices[from].actor && self.left[*i] > 0);
-        let own: Vec<Scheduled> = own.map(|(_, c)| *c).take(AHEAD).collect();
-        (1i64..).zip(&own).any(|(gone, later)| self.fits(world, later, actor, &[known, known - gone]).is_some())
+        let own = std::iter::successors(self.later.get(from), |i| self.later.get(**i)).copied();
+        let own = own.take_while(|i| *i < self.left.len()).filter(|i| self.left[*i] > 0).take(AHEAD);
+        (1i64..).zip(own).any(|(gone, later)| {
+            self.fits(world, &self.schedule.choices[later], actor, &[known, known - gone]).is_some()
+        })
     }
 
     // A later choice that fits now, of an actor that has none before it.
@@ -224,7 +229,8 @@ impl Tolerant {
                 None if matches!(named, Some(Actor::Thread(t)) if world.finished(t)) => "the thread has ended",
                 None => {
                     if let Some((entry, actor)) = self.other(view) {
-                        self.tell(world, format!("{wanted} cannot go on yet; {} comes first", self.name_of(entry)));
+                        let first = &schedule.actors[schedule.choices[entry].actor as usize];
+                        self.tell(world, || format!("{wanted} cannot go on yet; {first} comes first"));
                         self.follow(entry);
                         self.told.moved += 1;
                         return Some(actor);
@@ -232,21 +238,19 @@ impl Tolerant {
                     "it is not open, nor is what follows"
                 }
             };
-            self.tell(world, format!("a choice of {wanted} is skipped: {why}"));
-            // Of equal choices in a row each is looked at alone.
-            self.left[self.at] -= 1;
-            self.told.skipped += 1;
+            let skipped = std::mem::take(&mut self.left[self.at]);
+            self.tell(world, || match skipped {
+                1 => format!("a choice of {wanted} is skipped: {why}"),
+                n => format!("{n} equal choices of {wanted} are skipped: {why}"),
+            });
+            self.told.skipped = self.told.skipped.saturating_add(skipped);
             self.inserted = 0;
         }
     }
 
-    fn name_of(&self, entry: usize) -> String {
-        self.schedule.actors[self.schedule.choices[entry].actor as usize].to_string()
-    }
-
     fn insert(&mut self, world: &World, thread: ThreadId) -> Actor {
         let actor = Actor::Thread(thread);
-        self.tell(world, format!("a step is inserted: {}", describe(world, Choice { actor, argument: 0 })));
+        self.tell(world, || format!("a step is inserted: {}", describe(world, Choice { actor, argument: 0 })));
         self.told.inserted += 1;
         self.inserted += 1;
         self.argument = 0;
@@ -258,8 +262,14 @@ impl Strategy for Tolerant {
     fn begin(&mut self, seed: u64) {
         self.names.begin(seed);
         self.rest.begin(seed);
-        self.left = self.schedule.choices.iter().map(|c| c.count).collect();
-        (self.at, self.argument, self.inserted) = (0, 0, 0);
+        let choices = &self.schedule.choices;
+        self.left = choices.iter().map(|c| c.count).collect();
+        self.later = vec![choices.len(); choices.len()];
+        let mut next = vec![choices.len(); self.schedule.actors.len()];
+        for (i, choice) in choices.iter().enumerate().rev() {
+            self.later[i] = std::mem::replace(&mut next[choice.actor as usize], i);
+        }
+        (self.at, self.argument, self.inserted, self.over) = (0, 0, 0, false);
         self.shifts.clear();
         self.told = Tolerance::default();
     }
@@ -269,7 +279,9 @@ impl Strategy for Tolerant {
             return Ok(actor);
         }
         let actor = if view.openings.stop() { Actor::Stop } else { self.rest.choose(view)? };
-        self.tell(view.world, "the recording is over, and the run goes on".to_owned());
+        if !std::mem::replace(&mut self.over, true) {
+            self.tell(view.world, || "the recording is over, and the run goes on".to_owned());
+        }
         self.told.inserted += 1;
         self.argument = 0;
         Ok(actor)

@@ -1,6 +1,6 @@
 //! The program on what has no bound: runs without end, names without end, files without end.
 
-use crate::cli::{ENDLESS, FOUND, call, file, raceflip, scratch};
+use crate::cli::{ENDLESS, FOUND, REFUSED, call, call_with, file, raceflip, scratch};
 use std::process::Command;
 
 #[test]
@@ -28,6 +28,28 @@ fn long_pedigrees_are_shortened() {
     assert!(ran.out.lines().all(narrow), "{}", ran.out.len());
     assert!(ran.out.contains("begin tick#1 (from step 1)"), "{}", ran.out);
     assert!(ran.out.contains("the last 3 steps "), "{}", ran.out);
+}
+
+/// How large it is in all is not known of a pipe or a device, so it is not said of any.
+#[test]
+fn a_model_that_is_too_large_is_refused() {
+    let large = " ".repeat((1 << 20) + 1);
+    let path = file(&scratch("large"), "large.race", &large);
+    let refused = |ran: crate::cli::Ran, name: &str| {
+        let said =
+            format!("error: {name}: it has more than 1048576 bytes (1024 KiB), the most that a model may have\n");
+        assert_eq!((ran.status, ran.err), (REFUSED, said));
+    };
+    refused(call(&["check", &path]), &path);
+    refused(call(&["fmt", "--check", &path]), &path);
+    refused(call_with(&["fmt", "-"], &large), "<stdin>");
+    if cfg!(unix) {
+        refused(call(&["check", "/dev/zero"]), "/dev/zero");
+    }
+    // A byte order mark does not count.
+    let marked = format!("\u{feff}thread a {{ skip }}{}", &large["thread a { skip }".len() + 1..]);
+    let ran = call(&["check", &file(&scratch("mark"), "mark.race", &marked)]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
 }
 
 /// Nothing asks whether to stop while a model is read, so that a request to terminate is not swallowed there.

@@ -82,7 +82,11 @@ fn every_command_has_a_page() {
     assert!(page(&[]).contains(".TH raceflip 1") && page(&[]).contains("raceflip\\-confirm(1)"), "{}", page(&[]));
     for command in commands() {
         let page = page(&[&command]);
-        assert!(page.contains(&format!(".TH raceflip-{command} 1")) && page.contains("Examples:"), "{page}");
+        assert!(
+            page.contains(&format!(".TH raceflip-{command} 1  \"raceflip {}\"", env!("CARGO_PKG_VERSION")))
+                && page.contains("Examples:"),
+            "{page}"
+        );
     }
     let unknown = call(&["man", "fly"]);
     assert_eq!(unknown.status, REFUSED);

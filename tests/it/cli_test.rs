@@ -244,7 +244,11 @@ fn failures_are_saved_and_made_again_first() {
     // The repair: the run cannot be made any more.
     std::fs::write(&path, counter(WRONG).replace("FIXED == 1", "FIXED == 0")).unwrap();
     let repaired = within(&folder, &["test", "app"]);
-    assert!(repaired.status == 0 && repaired.out.contains("the model was edited (step 1: "), "{}", repaired.out);
+    assert!(
+        repaired.status == 0 && repaired.out.contains("the model was edited (step 1: expected "),
+        "{}",
+        repaired.out
+    );
     assert!(repaired.out.contains("it ends `ok`; if failure property both is fixed, delete it"), "{}", repaired.out);
     // A variant that is no more.
     std::fs::write(&path, "thread t { skip }\nexpect outcomes: ok\n").unwrap();

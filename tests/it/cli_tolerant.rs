@@ -1,6 +1,6 @@
 //! Tolerant replays of edited models, and the state of a run.
 
-use crate::cli::{FOUND, MENU, Ran, call, file, scratch, token};
+use crate::cli::{ENDLESS, FOUND, MENU, Ran, call, file, scratch, token};
 use raceflip::formats::result::{Ending, RunReport};
 use raceflip::formats::state::StandingWord;
 
@@ -98,6 +98,58 @@ fn a_tolerant_replay_says_what_it_could_not_follow() {
                     step 1: a step is inserted: thread env at line 22: skip\n  \
                     it ends as the recorded run did: failure NullPointer onCreateContextMenu:1\n";
     assert!(ran.out.ends_with(expected), "{}", ran.out);
+}
+
+/// A token can say that a choice was made more often than anything can be done.
+#[test]
+fn a_choice_that_is_gone_is_skipped_at_once() {
+    use raceflip::sched::{ActorName, Scheduled};
+    let mut made_up: raceflip::token::Token = token(&call(&["run", MENU, "-q"])).parse().expect("a token");
+    let schedule = &mut made_up.schedule;
+    schedule.actors.push(ActorName::Thread("gone".to_owned()));
+    let actor = schedule.actors.len() as u32 - 1;
+    let often = |count, check| Scheduled { actor, argument: 0, check, count };
+    schedule.choices = vec![often(1 << 62, 0), often(1 << 63, 1), often(1 << 63, 2)];
+    let ran = call(&["replay", MENU, &made_up.to_string(), "--tolerant", "-q"]);
+    let what = "4611686018427387904 equal choices of thread gone are skipped: it is not open, nor is what follows\n";
+    assert!(ran.out.contains(what), "{}", ran.out);
+    assert!(ran.status <= FOUND && ran.out.contains(&format!("{} skipped", u64::MAX)), "{}", ran.out);
+    assert_eq!(call(&["replay", MENU, &made_up.to_string(), "-q"]).status, 3);
+}
+
+/// What is looked at in each step does not grow with the recording.
+#[test]
+fn a_long_recording_is_followed_in_time() {
+    let folder = scratch("tolerant-long");
+    let (before, after) = (file(&folder, "a.race", ENDLESS), ENDLESS.replace("x = 1", "skip; x = 1"));
+    let run = call(&["run", &before, "-q", "--steps", "50000"]);
+    let from_file = format!("@{}", file(&folder, "run.txt", &run.out));
+    let start = std::time::Instant::now();
+    let ran = call(&["replay", &file(&folder, "b.race", &after), &from_file, "--tolerant", "--format", "json"]);
+    let kept = report(&ran).tolerance.expect("a tolerant replay says so");
+    assert!(kept.same && kept.followed > 10_000 && kept.inserted > 10_000, "{kept:?}");
+    // A hundredth of what looking through all of it takes.
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
+/// What could not be followed has no place in a diagram.
+#[test]
+fn a_tolerant_replay_is_not_drawn() {
+    let ran = call(&["replay", MENU, "rf1-", "--tolerant", "--format", "mermaid"]);
+    assert_eq!((ran.status, ran.out.as_str()), (crate::cli::REFUSED, ""));
+    assert!(ran.err.contains("leave out `--tolerant`"), "{}", ran.err);
+}
+
+#[test]
+fn the_end_of_a_recording_is_one_departure() {
+    let folder = scratch("tolerant-over");
+    let run = call(&["run", &file(&folder, "a.race", "var x = 0\nthread a { x = 1 }\n"), "-q"]);
+    let after = file(&folder, "b.race", "var x = 0\nthread a { x = 1; x = 2; x = 3; x = 4 }\n");
+    let kept = report(&call(&["replay", &after, &token(&run), "--tolerant", "--format", "json"])).tolerance;
+    let kept = kept.expect("a tolerant replay says so");
+    let over = kept.departures.iter().filter(|d| d.what == "the recording is over, and the run goes on");
+    let over: Vec<u64> = over.map(|d| d.step).collect();
+    assert!(over == [2] && kept.inserted >= 3 && kept.more_departures == 0, "{kept:?}");
 }
 
 #[test]

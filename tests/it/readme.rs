@@ -1,6 +1,7 @@
 //! Every command of the README is run, and its output compared to the letter. `BLESS=1 cargo test readme` writes the outputs anew.
 //!
-//! In a command that is blessed, `TOKEN:k` and `SEED:k` stand for the k-th token and seed that the last `confirm` printed.
+//! A token in a command must be one that an earlier command printed; if that prints another one now, the command is blessed along.
+//! In a new command that is blessed, `TOKEN:k` and `SEED:k` stand for the k-th token and seed that the last `confirm` printed.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,11 +12,32 @@ fn arguments(command: &str) -> Option<Vec<&str>> {
     Some(rest.split_whitespace().collect())
 }
 
+/// What a command printed when the README was written, and what it prints now.
+#[derive(Default)]
+struct Printed {
+    then: String,
+    now: String,
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace().filter(|word| word.starts_with("rf1-"))
+}
+
+/// The command with the tokens that earlier commands print now in the places of those that it was written with.
+fn renewed(command: &str, printed: &[Printed]) -> String {
+    tokens(command).fold(command.to_owned(), |renewed, token| {
+        let mut places = printed.iter().rev().flat_map(|p| tokens(&p.then).zip(tokens(&p.now)));
+        let now = places.find(|(then, _)| *then == token).map(|(_, now)| now);
+        let now = now.unwrap_or_else(|| panic!("no command before it prints the token, write TOKEN:k: {command}"));
+        renewed.replace(token, now)
+    })
+}
+
 /// The README with all outputs as they are now, and how many commands were run.
 fn rerun(readme: &str) -> (String, usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut out, mut ran) = (String::new(), 0);
-    let (mut status, mut confirmed) = (None, String::new());
+    let (mut status, mut confirmed, mut printed) = (None, String::new(), Vec::<Printed>::new());
     let mut in_console = false;
     for line in readme.lines() {
         if let Some(command) = line.strip_prefix("$ ").filter(|_| in_console) {
@@ -28,7 +50,8 @@ fn rerun(readme: &str) -> (String, usize) {
                     _ => confirmed.split("seed ").skip(1).nth(k).map(|t| t.split(')').next().unwrap_or("").to_owned()),
                 }
             };
-            let mut command = command.to_owned();
+            let mut command = renewed(command, &printed);
+            printed.push(Printed::default());
             for (word, what) in [("TOKEN", "token"), ("SEED", "seed")] {
                 if let Some(value) = nth(word, what) {
                     let from = command.find(&format!("{word}:")).expect("it was found");
@@ -53,19 +76,23 @@ fn rerun(readme: &str) -> (String, usize) {
                 .expect("it runs");
             ran += 1;
             status = done.status.code();
-            assert!(matches!(status, Some(0 | 1)), "{command}: {status:?}\n{}", String::from_utf8_lossy(&done.stderr));
+            let told = String::from_utf8_lossy(&done.stderr);
+            assert!(matches!(status, Some(0 | 1)) && !told.contains("warning"), "{command}: {status:?}\n{told}");
             if command.starts_with("raceflip ") {
                 let text = String::from_utf8(done.stdout).expect("UTF-8");
                 if arguments[0] == "confirm" {
                     confirmed.clone_from(&text);
                 }
                 out.push_str(&text);
+                printed.last_mut().expect("this command").now = text;
             }
             continue;
         }
         if line.starts_with("```") {
             in_console = line == "```console";
         } else if in_console {
+            let then = &mut printed.last_mut().expect("a command comes first").then;
+            then.extend([line, "\n"]);
             continue;
         }
         writeln!(out, "{line}").expect("a string takes all");
@@ -87,6 +114,16 @@ fn readme_commands_print_what_it_says() {
     }
     assert_eq!(now, readme);
     assert!(ran >= 6, "{ran} commands");
+}
+
+#[test]
+fn tokens_in_commands_are_renewed() {
+    let printed = |then: &str, now: &str| Printed { then: then.to_owned(), now: now.to_owned() };
+    let before = [printed("replay m rf1-a\nreplay m rf1-b\n", "replay m rf1-c\nreplay m rf1-a\n"), printed("0\n", "")];
+    assert_eq!(renewed("raceflip replay m rf1-a -q", &before), "raceflip replay m rf1-c -q");
+    assert_eq!(renewed("raceflip replay m rf1-b", &before), "raceflip replay m rf1-a");
+    assert_eq!(renewed("raceflip run m TOKEN:0", &before), "raceflip run m TOKEN:0");
+    assert!(std::panic::catch_unwind(|| renewed("raceflip replay m rf1-c", &before)).is_err(), "nothing printed it");
 }
 
 /// The two set-up commands are the first ones, and CI runs the second.

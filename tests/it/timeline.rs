@@ -255,6 +255,11 @@ fn options_of_a_timeline() {
     check(&["--around", "4", "--context", "1"], &["2 steps not told", "6 steps not told", "101 ms"], &["begin tick#1"]);
     check(&["--mark", "@A", "--mark", "@B"], &["\n*   10 ", "\n!   11 "], &[]);
     check(&["--format", "mermaid"], &["sequenceDiagram\n", "participant C1 as main (looper)"], &["rf1-"]);
+    for option in ["--quiet", "--state"] {
+        let ran = run(&["--format", "mermaid", option]);
+        assert_eq!((ran.status, ran.out.as_str()), (REFUSED, ""), "{option}");
+        assert!(ran.err.contains(&format!("the diagram and nothing else: leave out `{option}`")), "{}", ran.err);
+    }
     check(&["--color", "always"], &["\u{1b}["], &[]);
     check(&["--color", "never"], &[], &["\u{1b}["]);
     let narrow = run(&["--width", "40"]).out;

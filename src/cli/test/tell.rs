@@ -124,9 +124,10 @@ impl<'t> Told<'t> {
                     Some(format!("{note}: fixed: {then} has become {}; delete {name}", clean(now)))
                 }
                 SavedEnd::Changed(divergence, now) => Some(format!(
-                    "{note}: {name}: the model was edited (step {}: {} is no more); as near as the run can be made again, it ends `{}`; if {then} is fixed, delete it",
+                    "{note}: {name}: the model was edited (step {}: expected {}, found {}); as near as the run can be made again, it ends `{}`; if {then} is fixed, delete it",
                     divergence.step + 1,
                     clean(&divergence.expected),
+                    clean(&divergence.found),
                     clean(now),
                 )),
                 SavedEnd::Interrupted => None,
