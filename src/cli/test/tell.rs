@@ -152,7 +152,6 @@ impl<'t> Told<'t> {
                 }
             }
         }
-        self.strays();
         self.summary();
         self.tally
     }
@@ -208,16 +207,6 @@ impl<'t> Told<'t> {
         let file = files.iter().find(|(signature, _)| *signature == shown.signature);
         let kept = file.map_or(String::new(), |(_, name)| format!(", saved as {name}"));
         writeln!(self.out, "      {}", paint(DIM, format_args!("({}{kept})", clean(&drawn))));
-    }
-
-    fn strays(&mut self) {
-        if self.suite.strays.is_empty() {
-            return;
-        }
-        writeln!(self.out);
-        for (name, model) in &self.suite.strays {
-            writeln!(self.out, "{}: {name} is of a variant that {model} does not have; delete it", paint(NOTE, "note"));
-        }
     }
 
     fn summary(&mut self) {
