@@ -15,7 +15,7 @@ use crate::base::mix;
 use crate::event::{LimitKind, Outcome};
 use crate::exec::{End, Unobserved};
 use crate::lang::Program;
-use crate::lang::program::ExpectationKind;
+use crate::lang::program::{ExpectationKind, OrderWord};
 use crate::sched::StrategySpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -84,6 +84,8 @@ pub enum LineVerdict {
     Unmet(Vec<String>, Vec<Shown>),
     /// Nothing here can tell yet: why.
     Unchecked(&'static str),
+    /// It says what must not be, and no run came to its end, so that nothing is known.
+    Cut,
 }
 
 /// Runs that ended as they must not.
@@ -113,10 +115,10 @@ pub enum Origin {
 }
 
 impl Tested {
-    /// Whether no line is broken.
+    /// Whether no line is broken, nor without any run that could have broken it.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.lines.iter().all(|l| !matches!(l.verdict, LineVerdict::Unmet(..)))
+        self.lines.iter().all(|l| !matches!(l.verdict, LineVerdict::Unmet(..) | LineVerdict::Cut))
     }
 }
 
@@ -171,11 +173,7 @@ impl Test<'_> {
         let walked = kinds().any(|k| !is_about_pairs(k) && unchecked(k).is_none());
         let forbids = kinds().any(|k| {
             use ExpectationKind as K;
-            match k {
-                K::Failure { no, .. } | K::Deadlock { no } | K::Stuck { no } => *no,
-                K::Outcomes { .. } | K::Order { .. } | K::ExecutesBefore(..) => true,
-                _ => false,
-            }
+            is_of_absence(k) || matches!(k, K::Outcomes { .. } | K::Order { .. })
         });
         let pairs = kinds().any(is_about_pairs);
         let n = if walked { self.plan.walks } else { 0 };
@@ -322,7 +320,9 @@ impl Test<'_> {
             let verdict = match self.verdict(i, &e.kind, &mut worker) {
                 // What was seen stays true; what was not might have come.
                 LineVerdict::Unmet(_, shown) if !complete && !shown.is_empty() => LineVerdict::Unmet(vec![], shown),
-                LineVerdict::Unmet(..) | LineVerdict::Met if !complete => LineVerdict::Unchecked(INTERRUPTED),
+                LineVerdict::Unmet(..) | LineVerdict::Met | LineVerdict::Cut if !complete => {
+                    LineVerdict::Unchecked(INTERRUPTED)
+                }
                 verdict => verdict,
             };
             Line { line: e.line, text: e.text.clone(), verdict }
@@ -341,9 +341,10 @@ impl Test<'_> {
         if let Some(why) = unchecked(kind) {
             return LineVerdict::Unchecked(why);
         }
+        let met = if is_of_absence(kind) && self.all_cut() { LineVerdict::Cut } else { LineVerdict::Met };
         if let Some(unmet) = self.unmet(kind) {
             if unmet.is_met() {
-                return LineVerdict::Met;
+                return met;
             }
             let mut why: Vec<String> = unmet.missing.iter().map(|m| format!("`{m}` was never seen")).collect();
             let shown = self.surplus(&unmet.surplus);
@@ -360,7 +361,12 @@ impl Test<'_> {
             // Interrupted before the campaign.
             (None, None) => return LineVerdict::Unchecked(INTERRUPTED),
         };
-        why.map_or(LineVerdict::Met, |why| LineVerdict::Unmet(vec![why], Vec::new()))
+        why.map_or(met, |why| LineVerdict::Unmet(vec![why], Vec::new()))
+    }
+
+    // Whether there were walks, and no run came to its end.
+    fn all_cut(&self) -> bool {
+        self.walks > 0 && self.ends.keys().all(|end| matches!(end.kind, EndKind::Limit(_)))
     }
 
     // The ends of these numbers, not too many: first one of each signature.
@@ -401,6 +407,17 @@ fn larger(plan: &Plan) -> Plan {
 }
 
 const INTERRUPTED: &str = "it was interrupted";
+
+// Lines that hold if nothing is seen.
+fn is_of_absence(kind: &ExpectationKind) -> bool {
+    use ExpectationKind as K;
+    match kind {
+        K::Failure { no, .. } | K::Deadlock { no } | K::Stuck { no } => *no,
+        K::Order { word, .. } => *word == OrderWord::Never,
+        K::ExecutesBefore(..) => true,
+        _ => false,
+    }
+}
 
 // Lines that no engine judges yet.
 fn unchecked(kind: &ExpectationKind) -> Option<&'static str> {

@@ -127,6 +127,33 @@ fn a_limit_is_no_end_that_a_model_can_name() {
     assert!(seeds(&folder).is_empty());
 }
 
+/// Nothing is known of a model that never ends.
+#[test]
+fn what_must_not_be_is_not_checked_by_runs_without_end() {
+    let folder = scratch("test-cut");
+    let lines = "expect no failure\nexpect order @a, @b: never\nexpect order @a, @a: real\n";
+    let model =
+        format!("var x = 0\nthread a {{ loop {{ @a: x += 1 }} }}\nthread b {{ await x < 0; @b: skip }}\n{lines}");
+    file(&folder, "m.race", &model);
+    let ran = within(&folder, &["test", "m.race", "--runs", "5", "--steps", "100"]);
+    assert!(ran.status == FOUND && ran.out.starts_with("FAIL  m.race  3 expectations"), "{}", ran.out);
+    for line in ["4: expect no failure", "5: expect order @a, @b: never"] {
+        let why = format!("  m.race:{line}\n    not checked: no run came to its end: a limit cut all of them (5 walks");
+        assert!(ran.out.contains(&why), "{}", ran.out);
+    }
+    assert!(ran.out.contains("3 expectations: 1 met, 2 could not be checked (no run came"), "{}", ran.out);
+    let ran = within(&folder, &["test", "m.race", "--runs", "5", "--steps", "100", "--format", "json"]);
+    let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
+    assert_eq!(
+        (ran.status, report.failed, report.variants[0].expectations[0].verdict.as_str()),
+        (FOUND, 1, "unchecked")
+    );
+    // One run that ends is a run.
+    file(&folder, "m.race", "thread a { while * { skip } }\nexpect no failure\n");
+    let ran = within(&folder, &["test", "m.race", "--runs", "50", "--steps", "5"]);
+    assert_eq!(ran.status, 0, "{}", ran.out);
+}
+
 #[test]
 fn order_lines_are_judged() {
     let folder = scratch("test-order");
@@ -145,7 +172,7 @@ fn order_lines_are_judged() {
     let ran = within(&folder, &["test", "."]);
     assert!(ran.out.contains("PASS  ./good.race  5 expectations"), "{}", ran.out);
     for (line, text) in
-        [(8, "runs have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second begins")]
+        [(8, "walks have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second begins")]
     {
         let told = ran.out.split(&format!("./bad.race:{line}: ")).nth(1).unwrap_or_else(|| panic!("{}", ran.out));
         assert!(told.lines().nth(1).is_some_and(|l| l.contains(text)), "{told}");

@@ -10,6 +10,7 @@ use super::seeds::Files;
 use super::suite::{Case, Suite};
 use crate::campaign::{Line, LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
+use crate::formats::test::CUT;
 use std::collections::BTreeMap;
 
 /// How many of what.
@@ -98,14 +99,20 @@ impl<'t> Told<'t> {
         }
         tally.done += 1;
         for line in &tested.lines {
-            match &line.verdict {
-                LineVerdict::Met => tally.lines[0] += 1,
-                LineVerdict::Unmet(..) => tally.lines[1] += 1,
-                LineVerdict::Unchecked(why) => {
-                    tally.lines[2] += 1;
-                    *tally.unchecked.entry(why).or_default() += 1;
+            let why = match &line.verdict {
+                LineVerdict::Met => {
+                    tally.lines[0] += 1;
+                    continue;
                 }
-            }
+                LineVerdict::Unmet(..) => {
+                    tally.lines[1] += 1;
+                    continue;
+                }
+                LineVerdict::Unchecked(why) => why,
+                LineVerdict::Cut => CUT,
+            };
+            tally.lines[2] += 1;
+            *tally.unchecked.entry(why).or_default() += 1;
         }
     }
 
@@ -147,8 +154,15 @@ impl<'t> Told<'t> {
             // Tokens that stand here already.
             let mut told = Vec::new();
             for line in &tested.lines {
-                if let LineVerdict::Unmet(why, shown) = &line.verdict {
-                    self.broken(*i, tested, line, (why, shown), files, &mut told);
+                match &line.verdict {
+                    LineVerdict::Unmet(why, shown) => {
+                        self.broken(*i, tested, line, (why, shown), files, &mut told);
+                    }
+                    LineVerdict::Cut => {
+                        let why = format!("not checked: {CUT}");
+                        self.broken(*i, tested, line, (&[why], &[]), files, &mut told);
+                    }
+                    LineVerdict::Met | LineVerdict::Unchecked(_) => {}
                 }
             }
         }
