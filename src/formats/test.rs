@@ -107,8 +107,11 @@ impl Variant {
                 LineVerdict::Met => ("met", Vec::new(), Vec::new()),
                 LineVerdict::Cut => ("unchecked", vec![CUT.to_owned()], Vec::new()),
                 LineVerdict::Unchecked(why) => ("unchecked", vec![(*why).to_owned()], Vec::new()),
-                LineVerdict::Unmet(why, shown) => {
-                    ("unmet", why.clone(), shown.iter().map(|s| against(plan, s)).collect())
+                LineVerdict::Unmet(why, shown, more) => {
+                    let (all, some) = (shown.len() + more, shown.len());
+                    let more = format!("{all} different ends must not be; {some} of them are shown");
+                    let why = why.iter().cloned().chain((all > some).then_some(more)).collect();
+                    ("unmet", why, shown.iter().map(|s| against(plan, s)).collect())
                 }
             };
             Expected { line: line.line, text: line.text.clone(), verdict: verdict.to_owned(), why, shown }

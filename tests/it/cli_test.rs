@@ -412,6 +412,35 @@ fn no_half_of_a_failure_is_saved() {
     assert_eq!((next.status, seeds(&folder).len()), (FOUND, 1), "{}", next.err);
 }
 
+/// Ends that differ in what a line does not speak of are one.
+#[test]
+fn ends_are_listed_as_the_line_tells_them_apart() {
+    let folder = scratch("test-ends");
+    let threads =
+        "var x = 0\nvar y = 0\nthread a { for i in 0..30 { x += 1 } }\nthread b { y = x; assert y > 40, \"low\" }\n";
+    let lines = "expect no failure\nexpect outcomes of y: ok 77\nexpect outcomes of y: failure \"low\" 77\n";
+    file(&folder, "m.race", &format!("{threads}{lines}"));
+    let ran = within(&folder, &["test", "m.race", "--runs", "300"]);
+    let [name] = &seeds(&folder)[..] else { panic!("{}", ran.out) };
+    let part = |from: &str, to: &str| {
+        let rest = ran.out.split(from).nth(1).unwrap_or_else(|| panic!("{}", ran.out));
+        rest.split(to).next().expect("a part").to_owned()
+    };
+    let first = part("m.race:5:", "m.race:6:");
+    assert_eq!(first.matches("runs end so").count(), 1, "{first}");
+    let second = part("m.race:6:", "m.race:7:");
+    assert_eq!(second.matches("runs end so").count(), 1, "{second}");
+    // All values of `y` from 0 to 31, three of them shown.
+    let third = part("m.race:7:", "Summary");
+    assert!(third.contains("and 29 more ways to end that must not be"), "{third}");
+    assert_eq!(ran.out.matches(&format!("saved as seeds/{name}")).count(), 1, "{}", ran.out);
+    let ran = within(&folder, &["test", "m.race", "--runs", "300", "--no-save", "--format", "json"]);
+    let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
+    let line = &report.variants[0].expectations[2];
+    assert_eq!(line.shown.len(), 20);
+    assert_eq!(line.why.last().map(String::as_str), Some("32 different ends must not be; 20 of them are shown"));
+}
+
 #[test]
 fn a_saved_failure_is_never_overwritten() {
     let folder = scratch("test-overwrite");
@@ -452,6 +481,31 @@ fn a_seed_file_that_cannot_be_read_is_told_and_the_rest_is_tested() {
     check(&format!("{fields}token = \"rf1-AAAA\"\n"), "its `token` cannot be used");
     std::fs::write(folder.join("seeds/x.toml"), [0xff, 0xfe]).unwrap();
     assert_eq!(within(&folder, &["test", "m.race", "--runs", "100"]).status, REFUSED);
+}
+
+/// A variant that has failed already and was not done is not counted as tested.
+#[cfg(unix)]
+#[test]
+fn what_was_cut_short_was_not_tested() {
+    let folder = scratch("test-cut-short");
+    file(&folder, "m.race", &counter("expect no failure\n"));
+    let saved = within(&folder, &["test", "m.race"]);
+    assert_eq!((saved.status, seeds(&folder).len()), (FOUND, 1));
+    // The saved run shows the failure at once; the walks take very long.
+    let child = raceflip()
+        .current_dir(&folder)
+        .args(["test", "m.race", "--runs", "100000000"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let stopped = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(stopped.success());
+    let ran = child.wait_with_output().expect("it ends");
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(out.contains("FAIL  m.race"), "{out}");
+    assert!(err.contains("interrupted: 0 of 1 variants were tested"), "{err}");
 }
 
 /// Ctrl-C during a test prints what is known by then.

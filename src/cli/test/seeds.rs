@@ -13,8 +13,16 @@ use crate::lang::variants::Defines;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// Failures by signature, each with the file that it is saved in.
-pub(super) type Files = Vec<(String, String)>;
+/// A failure that is saved.
+pub(super) struct Kept {
+    signature: String,
+    /// Its run.
+    pub(super) token: String,
+    /// The file.
+    pub(super) name: String,
+}
+
+pub(super) type Files = Vec<Kept>;
 
 /// The folder, and what is in it.
 pub(super) struct Seeds {
@@ -81,12 +89,13 @@ impl Seeds {
         up.chain(down).collect::<Vec<_>>().join("/")
     }
 
-    /// Saves each failure that must not be, unless a saved run shows it already; returns each signature with its file.
+    /// Saves each failure that must not be, unless a saved run shows it already; returns those that are saved.
     pub(super) fn save(&mut self, case: &Case, plan: &TestPlan<'_>, tested: &Tested) -> Files {
         let mut files = Files::new();
+        let kept = |shown: &Shown, name| Kept { signature: shown.signature.clone(), token: shown.token.clone(), name };
         let all = || {
             tested.lines.iter().filter_map(|l| match &l.verdict {
-                LineVerdict::Unmet(_, shown) => Some((l, shown)),
+                LineVerdict::Unmet(_, shown, _) => Some((l, shown)),
                 _ => None,
             })
         };
@@ -95,16 +104,16 @@ impl Seeds {
             if let Origin::Saved(n) = shown.origin
                 && tested.saved[n] == SavedEnd::Fails
             {
-                files.push((shown.signature.clone(), plan.saved[n].name.clone()));
+                files.push(kept(shown, plan.saved[n].name.clone()));
             }
         }
         for (line, shown) in all() {
             for shown in shown.iter().filter(|s| !matches!(s.outcome, Outcome::Ok | Outcome::Limit(..))) {
-                if files.iter().any(|(signature, _)| *signature == shown.signature) {
+                if files.iter().any(|kept| kept.signature == shown.signature) {
                     continue;
                 }
                 match self.write(case, &line.text, line.line, shown) {
-                    Ok(name) => files.push((shown.signature.clone(), name)),
+                    Ok(name) => files.push(kept(shown, name)),
                     Err(refusal) => self.refused.push(refusal),
                 }
             }

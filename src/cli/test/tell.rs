@@ -6,7 +6,7 @@ use super::super::campaign::{Bar, ending};
 use super::super::check::counted;
 use super::super::outcome::limit_text;
 use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, clean, paint};
-use super::seeds::Files;
+use super::seeds::{Files, Kept};
 use super::suite::{Case, Suite};
 use crate::campaign::{Line, LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
@@ -155,12 +155,12 @@ impl<'t> Told<'t> {
             let mut told = Vec::new();
             for line in &tested.lines {
                 match &line.verdict {
-                    LineVerdict::Unmet(why, shown) => {
-                        self.broken(*i, tested, line, (why, shown), files, &mut told);
+                    LineVerdict::Unmet(why, shown, more) => {
+                        self.broken(*i, tested, line, (why, shown, *more), files, &mut told);
                     }
                     LineVerdict::Cut => {
                         let why = format!("not checked: {CUT}");
-                        self.broken(*i, tested, line, (&[why], &[]), files, &mut told);
+                        self.broken(*i, tested, line, (&[why], &[], 0), files, &mut told);
                     }
                     LineVerdict::Met | LineVerdict::Unchecked(_) => {}
                 }
@@ -175,8 +175,8 @@ impl<'t> Told<'t> {
         i: usize,
         tested: &Tested,
         line: &Line,
-        (why, shown): (&[String], &[Shown]),
-        files: &[(String, String)],
+        (why, shown, more): (&[String], &[Shown], usize),
+        files: &[Kept],
         told: &mut Vec<String>,
     ) {
         let case = &self.suite.cases[i];
@@ -200,12 +200,14 @@ impl<'t> Told<'t> {
                 told.push(s.token.clone());
             }
         }
-        if shown.len() > SHOWN {
-            writeln!(self.out, "    and {} more ways to end that must not be", shown.len() - SHOWN);
+        let more = shown.len().saturating_sub(SHOWN) + more;
+        if more > 0 {
+            let ways = if more == 1 { "way" } else { "ways" };
+            writeln!(self.out, "    and {more} more {ways} to end that must not be");
         }
     }
 
-    fn again(&mut self, case: &Case, i: usize, shown: &Shown, files: &[(String, String)]) {
+    fn again(&mut self, case: &Case, i: usize, shown: &Shown, files: &[Kept]) {
         let (strategy, seed, drawn) = match &shown.origin {
             Origin::Drawn(id) => {
                 (id.strategy.to_string(), id.seed, format!("strategy {}, seed {}", id.strategy, id.seed))
@@ -218,8 +220,8 @@ impl<'t> Told<'t> {
         for command in again::replay(&case.model, &shown.token, &strategy, seed, &self.plans[i].campaign.limits) {
             writeln!(self.out, "      {command}");
         }
-        let file = files.iter().find(|(signature, _)| *signature == shown.signature);
-        let kept = file.map_or(String::new(), |(_, name)| format!(", saved as {name}"));
+        let file = files.iter().find(|kept| kept.token == shown.token);
+        let kept = file.map_or(String::new(), |kept| format!(", saved as {}", kept.name));
         writeln!(self.out, "      {}", paint(DIM, format_args!("({}{kept})", clean(&drawn))));
     }
 
