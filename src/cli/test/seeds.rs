@@ -40,7 +40,7 @@ impl Seeds {
         let cannot =
             |error: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read the folder `{name}`: {error}"));
         let root = match folder.parent() {
-            Some(parent) if folder.file_name().is_some() => real(parent),
+            Some(parent) if folder.file_name().is_some() => real(&Path::new(".").join(parent)),
             _ => real(&folder.join("..")),
         };
         let mut seeds = Seeds { folder: folder.to_owned(), root, files: Vec::new(), refused: Vec::new() };
