@@ -160,7 +160,7 @@ pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e E
 
 /// An end as far as a line tells it from others: without the values that it does not speak of.
 #[must_use]
-pub fn told_apart(expectation: &ExpectationKind, end: &Ended) -> Ended {
+pub(super) fn told_apart(expectation: &ExpectationKind, end: &Ended) -> Ended {
     let mut told = Ended { kind: end.kind.clone(), values: BTreeMap::new() };
     if let ExpectationKind::Outcomes { of, outcomes } = expectation
         && outcomes.iter().any(|o| o.values.is_some() && is_kind(o, &end.kind))

@@ -488,13 +488,13 @@ fn a_seed_file_that_cannot_be_read_is_told_and_the_rest_is_tested() {
 #[test]
 fn what_was_cut_short_was_not_tested() {
     let folder = scratch("test-cut-short");
-    file(&folder, "m.race", &counter("expect no failure\n").replace("x += 1", "x += 1; for i in 0..50 { skip }"));
+    file(&folder, "m.race", &counter("expect no failure\n").replace("x += 1", "x += 1; for i in 0..500 { skip }"));
     let saved = within(&folder, &["test", "m.race", "--runs", "50"]);
     assert_eq!((saved.status, seeds(&folder).len()), (FOUND, 1));
     // The saved run shows the failure at once; the walks take very long.
     let child = raceflip()
         .current_dir(&folder)
-        .args(["test", "m.race", "--runs", "1000000"])
+        .args(["test", "m.race", "--runs", "100000"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
@@ -523,7 +523,7 @@ fn an_interrupted_test_keeps_what_it_has() {
     );
     let mut child = raceflip()
         .current_dir(&folder)
-        .args(["test", ".", "--runs", "100000", "--jobs", "1", "--steps", "1000000"])
+        .args(["test", ".", "--runs", "100000", "--jobs", "1", "--steps", "100000"])
         .args(["--filter", "a.race FIXED=0", "--filter", "b.race"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
