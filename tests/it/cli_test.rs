@@ -483,31 +483,6 @@ fn a_seed_file_that_cannot_be_read_is_told_and_the_rest_is_tested() {
     assert_eq!(within(&folder, &["test", "m.race", "--runs", "100"]).status, REFUSED);
 }
 
-/// A variant that has failed already and was not done is not counted as tested.
-#[cfg(unix)]
-#[test]
-fn what_was_cut_short_was_not_tested() {
-    let folder = scratch("test-cut-short");
-    file(&folder, "m.race", &counter("expect no failure\n").replace("x += 1", "x += 1; for i in 0..500 { skip }"));
-    let saved = within(&folder, &["test", "m.race", "--runs", "50"]);
-    assert_eq!((saved.status, seeds(&folder).len()), (FOUND, 1));
-    // The saved run shows the failure at once; the walks take very long.
-    let child = raceflip()
-        .current_dir(&folder)
-        .args(["test", "m.race", "--runs", "100000"])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    let stopped = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(stopped.success());
-    let ran = child.wait_with_output().expect("it ends");
-    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    assert!(out.contains("FAIL  m.race"), "{out}");
-    assert!(err.contains("interrupted: 0 of 1 variants were tested"), "{err}");
-}
-
 /// Ctrl-C during a test prints what is known by then.
 #[cfg(unix)]
 #[test]
@@ -523,7 +498,7 @@ fn an_interrupted_test_keeps_what_it_has() {
     );
     let mut child = raceflip()
         .current_dir(&folder)
-        .args(["test", ".", "--runs", "100000", "--jobs", "1", "--steps", "100000"])
+        .args(["test", ".", "--runs", "100000", "--jobs", "1", "--steps", "1000000"])
         .args(["--filter", "a.race FIXED=0", "--filter", "b.race"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
