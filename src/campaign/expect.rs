@@ -174,14 +174,30 @@ pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e E
     })
 }
 
+/// An end as far as a line tells it from others: without the values that it does not speak of.
+#[must_use]
+pub(super) fn told_apart(expectation: &ExpectationKind, end: &Ended) -> Ended {
+    let mut told = Ended { kind: end.kind.clone(), values: BTreeMap::new() };
+    if let ExpectationKind::Outcomes { of, outcomes } = expectation
+        && outcomes.iter().any(|o| o.values.is_some() && is_kind(o, &end.kind))
+    {
+        told.values = of.iter().filter_map(|id| Some((*id, end.values.get(id)?.clone()))).collect();
+    }
+    told
+}
+
+fn is_kind(expected: &OutcomeRef, kind: &EndKind) -> bool {
+    match &expected.kind {
+        OutcomeRefKind::Ok => *kind == EndKind::Ok,
+        OutcomeRefKind::Deadlock => *kind == EndKind::Deadlock,
+        OutcomeRefKind::Stuck => *kind == EndKind::Stuck,
+        OutcomeRefKind::Failure(what) => kind.fails_as(Some(what), None),
+    }
+}
+
 /// Whether an end is the one that is expected; `None` if that depends on values that are not known.
 fn is_end(expected: &OutcomeRef, of: &[GlobalId], end: &Ended) -> Option<bool> {
-    let kind = match &expected.kind {
-        OutcomeRefKind::Ok => end.kind == EndKind::Ok,
-        OutcomeRefKind::Deadlock => end.kind == EndKind::Deadlock,
-        OutcomeRefKind::Stuck => end.kind == EndKind::Stuck,
-        OutcomeRefKind::Failure(what) => end.kind.fails_as(Some(what), None),
-    };
+    let kind = is_kind(expected, &end.kind);
     let Some(values) = expected.values.as_ref().filter(|_| kind) else { return Some(kind) };
     of.iter().zip(values).try_fold(true, |all, (id, value)| Some(all & (end.values.get(id)? == value)))
 }

@@ -128,14 +128,14 @@ impl OrderTally {
         let (with, all) = (self.with, self.with + self.without);
         match expectation {
             ExpectationKind::Order { word: OrderWord::Never, .. } => {
-                (with > 0).then(|| format!("{with} of {all} runs have this order"))
+                (with > 0).then(|| format!("{with} of {all} walks have this order"))
             }
-            ExpectationKind::Order { .. } if with == 0 => Some(format!("none of {all} runs has this order")),
+            ExpectationKind::Order { .. } if with == 0 => Some(format!("none of {all} walks has this order")),
             ExpectationKind::Order { word: OrderWord::Harmful, .. } if !self.hurts() => {
-                Some(format!("{with} of {all} runs have this order, and no failure needs it"))
+                Some(format!("{with} of {all} walks have this order, and no failure needs it"))
             }
             ExpectationKind::ExecutesBefore(..) => {
-                (with > 0).then(|| format!("in {with} of {all} runs the second begins before the first has ended"))
+                (with > 0).then(|| format!("in {with} of {all} walks the second begins before the first has ended"))
             }
             _ => None,
         }

@@ -5,7 +5,7 @@
 //! something that must be was not seen. Only if nothing is said of what must not be do walks stop as soon as all is seen. Rounds have a
 //! fixed size, so that the number of workers decides nothing.
 
-use super::expect::{EndKind, Ended, Unmet, judge, named};
+use super::expect::{EndKind, Ended, Unmet, judge, named, told_apart};
 use super::expect_order::{OrderTally, OrderWatch, is_about_order};
 use super::expect_race::{is_about_pairs, judge_pairs};
 use super::saved::{Again, Saved, SavedEnd, replay_saved};
@@ -15,7 +15,7 @@ use crate::base::mix;
 use crate::event::{LimitKind, Outcome};
 use crate::exec::{End, Unobserved};
 use crate::lang::Program;
-use crate::lang::program::ExpectationKind;
+use crate::lang::program::{ExpectationKind, OrderWord};
 use crate::sched::StrategySpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -80,10 +80,12 @@ pub struct Line {
 pub enum LineVerdict {
     /// It does, as far as the runs tell.
     Met,
-    /// It does not: why, and the runs that contradict it.
-    Unmet(Vec<String>, Vec<Shown>),
+    /// It does not: why, the runs that contradict it, and how many more ends do so.
+    Unmet(Vec<String>, Vec<Shown>, usize),
     /// Nothing here can tell yet: why.
     Unchecked(&'static str),
+    /// It says what must not be, and no run came to its end, so that nothing is known.
+    Cut,
 }
 
 /// Runs that ended as they must not.
@@ -113,14 +115,15 @@ pub enum Origin {
 }
 
 impl Tested {
-    /// Whether no line is broken.
+    /// Whether no line is broken, nor without any run that could have broken it.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.lines.iter().all(|l| !matches!(l.verdict, LineVerdict::Unmet(..)))
+        self.lines.iter().all(|l| !matches!(l.verdict, LineVerdict::Unmet(..) | LineVerdict::Cut))
     }
 }
 
 // The runs that ended in one way.
+#[derive(Clone)]
 struct Seen {
     outcome: Outcome,
     signature: String,
@@ -191,11 +194,7 @@ impl Test<'_> {
         let walked = kinds().any(|k| !is_about_pairs(k) && unchecked(k).is_none());
         let forbids = kinds().any(|k| {
             use ExpectationKind as K;
-            match k {
-                K::Failure { no, .. } | K::Deadlock { no } | K::Stuck { no } => *no,
-                K::Outcomes { .. } | K::Order { .. } | K::ExecutesBefore(..) => true,
-                _ => false,
-            }
+            is_of_absence(k) || matches!(k, K::Outcomes { .. } | K::Order { .. })
         });
         let pairs = kinds().any(is_about_pairs);
         let n = if walked { self.plan.walks } else { 0 };
@@ -341,8 +340,12 @@ impl Test<'_> {
         let lines = expectations.iter().enumerate().map(|(i, e)| {
             let verdict = match self.verdict(i, &e.kind, &mut worker) {
                 // What was seen stays true; what was not might have come.
-                LineVerdict::Unmet(_, shown) if !complete && !shown.is_empty() => LineVerdict::Unmet(vec![], shown),
-                LineVerdict::Unmet(..) | LineVerdict::Met if !complete => LineVerdict::Unchecked(INTERRUPTED),
+                LineVerdict::Unmet(_, shown, more) if !complete && !shown.is_empty() => {
+                    LineVerdict::Unmet(vec![], shown, more)
+                }
+                LineVerdict::Unmet(..) | LineVerdict::Met | LineVerdict::Cut if !complete => {
+                    LineVerdict::Unchecked(INTERRUPTED)
+                }
                 verdict => verdict,
             };
             Line { line: e.line, text: e.text.clone(), verdict }
@@ -361,17 +364,16 @@ impl Test<'_> {
         if let Some(why) = unchecked(kind) {
             return LineVerdict::Unchecked(why);
         }
+        let met = if is_of_absence(kind) && self.all_cut() { LineVerdict::Cut } else { LineVerdict::Met };
         if let Some(unmet) = self.unmet(kind) {
             if unmet.is_met() {
-                return LineVerdict::Met;
+                return met;
             }
-            let mut why: Vec<String> = unmet.missing.iter().map(|m| format!("`{m}` was never seen")).collect();
-            let shown = self.surplus(&unmet.surplus);
-            if shown.len() < unmet.surplus.len() {
-                let (all, some) = (unmet.surplus.len(), shown.len());
-                why.push(format!("{all} different ends must not be; {some} of them are shown"));
-            }
-            return LineVerdict::Unmet(why, shown.into_iter().map(|(e, s)| self.shown(e, s, worker)).collect());
+            let why = unmet.missing.iter().map(|m| format!("`{m}` was never seen")).collect();
+            let surplus = self.surplus(kind, &unmet.surplus);
+            let shown: Vec<Shown> = surplus.iter().take(MOST_SHOWN).map(|(e, s)| self.shown(e, s, worker)).collect();
+            let more = surplus.len() - shown.len();
+            return LineVerdict::Unmet(why, shown, more);
         }
         let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
         let why = match (tally, &self.found) {
@@ -380,18 +382,34 @@ impl Test<'_> {
             // Interrupted before the campaign.
             (None, None) => return LineVerdict::Unchecked(INTERRUPTED),
         };
-        why.map_or(LineVerdict::Met, |why| LineVerdict::Unmet(vec![why], Vec::new()))
+        why.map_or(met, |why| LineVerdict::Unmet(vec![why], Vec::new(), 0))
     }
 
-    // The ends of these numbers, not too many: first one of each signature.
-    fn surplus(&self, numbers: &[usize]) -> Vec<(&Ended, &Seen)> {
-        let mut known = BTreeSet::new();
+    // Whether there were walks, and no run came to its end.
+    fn all_cut(&self) -> bool {
+        self.walks > 0 && self.ends.keys().all(|end| matches!(end.kind, EndKind::Limit(_)))
+    }
+
+    // The ends of these numbers as far as the line tells them apart: those that were saved, then one of each signature, then the rest.
+    fn surplus(&self, kind: &ExpectationKind, numbers: &[usize]) -> Vec<(Ended, Seen)> {
         let of_these = self.ends.iter().enumerate().filter(|(i, _)| numbers.binary_search(i).is_ok());
-        let (mut shown, rest): (Vec<_>, Vec<_>) =
-            of_these.map(|(_, end)| end).partition(|(_, seen)| known.insert(seen.signature.as_str()));
-        shown.extend(rest);
-        shown.truncate(MOST_SHOWN);
-        shown
+        let mut all: Vec<_> = of_these.map(|(_, end)| end).collect();
+        all.sort_by_key(|(_, seen)| matches!(seen.origin, Origin::Drawn(_)));
+        let mut merged: Vec<(Ended, Seen)> = Vec::new();
+        let mut places = BTreeMap::new();
+        for (end, seen) in all {
+            let end = told_apart(kind, end);
+            let place = *places.entry(end.clone()).or_insert(merged.len());
+            match merged.get_mut(place) {
+                Some((_, known)) => known.runs += seen.runs,
+                None => merged.push((end, seen.clone())),
+            }
+        }
+        let mut known = BTreeSet::new();
+        let (mut ends, rest): (Vec<_>, Vec<_>) =
+            merged.into_iter().partition(|(_, seen)| known.insert(seen.signature.clone()));
+        ends.extend(rest);
+        ends
     }
 
     fn shown(&self, end: &Ended, seen: &Seen, worker: &mut Worker<'_>) -> Shown {
@@ -421,6 +439,17 @@ fn larger(plan: &Plan) -> Plan {
 }
 
 const INTERRUPTED: &str = "it was interrupted";
+
+// Lines that hold if nothing is seen.
+fn is_of_absence(kind: &ExpectationKind) -> bool {
+    use ExpectationKind as K;
+    match kind {
+        K::Failure { no, .. } | K::Deadlock { no } | K::Stuck { no } => *no,
+        K::Order { word, .. } => *word == OrderWord::Never,
+        K::ExecutesBefore(..) => true,
+        _ => false,
+    }
+}
 
 // Lines that no engine judges yet.
 fn unchecked(kind: &ExpectationKind) -> Option<&'static str> {

@@ -2,10 +2,10 @@
 
 use super::exit::Status;
 use super::output::clean;
-use super::{Context, Refusal, load};
+use super::{Context, Refusal, files, load};
 use crate::lang::{MAX_SOURCE, Source, format, render};
 use similar::TextDiff;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
@@ -36,12 +36,11 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let (mut changed, mut refused) = (false, false);
     for path in &args.paths {
-        let files = if path == Path::new("-") { Ok(vec![path.clone()]) } else { models(path) };
-        let files = files.unwrap_or_else(|refusal| {
-            context.out.refuse(&refusal);
-            refused = true;
-            Vec::new()
-        });
+        let named = path == Path::new("-") || !path.is_dir();
+        let below = if named { Ok((vec![path.clone()], Vec::new())) } else { files::models(path) };
+        let (files, unread) = below.unwrap_or_else(|refusal| (Vec::new(), vec![refusal]));
+        refused |= !unread.is_empty();
+        unread.iter().for_each(|refusal| context.out.refuse(refusal));
         for file in files {
             match one(&file, args.check, context) {
                 Ok(differs) => changed |= differs,
@@ -57,31 +56,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         (false, true) => Status::Found,
         (false, false) => Status::Nothing,
     })
-}
-
-/// A file itself, or the models below a directory, by name. Links to directories are not followed, so that there is an end.
-fn models(path: &Path) -> Result<Vec<PathBuf>, Refusal> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let (mut found, mut open) = (Vec::new(), vec![path.to_owned()]);
-    while let Some(folder) = open.pop() {
-        let cannot = |error| Refusal::new(format_args!("cannot read the directory `{}`: {error}", folder.display()));
-        for entry in std::fs::read_dir(&folder).map_err(cannot)? {
-            let entry = entry.map_err(cannot)?;
-            let at = entry.path();
-            if entry.file_type().map_err(cannot)?.is_dir() {
-                open.push(at);
-            } else if at.extension().is_some_and(|e| e == "race") {
-                found.push(at);
-            }
-        }
-    }
-    if found.is_empty() {
-        return Err(Refusal::new(format_args!("there is no `.race` file below `{}`", path.display())));
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// Lays out one file, or only shows how; whether that changes it.
@@ -104,7 +78,7 @@ fn one(path: &Path, check: bool, context: &mut Context) -> Result<bool, Refusal>
     } else if stdin {
         write!(context.out, "{laid_out}");
     } else if changes {
-        replace(path, &laid_out)
+        files::replace(path, &laid_out)
             .map_err(|error| Refusal::new(format_args!("cannot write `{name}`, which is unchanged: {error}")))?;
         writeln!(context.out, "{name}: formatted");
     }
@@ -129,21 +103,4 @@ fn show(name: &str, old: &str, new: &str, context: &mut Context) {
     for line in diff.unified_diff().context_radius(3).header(from, &to).to_string().lines() {
         writeln!(context.out, "{}", clean(line));
     }
-}
-
-/// Writes a file anew, all or nothing: a reader sees the old text or the new one.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    // What a link points to, not the link.
-    let path = path.canonicalize()?;
-    let permissions = std::fs::metadata(&path)?.permissions();
-    if permissions.readonly() {
-        return Err(std::io::Error::other("it is read-only"));
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".raceflip-").tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(permissions)?;
-    file.as_file().sync_all()?;
-    file.persist(&path)?;
-    Ok(())
 }

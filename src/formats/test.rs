@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
 pub const VERSION: u32 = 1;
 
+/// Why a line about what must not be was not checked, and its variant has failed.
+pub const CUT: &str = "no run came to its end: a limit cut all of them";
+
 /// `raceflip test --format json`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -102,9 +105,13 @@ impl Variant {
         let expected = |line: &crate::campaign::Line| {
             let (verdict, why, shown) = match &line.verdict {
                 LineVerdict::Met => ("met", Vec::new(), Vec::new()),
+                LineVerdict::Cut => ("unchecked", vec![CUT.to_owned()], Vec::new()),
                 LineVerdict::Unchecked(why) => ("unchecked", vec![(*why).to_owned()], Vec::new()),
-                LineVerdict::Unmet(why, shown) => {
-                    ("unmet", why.clone(), shown.iter().map(|s| against(plan, s)).collect())
+                LineVerdict::Unmet(why, shown, more) => {
+                    let (all, some) = (shown.len() + more, shown.len());
+                    let more = format!("{all} different ends must not be; {some} of them are shown");
+                    let why = why.iter().cloned().chain((all > some).then_some(more)).collect();
+                    ("unmet", why, shown.iter().map(|s| against(plan, s)).collect())
                 }
             };
             Expected { line: line.line, text: line.text.clone(), verdict: verdict.to_owned(), why, shown }

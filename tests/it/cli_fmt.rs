@@ -71,7 +71,7 @@ fn what_cannot_be_laid_out_is_left_alone() {
     refuse(&folder.join("none.race").display().to_string(), "there is no such file");
     let empty = folder.join("empty");
     fs::create_dir(&empty).unwrap();
-    refuse(&empty.display().to_string(), "there is no `.race` file below");
+    refuse(&empty.display().to_string(), "there is no `.race` file in `");
     let mut permissions = fs::metadata(&untidy).unwrap().permissions();
     fs::write(&untidy, UNTIDY).unwrap();
     permissions.set_readonly(true);

@@ -127,6 +127,33 @@ fn a_limit_is_no_end_that_a_model_can_name() {
     assert!(seeds(&folder).is_empty());
 }
 
+/// Nothing is known of a model that never ends.
+#[test]
+fn what_must_not_be_is_not_checked_by_runs_without_end() {
+    let folder = scratch("test-cut");
+    let lines = "expect no failure\nexpect order @a, @b: never\nexpect order @a, @a: real\n";
+    let model =
+        format!("var x = 0\nthread a {{ loop {{ @a: x += 1 }} }}\nthread b {{ await x < 0; @b: skip }}\n{lines}");
+    file(&folder, "m.race", &model);
+    let ran = within(&folder, &["test", "m.race", "--runs", "5", "--steps", "100"]);
+    assert!(ran.status == FOUND && ran.out.starts_with("FAIL  m.race  3 expectations"), "{}", ran.out);
+    for line in ["4: expect no failure", "5: expect order @a, @b: never"] {
+        let why = format!("  m.race:{line}\n    not checked: no run came to its end: a limit cut all of them (5 walks");
+        assert!(ran.out.contains(&why), "{}", ran.out);
+    }
+    assert!(ran.out.contains("3 expectations: 1 met, 2 could not be checked (no run came"), "{}", ran.out);
+    let ran = within(&folder, &["test", "m.race", "--runs", "5", "--steps", "100", "--format", "json"]);
+    let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
+    assert_eq!(
+        (ran.status, report.failed, report.variants[0].expectations[0].verdict.as_str()),
+        (FOUND, 1, "unchecked")
+    );
+    // One run that ends is a run.
+    file(&folder, "m.race", "thread a { while * { skip } }\nexpect no failure\n");
+    let ran = within(&folder, &["test", "m.race", "--runs", "50", "--steps", "5"]);
+    assert_eq!(ran.status, 0, "{}", ran.out);
+}
+
 #[test]
 fn order_lines_are_judged() {
     let folder = scratch("test-order");
@@ -145,7 +172,7 @@ fn order_lines_are_judged() {
     let ran = within(&folder, &["test", "."]);
     assert!(ran.out.contains("PASS  ./good.race  5 expectations"), "{}", ran.out);
     for (line, text) in
-        [(8, "runs have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second begins")]
+        [(8, "walks have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second begins")]
     {
         let told = ran.out.split(&format!("./bad.race:{line}: ")).nth(1).unwrap_or_else(|| panic!("{}", ran.out));
         assert!(told.lines().nth(1).is_some_and(|l| l.contains(text)), "{told}");
@@ -169,6 +196,48 @@ fn a_broken_model_does_not_keep_the_others_from_being_tested() {
     let ran = within(&folder, &["test", "app", "--format", "json"]);
     let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
     assert_eq!((report.refused.len(), report.failed), (2, 0));
+}
+
+#[test]
+fn a_broken_variant_does_not_keep_the_others_from_being_tested() {
+    let folder = scratch("test-broken-variant");
+    let model = "const N = 1\nthread t { if N == 1 { @a: skip } }\nexpect order @a: real if N < 9\nexpect outcomes: ok if N == 0\n\
+                 expect outcomes: ok if N == 2\nexpect outcomes: ok if N == 9\n";
+    file(&folder, "m.race", &model.replace("@a: real", "@a, @a: never"));
+    let ran = within(&folder, &["test", "m.race"]);
+    assert_eq!(ran.status, REFUSED);
+    assert!(ran.out.contains("PASS  m.race N=1  ") && ran.out.contains("PASS  m.race N=9  "), "{}", ran.out);
+    assert!(ran.out.contains("2 variants: 2 passed, 2 models could not be read"), "{}", ran.out);
+    assert!(ran.err.contains("m.race with N=0\n") && ran.err.contains("m.race with N=2\n"), "{}", ran.err);
+    // It has an `if`.
+    assert!(ran.err.contains("narrow it") && !ran.err.contains("say when it holds"), "{}", ran.err);
+}
+
+/// Pipes are no models; what cannot be read does not keep the rest from being done.
+#[cfg(unix)]
+#[test]
+fn folders_are_walked_as_far_as_they_can_be() {
+    let folder = scratch("test-walk");
+    file(&folder, "m.race", "thread t { skip }\nexpect outcomes: ok\n");
+    std::os::unix::fs::symlink("m.race", folder.join("link.race")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(folder.join("pipe.race")).status().expect("mkfifo");
+    assert!(made.success());
+    for (args, status) in [(["test", "."], 0), (["fmt", "--check"], 0)] {
+        let ran = within(&folder, &[&args[..], &["."]].concat());
+        assert_eq!((ran.status, ran.err.as_str()), (status, ""), "{args:?}: {}", ran.out);
+    }
+    // A path that is too long for the system cannot be read by anyone.
+    let long: std::path::PathBuf = std::iter::repeat_n("d".repeat(250), 9).collect();
+    std::fs::create_dir_all(folder.join("other").join(&long)).unwrap();
+    std::fs::create_dir_all(folder.join(&long)).unwrap();
+    std::fs::rename(folder.join("other"), folder.join(&long).join("other")).unwrap();
+    let tested = within(&folder, &["test", "."]);
+    assert!(tested.status == REFUSED && tested.out.contains("PASS  ./"), "{}{}", tested.out, tested.err);
+    assert!(tested.err.contains("cannot read the folder `./ddd"), "{}", tested.err);
+    std::fs::write(folder.join("m.race"), "thread t {skip}").unwrap();
+    let laid_out = within(&folder, &["fmt", "."]);
+    assert!(laid_out.status == REFUSED && laid_out.err.contains("cannot read the folder"), "{}", laid_out.err);
+    assert_eq!(std::fs::read_to_string(folder.join("m.race")).unwrap(), "thread t { skip }\n");
 }
 
 #[test]
@@ -250,11 +319,130 @@ fn failures_are_saved_and_made_again_first() {
         repaired.out
     );
     assert!(repaired.out.contains("it ends `ok`; if failure property both is fixed, delete it"), "{}", repaired.out);
-    // A variant that is no more.
+    // A constant that is no more: it is made again without, and what that shows is told.
     std::fs::write(&path, "thread t { skip }\nexpect outcomes: ok\n").unwrap();
-    let stray = within(&folder, &["test", "app"]);
-    let note = format!("seeds/{name} is of a variant that app/m.race does not have; delete it");
-    assert!(stray.status == 0 && stray.out.contains(&note), "{}", stray.out);
+    let gone = within(&folder, &["test", "app"]);
+    let note = format!("seeds/{name}: the model was edited (step 1: ");
+    assert!(gone.status == 0 && gone.out.contains(&note) && gone.out.contains("it ends `ok`"), "{}", gone.out);
+}
+
+/// Whatever the lines speak of now, and whatever was given when it was saved.
+#[test]
+fn a_saved_failure_of_any_variant_is_made_again() {
+    let folder = scratch("test-seeds-variants");
+    let model = |more: &str, lines: &str| {
+        format!(
+            "const N = 2\n{more}var x = 0\nthread t {{ x = N }}\nproperty small at end {{ x < 3 }}\n{lines}expect no failure\n"
+        )
+    };
+    let path = file(&folder, "m.race", &model("", ""));
+    let saved = within(&folder, &["test", "m.race", "-D", "N=7"]);
+    let [name] = &seeds(&folder)[..] else { panic!("{}", saved.out) };
+    let fails = format!("note: seeds/{name} still fails: failure property small\n");
+    // Its variant is tested with those that the lines speak of, and it alone fails.
+    let check = |args: &[&str], variants: &[&str]| {
+        let ran = within(&folder, &[&["test", "m.race", "--runs", "20"], args].concat());
+        let first: Vec<&str> = ran.out.lines().filter(|l| l.starts_with("PASS") || l.starts_with("FAIL")).collect();
+        assert_eq!(first.len(), variants.len() + ran.out.matches("\nFAIL  m.race N=7").count().min(1), "{}", ran.out);
+        for (line, variant) in first.iter().zip(variants) {
+            assert!(line.starts_with(variant), "{}", ran.out);
+        }
+        assert!(ran.out.contains(&fails) && !ran.out.contains("delete"), "{}", ran.out);
+        assert_eq!((ran.status, seeds(&folder)), (FOUND, vec![name.clone()]), "{}", ran.out);
+    };
+    check(&[], &["PASS  m.race  1", "FAIL  m.race N=7  1"]);
+    check(&["-D", "N=7"], &["FAIL  m.race N=7  1"]);
+    // Another value is asked for.
+    let other = within(&folder, &["test", "m.race", "-D", "N=1"]);
+    assert!(other.status == 0 && !other.out.contains(name), "{}", other.out);
+    // A new condition gives each variant another constant.
+    std::fs::write(&path, model("const MODE = 0\n", "expect outcomes of x: ok 2 if MODE == 1 && N == 2\n")).unwrap();
+    let variants = ["PASS  m.race MODE=0 N=2", "PASS  m.race MODE=1 N=2", "FAIL  m.race N=7  1"];
+    check(&[], &variants);
+    // The lines speak of it by themselves.
+    std::fs::write(&path, model("", "expect failure if N == 7\n").replace("expect no failure", "expect no deadlock"))
+        .unwrap();
+    let expected = within(&folder, &["test", "m.race", "--runs", "20"]);
+    assert!(expected.status == 0 && expected.out.contains("PASS  m.race N=7  2"), "{}", expected.out);
+    assert!(expected.out.contains(&fails), "{}", expected.out);
+    // It does not check.
+    std::fs::write(&path, model("const Z = 1 / (7 - N)\n", "")).unwrap();
+    let refused = within(&folder, &["test", "m.race", "--runs", "20"]);
+    assert!(refused.status == REFUSED && refused.out.contains("PASS  m.race  1"), "{}", refused.out);
+    assert!(refused.err.contains(&format!("m.race with N=7, which seeds/{name} is of")), "{}", refused.err);
+}
+
+/// Wherever the folder is, a model has one name from it, and the command in a file's comment works.
+#[test]
+fn seeds_lie_anywhere() {
+    let folder = scratch("test-seeds-anywhere");
+    for (number, (seeds, model, above)) in
+        [("a/b/c", "../../m.race", "a/b"), ("new/../other/seeds", "../m.race", "other"), (".", "FOLDER/m.race", "..")]
+            .into_iter()
+            .enumerate()
+    {
+        let folder = folder.join(number.to_string());
+        std::fs::create_dir_all(&folder).unwrap();
+        file(&folder, "m.race", &counter(WRONG));
+        within(&folder, &["test", "m.race", "--seeds", seeds]);
+        let again = within(&folder, &["test", "m.race", "--seeds", seeds, "--runs", "1"]);
+        assert!(again.out.contains("still fails: failure property both"), "{seeds}: {}", again.out);
+        let mut files = std::fs::read_dir(folder.join(seeds)).unwrap().map(|e| e.unwrap().path());
+        let path = files.find(|p| p.extension().is_some_and(|e| e == "toml")).expect("a saved failure");
+        let text = std::fs::read_to_string(path).unwrap();
+        let (seed, _) = SeedFile::read(&text).expect("a saved failure");
+        assert_eq!(seed.model, model.replace("FOLDER", &number.to_string()));
+        let command = text.lines().find_map(|l| l.strip_prefix("#     raceflip ")).expect("a command");
+        let replayed = within(&folder.join(above), &command.split(' ').collect::<Vec<_>>());
+        assert!(replayed.status == FOUND && replayed.out.contains("failure: property both"), "{}", replayed.err);
+    }
+}
+
+/// A file that cannot be written is not there at all.
+#[cfg(unix)]
+#[test]
+fn no_half_of_a_failure_is_saved() {
+    let folder = scratch("test-full");
+    file(&folder, "m.race", &counter(WRONG));
+    // No file may grow: as on a full disk each write is an error.
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" test m.race";
+    let program = raceflip().get_program().to_owned();
+    let output = std::process::Command::new("sh").current_dir(&folder).args(["-c", script]).arg(program).output();
+    let output = output.expect("it starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("cannot save a failure in `seeds/m-"), "{err}");
+    assert_eq!((output.status.code(), seeds(&folder)), (Some(REFUSED), Vec::new()));
+    let next = within(&folder, &["test", "m.race"]);
+    assert_eq!((next.status, seeds(&folder).len()), (FOUND, 1), "{}", next.err);
+}
+
+/// Ends that differ in what a line does not speak of are one.
+#[test]
+fn ends_are_listed_as_the_line_tells_them_apart() {
+    let folder = scratch("test-ends");
+    let bits: String = [1, 2, 4, 8, 16].iter().map(|bit| format!("if * {{ y += {bit} }}; ")).collect();
+    let threads = format!("var y = 0\n\n\nthread a {{ {bits} assert y > 40, \"low\" }}\n");
+    let lines = "expect no failure\nexpect outcomes of y: ok 77\nexpect outcomes of y: failure \"low\" 77\n";
+    file(&folder, "m.race", &format!("{threads}{lines}"));
+    let ran = within(&folder, &["test", "m.race", "--runs", "300"]);
+    let [name] = &seeds(&folder)[..] else { panic!("{}", ran.out) };
+    let part = |from: &str, to: &str| {
+        let rest = ran.out.split(from).nth(1).unwrap_or_else(|| panic!("{}", ran.out));
+        rest.split(to).next().expect("a part").to_owned()
+    };
+    let first = part("m.race:5:", "m.race:6:");
+    assert_eq!(first.matches("runs end so").count(), 1, "{first}");
+    let second = part("m.race:6:", "m.race:7:");
+    assert_eq!(second.matches("runs end so").count(), 1, "{second}");
+    // All values of `y` from 0 to 31, three of them shown.
+    let third = part("m.race:7:", "Summary");
+    assert!(third.contains("and 29 more ways to end that must not be"), "{third}");
+    assert_eq!(ran.out.matches(&format!("saved as seeds/{name}")).count(), 1, "{}", ran.out);
+    let ran = within(&folder, &["test", "m.race", "--runs", "300", "--no-save", "--format", "json"]);
+    let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
+    let line = &report.variants[0].expectations[2];
+    assert_eq!(line.shown.len(), 20);
+    assert_eq!(line.why.last().map(String::as_str), Some("32 different ends must not be; 20 of them are shown"));
 }
 
 #[test]

@@ -4,18 +4,25 @@
 //! folder that `seeds` lies in, so that they mean the same on another machine.
 
 use super::super::output::clean;
-use super::super::{Refusal, shell};
+use super::super::{Refusal, files, shell};
 use super::suite::Case;
 use crate::campaign::{LineVerdict, Origin, Saved, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
 use crate::formats::seed::SeedFile;
 use crate::lang::variants::Defines;
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// Failures by signature, each with the file that it is saved in.
-pub(super) type Files = Vec<(String, String)>;
+/// A failure that is saved.
+pub(super) struct Kept {
+    signature: String,
+    /// Its run.
+    pub(super) token: String,
+    /// The file.
+    pub(super) name: String,
+}
+
+pub(super) type Files = Vec<Kept>;
 
 /// The folder, and what is in it.
 pub(super) struct Seeds {
@@ -32,12 +39,10 @@ impl Seeds {
         let name = clean(&folder.to_string_lossy());
         let cannot =
             |error: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read the folder `{name}`: {error}"));
-        let root = match folder.parent().filter(|p| !p.as_os_str().is_empty()) {
-            Some(parent) if folder.file_name().is_some() => parent.to_owned(),
-            _ if folder.file_name().is_some() => PathBuf::from("."),
-            _ => folder.join(".."),
+        let root = match folder.parent() {
+            Some(parent) if folder.file_name().is_some() => real(&Path::new(".").join(parent)),
+            _ => real(&folder.join("..")),
         };
-        let root = root.canonicalize().unwrap_or(root);
         let mut seeds = Seeds { folder: folder.to_owned(), root, files: Vec::new(), refused: Vec::new() };
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -64,19 +69,16 @@ impl Seeds {
         std::mem::take(&mut self.refused)
     }
 
-    /// The saved failures of a model, by variant.
-    pub(super) fn of(&self, model: &Path) -> BTreeMap<Defines, Vec<Saved>> {
-        let mut all: BTreeMap<Defines, Vec<Saved>> = BTreeMap::new();
+    /// The saved failures of a model, each with the constants of its variant.
+    pub(super) fn of(&self, model: &Path) -> impl Iterator<Item = (Defines, Saved)> {
         let name = self.name_of(model);
-        for (file, saved) in self.files.iter().filter(|(file, _)| file.model == name) {
-            all.entry(file.defines.clone().into_iter().collect()).or_default().push(saved.clone());
-        }
-        all
+        let of_this = self.files.iter().filter(move |(file, _)| file.model == name);
+        of_this.map(|(file, saved)| (file.defines.clone().into_iter().collect(), saved.clone()))
     }
 
-    // A model's path from the root, with `/`.
-    fn name_of(&self, model: &Path) -> String {
-        let real = model.canonicalize().unwrap_or_else(|_| model.to_owned());
+    // The path from the root of a model or a saved failure, with `/`.
+    fn name_of(&self, path: &Path) -> String {
+        let real = real(path);
         let (mut from, mut to) = (self.root.components().peekable(), real.components().peekable());
         while from.peek().is_some() && from.peek() == to.peek() {
             from.next();
@@ -87,12 +89,13 @@ impl Seeds {
         up.chain(down).collect::<Vec<_>>().join("/")
     }
 
-    /// Saves each failure that must not be, unless a saved run shows it already; returns each signature with its file.
+    /// Saves each failure that must not be, unless a saved run shows it already; returns those that are saved.
     pub(super) fn save(&mut self, case: &Case, plan: &TestPlan<'_>, tested: &Tested) -> Files {
         let mut files = Files::new();
+        let kept = |shown: &Shown, name| Kept { signature: shown.signature.clone(), token: shown.token.clone(), name };
         let all = || {
             tested.lines.iter().filter_map(|l| match &l.verdict {
-                LineVerdict::Unmet(_, shown) => Some((l, shown)),
+                LineVerdict::Unmet(_, shown, _) => Some((l, shown)),
                 _ => None,
             })
         };
@@ -101,16 +104,16 @@ impl Seeds {
             if let Origin::Saved(n) = shown.origin
                 && tested.saved[n] == SavedEnd::Fails
             {
-                files.push((shown.signature.clone(), plan.saved[n].name.clone()));
+                files.push(kept(shown, plan.saved[n].name.clone()));
             }
         }
         for (line, shown) in all() {
             for shown in shown.iter().filter(|s| !matches!(s.outcome, Outcome::Ok | Outcome::Limit(..))) {
-                if files.iter().any(|(signature, _)| *signature == shown.signature) {
+                if files.iter().any(|kept| kept.signature == shown.signature) {
                     continue;
                 }
                 match self.write(case, &line.text, line.line, shown) {
-                    Ok(name) => files.push((shown.signature.clone(), name)),
+                    Ok(name) => files.push(kept(shown, name)),
                     Err(refusal) => self.refused.push(refusal),
                 }
             }
@@ -131,10 +134,8 @@ impl Seeds {
             let suffix = if nth == 1 { String::new() } else { format!("-{nth}") };
             let path = self.folder.join(format!("{}{suffix}.toml", seed.stem()));
             let text = seed.to_toml(&self.comment(&seed, case, line, shown, &path));
-            match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(mut file) => {
-                    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|e| cannot(&path, e))?;
-                }
+            match files::create(&path, &text) {
+                Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     let same = read(&path).is_ok_and(|(file, _)| file.token == seed.token);
                     if !same {
@@ -150,8 +151,7 @@ impl Seeds {
 
     fn comment(&self, seed: &SeedFile, case: &Case, line: u32, shown: &Shown, path: &Path) -> Vec<String> {
         let what = super::super::campaign::ending(&case.model, &shown.outcome).unwrap_or_else(|| shown.text.clone());
-        let folder = self.folder.file_name().map_or("seeds".into(), |n| n.to_string_lossy());
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let file = shell::quote(&format!("@{}", self.name_of(path)));
         let drawn = match &shown.origin {
             Origin::Drawn(id) => format!("It came with strategy {} and seed {}.", id.strategy, id.seed),
             Origin::Saved(_) => "It came from an older saved run of an edited model.".to_owned(),
@@ -160,13 +160,24 @@ impl Seeds {
             "A failure that must not be, saved by `raceflip test`:".to_owned(),
             format!("    {what}"),
             format!("Line {line} of {} says: {}", seed.model, seed.expectation),
-            format!("{drawn} See it again, step by step, with"),
-            format!("    raceflip replay {} @{folder}/{file}", shell::path(&seed.model)),
+            format!("{drawn} See it again, step by step, in the folder above this file's, with"),
+            format!("    raceflip replay {} {file}", shell::path(&seed.model)),
             "Keep this file under version control: every test of the model makes this run first. Delete it when the"
                 .to_owned(),
             "test says that the failure is gone.".to_owned(),
         ];
         lines.iter().map(|l| clean(l)).collect()
+    }
+}
+
+// An absolute path without links, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match (path.canonicalize(), path.parent(), path.components().next_back()) {
+        (Ok(real), ..) => real,
+        (_, Some(parent), Some(Component::ParentDir)) => real(parent).parent().map(Path::to_owned).unwrap_or_default(),
+        (_, Some(parent), Some(last)) => real(parent).join(last),
+        _ => path,
     }
 }
 

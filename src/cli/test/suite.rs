@@ -1,21 +1,20 @@
 //! What is to be tested: the models below the paths, and the variants of each.
 
 use super::super::Refusal;
+use super::super::files;
 use super::super::load::{self, Model};
 use super::super::output::{Output, clean};
 use super::seeds::Seeds;
 use crate::campaign::Saved;
 use crate::lang::near;
 use crate::lang::variants::{Defines, constants, variants};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// All that is to be tested, and what could not be read.
 pub(super) struct Suite {
     pub(super) cases: Vec<Case>,
     pub(super) refused: Vec<Refusal>,
-    /// Saved failures of these models in variants that they do not have any more.
-    pub(super) strays: Vec<(String, String)>,
 }
 
 /// A variant of a model.
@@ -40,10 +39,12 @@ impl Suite {
         seeds: &Seeds,
         out: &Output,
     ) -> Result<Self, Refusal> {
-        let mut suite = Suite { cases: Vec::new(), refused: Vec::new(), strays: Vec::new() };
+        let mut suite = Suite { cases: Vec::new(), refused: Vec::new() };
         let mut unused: BTreeSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
         let mut all_constants = BTreeSet::new();
-        for path in models(paths)? {
+        let (paths, unread) = models(paths)?;
+        suite.refused.extend(unread);
+        for path in paths {
             match suite.model(&path, given, seeds, out) {
                 Ok(names) => {
                     unused.retain(|name| !names.contains(*name));
@@ -70,7 +71,7 @@ impl Suite {
         Ok(suite)
     }
 
-    // Adds the variants of a model; returns the names of its constants.
+    // Adds the variants of a model, those that saved failures are of among them; returns the names of its constants.
     fn model(
         &mut self,
         path: &Path,
@@ -81,69 +82,67 @@ impl Suite {
         let source = load::source(path)?;
         let file = load::parsed(&source, out)?;
         let names: BTreeSet<String> = constants(&file).map(str::to_owned).collect();
-        let own: Defines = given.iter().filter(|(name, _)| names.contains(name)).cloned().collect();
+        let known = |all: &Defines| all.iter().filter(|(name, _)| names.contains(name)).cloned().collect::<Defines>();
+        let own = known(given);
         let model = load::checked(path, source.clone(), &file, &own, out)?;
         let all = variants(&file, &model.program, &own)
             .map_err(|error| Refusal::new(format_args!("{}: {error}", source.name())))?;
-        let mut saved: BTreeMap<Defines, Vec<Saved>> = seeds.of(path);
-        for defines in all {
-            let saved = saved.remove(&defines).unwrap_or_default();
+        let variant = |defines: &Defines, note: &str| {
             // What the first check does not find is wrong with this variant.
-            let model = load::checked(path, source.clone(), &file, &defines, out).map_err(|refusal| {
-                let variant: Vec<String> = defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
-                let text = format!("{}\nnote: {} with {}\n", refusal.plain(), source.name(), variant.join(" "));
+            load::checked(path, source.clone(), &file, defines, out).map_err(|refusal| {
+                let values: Vec<String> = defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                let text = format!("{}\nnote: {} with {}{note}\n", refusal.plain(), source.name(), values.join(" "));
                 Refusal::Rendered(text)
-            })?;
-            self.cases.push(Case { model, saved });
+            })
+        };
+        let mut cases: Vec<Case> = Vec::new();
+        for defines in all {
+            match variant(&defines, "") {
+                Ok(model) => cases.push(Case { model, saved: Vec::new() }),
+                Err(refusal) => self.refused.push(refusal),
+            }
         }
-        if own.is_empty() {
-            let stray = saved.into_values().flatten().map(|s| (s.name, source.name().to_owned()));
-            self.strays.extend(stray);
+        for (defines, saved) in seeds.of(path) {
+            // What other values were given is of no interest now.
+            let other = |(name, value): &(String, i64)| own.iter().any(|(n, v)| n == name && v != value);
+            if defines.iter().any(other) {
+                continue;
+            }
+            // Constants that are no more say nothing; the run is made again with the others.
+            match variant(&known(&defines), &format!(", which {} is of", saved.name)) {
+                Ok(model) if own.iter().all(|value| model.program.consts.contains(value)) => {
+                    match cases.iter_mut().find(|case| case.model.program.consts == model.program.consts) {
+                        Some(case) => case.saved.push(saved),
+                        None => cases.push(Case { model, saved: vec![saved] }),
+                    }
+                }
+                Ok(_) => {}
+                Err(refusal) => self.refused.push(refusal),
+            }
         }
+        self.cases.extend(cases);
         Ok(names)
     }
 }
 
-/// The models that paths stand for, sorted, each once.
-fn models(paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>, Refusal> {
-    let mut all = BTreeSet::new();
+/// The models that paths stand for, sorted, each once; and what keeps folders from being read.
+fn models(paths: &[PathBuf]) -> Result<(BTreeSet<PathBuf>, Vec<Refusal>), Refusal> {
+    let (mut all, mut refused) = (BTreeSet::new(), Vec::new());
     for path in paths {
         let about = std::fs::metadata(path).map_err(|error| missing(path, &error))?;
         if !about.is_dir() {
             all.insert(path.clone());
             continue;
         }
-        let before = all.len();
-        let mut found = BTreeSet::new();
-        walk(path, &mut found)?;
-        if found.is_empty() {
-            let name = clean(&path.to_string_lossy());
-            return Err(Refusal::new(format_args!("there is no `.race` file in `{name}` or below it")));
-        }
+        let (found, unread) = files::models(path)?;
+        tracing::info!(path = %path.display(), models = found.len(), "folder");
         all.extend(found);
-        tracing::info!(path = %path.display(), models = all.len() - before, "folder");
+        refused.extend(unread);
     }
     // One file under two names is one model.
     let mut known = BTreeSet::new();
     all.retain(|path| path.canonicalize().map_or(true, |real| known.insert(real)));
-    Ok(all)
-}
-
-// Links to folders are not followed, so that this ends.
-fn walk(folder: &Path, found: &mut BTreeSet<PathBuf>) -> Result<(), Refusal> {
-    let cannot = |error: std::io::Error| {
-        Refusal::new(format_args!("cannot read the folder `{}`: {error}", clean(&folder.to_string_lossy())))
-    };
-    for entry in std::fs::read_dir(folder).map_err(cannot)? {
-        let entry = entry.map_err(cannot)?;
-        let path = entry.path();
-        if entry.file_type().map_err(cannot)?.is_dir() {
-            walk(&path, found)?;
-        } else if path.extension().is_some_and(|e| e == "race") {
-            found.insert(path);
-        }
-    }
-    Ok(())
+    Ok((all, refused))
 }
 
 // What is there instead of a path that is not.

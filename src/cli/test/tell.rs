@@ -6,10 +6,11 @@ use super::super::campaign::{Bar, ending};
 use super::super::check::counted;
 use super::super::outcome::limit_text;
 use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, clean, paint};
-use super::seeds::Files;
+use super::seeds::{Files, Kept};
 use super::suite::{Case, Suite};
 use crate::campaign::{Line, LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
+use crate::formats::test::CUT;
 use std::collections::BTreeMap;
 
 /// How many of what.
@@ -98,14 +99,20 @@ impl<'t> Told<'t> {
         }
         tally.done += 1;
         for line in &tested.lines {
-            match &line.verdict {
-                LineVerdict::Met => tally.lines[0] += 1,
-                LineVerdict::Unmet(..) => tally.lines[1] += 1,
-                LineVerdict::Unchecked(why) => {
-                    tally.lines[2] += 1;
-                    *tally.unchecked.entry(why).or_default() += 1;
+            let why = match &line.verdict {
+                LineVerdict::Met => {
+                    tally.lines[0] += 1;
+                    continue;
                 }
-            }
+                LineVerdict::Unmet(..) => {
+                    tally.lines[1] += 1;
+                    continue;
+                }
+                LineVerdict::Unchecked(why) => why,
+                LineVerdict::Cut => CUT,
+            };
+            tally.lines[2] += 1;
+            *tally.unchecked.entry(why).or_default() += 1;
         }
     }
 
@@ -148,12 +155,18 @@ impl<'t> Told<'t> {
             // Tokens that stand here already.
             let mut told = Vec::new();
             for line in &tested.lines {
-                if let LineVerdict::Unmet(why, shown) = &line.verdict {
-                    self.broken(*i, tested, line, (why, shown), files, &mut told);
+                match &line.verdict {
+                    LineVerdict::Unmet(why, shown, more) => {
+                        self.broken(*i, tested, line, (why, shown, *more), files, &mut told);
+                    }
+                    LineVerdict::Cut => {
+                        let why = format!("not checked: {CUT}");
+                        self.broken(*i, tested, line, (&[why], &[], 0), files, &mut told);
+                    }
+                    LineVerdict::Met | LineVerdict::Unchecked(_) => {}
                 }
             }
         }
-        self.strays();
         self.summary();
         self.tally
     }
@@ -163,8 +176,8 @@ impl<'t> Told<'t> {
         i: usize,
         tested: &Tested,
         line: &Line,
-        (why, shown): (&[String], &[Shown]),
-        files: &[(String, String)],
+        (why, shown, more): (&[String], &[Shown], usize),
+        files: &[Kept],
         told: &mut Vec<String>,
     ) {
         let case = &self.suite.cases[i];
@@ -188,12 +201,14 @@ impl<'t> Told<'t> {
                 told.push(s.token.clone());
             }
         }
-        if shown.len() > SHOWN {
-            writeln!(self.out, "    and {} more ways to end that must not be", shown.len() - SHOWN);
+        let more = shown.len().saturating_sub(SHOWN) + more;
+        if more > 0 {
+            let ways = if more == 1 { "way" } else { "ways" };
+            writeln!(self.out, "    and {more} more {ways} to end that must not be");
         }
     }
 
-    fn again(&mut self, case: &Case, i: usize, shown: &Shown, files: &[(String, String)]) {
+    fn again(&mut self, case: &Case, i: usize, shown: &Shown, files: &[Kept]) {
         let (strategy, seed, drawn) = match &shown.origin {
             Origin::Drawn(id) => {
                 (id.strategy.to_string(), id.seed, format!("strategy {}, seed {}", id.strategy, id.seed))
@@ -206,19 +221,9 @@ impl<'t> Told<'t> {
         for command in again::replay(&case.model, &shown.token, &strategy, seed, &self.plans[i].campaign.limits) {
             writeln!(self.out, "      {command}");
         }
-        let file = files.iter().find(|(signature, _)| *signature == shown.signature);
-        let kept = file.map_or(String::new(), |(_, name)| format!(", saved as {name}"));
+        let file = files.iter().find(|kept| kept.token == shown.token);
+        let kept = file.map_or(String::new(), |kept| format!(", saved as {}", kept.name));
         writeln!(self.out, "      {}", paint(DIM, format_args!("({}{kept})", clean(&drawn))));
-    }
-
-    fn strays(&mut self) {
-        if self.suite.strays.is_empty() {
-            return;
-        }
-        writeln!(self.out);
-        for (name, model) in &self.suite.strays {
-            writeln!(self.out, "{}: {name} is of a variant that {model} does not have; delete it", paint(NOTE, "note"));
-        }
     }
 
     fn summary(&mut self) {

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::names::Named;
-use super::refs::Use;
+use super::refs::{Counts, Use};
 use super::scope::Scope;
 use crate::event::BodyId;
 use crate::lang::Diagnostic;
@@ -19,37 +19,39 @@ impl Checker {
             if self.components || self.enough() {
                 return;
             }
-            let holds = match condition {
-                None => true,
+            let counts = match condition {
+                None => Counts::Always,
                 Some(e) => match self.constant_of(e, &Type::Bool, "the condition of an expectation") {
-                    Some(value) => value != 0,
+                    Some(0) => Counts::Not,
+                    Some(_) => Counts::Conditionally,
                     None => continue,
                 },
             };
-            let kind = self.in_dead(!holds, |c| c.expectation(expect, holds));
-            if let Some(kind) = kind.filter(|_| holds) {
+            let dropped = counts == Counts::Not;
+            let kind = self.in_dead(dropped, |c| c.expectation(expect, counts));
+            if let Some(kind) = kind.filter(|_| !dropped) {
                 let (line, _) = self.lines.place(item.at.0.start);
                 self.out.expectations.push(Expectation { line, text: self.lines.slice(item.at.0), kind });
             }
         }
     }
 
-    fn expectation(&mut self, expect: &Expect, live: bool) -> Option<ExpectationKind> {
+    fn expectation(&mut self, expect: &Expect, counts: Counts) -> Option<ExpectationKind> {
         Some(match expect {
             Expect::Race { no, left, right, words } => {
-                let refs = (self.reference(left, live, Use::Race), self.reference(right, live, Use::Race));
+                let refs = (self.reference(left, counts, Use::Race), self.reference(right, counts, Use::Race));
                 let (real, harmful, false_) = self.race_words(*no, words)?;
                 ExpectationKind::Race { no: *no, left: refs.0?, right: refs.1?, real, harmful, false_ }
             }
             Expect::Order { refs, word } => {
-                let refs: Vec<Option<SiteRef>> = refs.iter().map(|r| self.reference(r, live, Use::Order)).collect();
+                let refs: Vec<Option<SiteRef>> = refs.iter().map(|r| self.reference(r, counts, Use::Order)).collect();
                 let words = [("real", OrderWord::Real), ("never", OrderWord::Never), ("harmful", OrderWord::Harmful)];
                 let word = self.one_of(word, "word", &words)?;
                 ExpectationKind::Order { refs: refs.into_iter().collect::<Option<_>>()?, word }
             }
             Expect::Failure { no, what, site } => {
                 let what = what.as_ref().map(|what| self.failure_ref(what));
-                let site = site.as_ref().map(|site| self.reference(site, live, Use::Failure));
+                let site = site.as_ref().map(|site| self.reference(site, counts, Use::Failure));
                 let what = match what {
                     None => None,
                     Some(what) => Some(what?),

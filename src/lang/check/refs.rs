@@ -18,9 +18,20 @@ pub(super) enum Use {
     Failure,
 }
 
+/// Whether an expectation counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counts {
+    /// It has no condition.
+    Always,
+    /// Its condition holds.
+    Conditionally,
+    /// It is dropped.
+    Not,
+}
+
 impl Checker {
-    /// Resolves a reference. That of a dropped expectation (`live` is false) only has to exist.
-    pub(super) fn reference(&mut self, reference: &ast::Ref, live: bool, uses: Use) -> Option<SiteRef> {
+    /// Resolves a reference. That of a dropped expectation only has to exist.
+    pub(super) fn reference(&mut self, reference: &ast::Ref, counts: Counts, uses: Use) -> Option<SiteRef> {
         let name = &reference.label.text;
         let text = self.ref_text(reference);
         if let Some(of) = &reference.of {
@@ -37,15 +48,19 @@ impl Checker {
             self.problems.add(problem);
             return None;
         };
-        if !live {
+        if counts == Counts::Not {
             return None;
         }
         let Some((span, index)) = state.live else {
+            let help = match counts {
+                Counts::Conditionally => "its `if` holds here, too: narrow it to the constants that have this code",
+                _ => "say when it holds: `expect ... if CONST == ..`",
+            };
             self.error_help(
                 reference.label.at,
                 "unreachable expectation",
                 format!("`@{name}` stands only in code that the constants rule out"),
-                "say when it holds: `expect ... if CONST == ..`",
+                help,
             );
             return None;
         };

@@ -1,0 +1,86 @@
+//! Files and folders as several commands need them: the models below a folder, and texts written all or nothing.
+
+use super::Refusal;
+use super::output::clean;
+use std::fs::Permissions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The models below a folder, by name, and what keeps folders there from being read; an error if there is neither. Links to folders are not
+/// followed, so that there is an end; links to files are. What is no regular file, say a pipe, is no model.
+pub(super) fn models(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Refusal>), Refusal> {
+    let (mut found, mut refused, mut open) = (Vec::new(), Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = open.pop() {
+        if let Err(error) = list(&folder, &mut found, &mut open) {
+            let name = clean(&folder.to_string_lossy());
+            refused.push(Refusal::new(format_args!("cannot read the folder `{name}`: {error}")));
+        }
+    }
+    if found.is_empty() && refused.is_empty() {
+        let name = clean(&folder.to_string_lossy());
+        return Err(Refusal::new(format_args!("there is no `.race` file in `{name}` or below it")));
+    }
+    found.sort();
+    Ok((found, refused))
+}
+
+fn list(folder: &Path, found: &mut Vec<PathBuf>, open: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            open.push(path);
+        } else if path.extension().is_some_and(|e| e == "race")
+            // Of a link to nothing its reader says so.
+            && std::fs::metadata(&path).map_or(true, |about| about.is_file())
+        {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file anew, all or nothing: a reader sees the old text or the new one.
+pub(super) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    // What a link points to, not the link.
+    let path = path.canonicalize()?;
+    let permissions = std::fs::metadata(&path)?.permissions();
+    if permissions.readonly() {
+        return Err(std::io::Error::other("it is read-only"));
+    }
+    let file = beside(&path, text, None)?;
+    file.as_file().set_permissions(permissions)?;
+    file.persist(&path)?;
+    Ok(())
+}
+
+/// Writes a new file, all or nothing; what has this name already stays, and is an error.
+pub(super) fn create(path: &Path, text: &str) -> std::io::Result<()> {
+    beside(path, text, ordinary())?.persist_noclobber(path)?;
+    Ok(())
+}
+
+// The text in a file without a name of its own yet, which an error removes.
+fn beside(path: &Path, text: &str, permissions: Option<Permissions>) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    if let Some(permissions) = permissions {
+        builder.permissions(permissions);
+    }
+    let mut file = builder.prefix(".raceflip-").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+// Those of a new file, less what the umask takes; temporary files are private otherwise.
+#[cfg(unix)]
+fn ordinary() -> Option<Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn ordinary() -> Option<Permissions> {
+    None
+}
