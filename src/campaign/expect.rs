@@ -6,7 +6,7 @@
 use crate::event::{FailureKind, LimitKind, Outcome, SiteId};
 use crate::lang::Program;
 use crate::lang::program::{
-    EndValue, ExpectationKind, FailureRef, Global, GlobalId, OutcomeRef, OutcomeRefKind, SiteRef, Type,
+    EndValue, ExpectationKind, FailureRef, Global, GlobalId, OrderWord, OutcomeRef, OutcomeRefKind, SiteRef, Type,
 };
 use crate::world::{Memory, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -226,5 +226,25 @@ fn outcome_text(outcome: &OutcomeRef) -> String {
         None => kind,
         Some([one]) => format!("{kind} {}", value_text(one)),
         Some(all) => format!("{kind} [{}]", all.iter().map(value_text).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+// Lines that hold if nothing is seen.
+pub(super) fn is_of_absence(kind: &ExpectationKind) -> bool {
+    use ExpectationKind as K;
+    match kind {
+        K::Failure { no, .. } | K::Deadlock { no } | K::Stuck { no } => *no,
+        K::Order { word, .. } => *word == OrderWord::Never,
+        K::ExecutesBefore(..) => true,
+        _ => false,
+    }
+}
+
+// Lines that no engine judges yet.
+pub(super) fn unchecked(kind: &ExpectationKind) -> Option<&'static str> {
+    match kind {
+        ExpectationKind::Livelock { .. } => Some("livelocks are not found yet"),
+        ExpectationKind::Atomicity { .. } => Some("atomicity is not checked yet"),
+        _ => None,
     }
 }

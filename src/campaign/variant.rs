@@ -5,7 +5,7 @@
 //! something that must be was not seen. Only if nothing is said of what must not be do walks stop as soon as all is seen. Rounds have a
 //! fixed size, so that the number of workers decides nothing.
 
-use super::expect::{EndKind, Ended, Unmet, judge, named, told_apart};
+use super::expect::{EndKind, Ended, Unmet, is_of_absence, judge, named, told_apart, unchecked};
 use super::expect_order::{OrderTally, OrderWatch, is_about_order};
 use super::expect_race::{is_about_pairs, judge_pairs};
 use super::saved::{Again, Saved, SavedEnd, replay_saved};
@@ -15,7 +15,7 @@ use crate::base::mix;
 use crate::event::{LimitKind, Outcome};
 use crate::exec::{End, Unobserved};
 use crate::lang::Program;
-use crate::lang::program::{ExpectationKind, OrderWord};
+use crate::lang::program::ExpectationKind;
 use crate::sched::StrategySpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -439,23 +439,3 @@ fn larger(plan: &Plan) -> Plan {
 }
 
 const INTERRUPTED: &str = "it was interrupted";
-
-// Lines that hold if nothing is seen.
-fn is_of_absence(kind: &ExpectationKind) -> bool {
-    use ExpectationKind as K;
-    match kind {
-        K::Failure { no, .. } | K::Deadlock { no } | K::Stuck { no } => *no,
-        K::Order { word, .. } => *word == OrderWord::Never,
-        K::ExecutesBefore(..) => true,
-        _ => false,
-    }
-}
-
-// Lines that no engine judges yet.
-fn unchecked(kind: &ExpectationKind) -> Option<&'static str> {
-    match kind {
-        ExpectationKind::Livelock { .. } => Some("livelocks are not found yet"),
-        ExpectationKind::Atomicity { .. } => Some("atomicity is not checked yet"),
-        _ => None,
-    }
-}

@@ -7,6 +7,7 @@ mod cli_bounds;
 mod cli_fmt;
 mod cli_new;
 mod cli_replay;
+mod cli_seeds;
 mod cli_strategies;
 mod cli_test;
 mod cli_tolerant;
