@@ -163,7 +163,7 @@ struct Test<'t> {
 /// let tested = test(&plan, Context { stop: &stop, progress: &Silent });
 /// assert!(!tested.passed());
 /// assert!(matches!(tested.lines[0].verdict, LineVerdict::Met));
-/// let LineVerdict::Unmet(why, _) = &tested.lines[1].verdict else { panic!("there is no deadlock") };
+/// let LineVerdict::Unmet(why, ..) = &tested.lines[1].verdict else { panic!("there is no deadlock") };
 /// println!("{}: {}", tested.lines[1].text, why.join(", "));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
