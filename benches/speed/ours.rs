@@ -1,13 +1,11 @@
-//! The workloads in raceflip: models of `benches/models`, random walks, choices recorded, nobody watching, one machine for all runs.
+//! The workloads in raceflip: models of `benches/models` and the harness of figure 2, random walks, choices recorded, nobody watching, one machine for all runs.
 
 use crate::workloads::Workload;
 use raceflip::event::Outcome;
 use raceflip::exec::{Unobserved, run};
-use raceflip::lang::{Source, check, parse, render};
 use raceflip::sched::{ChoiceLog, RandomWalk};
-use raceflip::vm::{Vm, compile};
+use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A compiled workload and its machine.
@@ -26,16 +24,10 @@ impl Ours {
     /// Compiles it.
     pub(crate) fn new(workload: Workload) -> Self {
         let (text, defines) = model(workload);
-        let name = format!("benches/models/{workload}");
-        let source = Source::new(&name, text).expect("the models are texts");
-        let file = parse(&source).unwrap_or_else(|e| panic!("{}", render(&source, &e, false)));
-        let program = check(&file, &source, &defines)
-            .unwrap_or_else(|e| panic!("{:?} {}", e.defines, render(&source, &e.diagnostics, false)));
-        let code = Arc::new(compile(&program).expect("the models compile"));
-        let limits = Limits { steps: u64::MAX, ..Limits::default() };
+        let model = Model::from_text(&workload.to_string(), text, &defines).unwrap_or_else(|e| panic!("{e}"));
         Self {
             workload,
-            machine: Machine::new(Vm::new(code), limits),
+            machine: model.machine(Limits { steps: u64::MAX, ..Limits::default() }),
             strategy: ChoiceLog::new(RandomWalk::new()),
             never: AtomicBool::new(false),
             seed: 0,
@@ -78,7 +70,7 @@ fn model(workload: Workload) -> (&'static str, Vec<(String, i64)>) {
         Workload::Lock { threads, iterations } => {
             (include_str!("../models/lock.race"), &[("THREADS", threads), ("ITERATIONS", iterations)])
         }
-        Workload::Figure2 { k } => (include_str!("../models/fig2.race"), &[("K", k)]),
+        Workload::Figure2 { k } => (include_str!("../../harnesses/papers/racefuzzer_fig2.race"), &[("K", k)]),
         Workload::Looper { tasks } => (include_str!("../models/looper.race"), &[("POSTS", tasks / 2)]),
     };
     (text, defines.iter().map(|(name, value)| ((*name).to_owned(), *value as i64)).collect())

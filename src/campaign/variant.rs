@@ -15,7 +15,7 @@ use crate::base::mix;
 use crate::event::{LimitKind, Outcome};
 use crate::exec::{End, Unobserved};
 use crate::lang::Program;
-use crate::lang::program::ExpectationKind;
+use crate::lang::program::{Expectation, ExpectationKind};
 use crate::sched::StrategySpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -232,8 +232,7 @@ impl Test<'_> {
     fn misses_pairs(&self) -> bool {
         let Some(found) = &self.found else { return false };
         let lines = self.plan.program.expectations.iter();
-        let broken: Vec<bool> = lines.filter_map(|e| judge_pairs(&e.kind, found)).map(|b| b.more_may_help).collect();
-        broken.contains(&true)
+        lines.filter_map(|e| judge_pairs(&e.kind, found)).any(|b| b.more_may_help)
     }
 
     // The next walks; false if they were interrupted.
@@ -337,7 +336,7 @@ impl Test<'_> {
     fn finish(self, complete: bool) -> Tested {
         let mut worker = Worker::new(&self.plan.campaign);
         let expectations = &self.plan.program.expectations;
-        let lines = expectations.iter().enumerate().map(|(i, e)| {
+        let line = |(i, e): (usize, &Expectation)| {
             let verdict = match self.verdict(i, &e.kind, &mut worker) {
                 // What was seen stays true; what was not might have come.
                 LineVerdict::Unmet(_, shown, more) if !complete && !shown.is_empty() => {
@@ -349,13 +348,14 @@ impl Test<'_> {
                 verdict => verdict,
             };
             Line { line: e.line, text: e.text.clone(), verdict }
-        });
+        };
+        let lines = expectations.iter().enumerate().map(line).collect();
         Tested {
-            lines: lines.collect(),
+            lines,
             walks: self.walks,
             trials: self.found.is_some().then_some(self.trials),
-            limits: self.limits.clone(),
-            saved: self.saved.clone(),
+            limits: self.limits,
+            saved: self.saved,
             complete,
         }
     }

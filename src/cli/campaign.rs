@@ -50,18 +50,22 @@ impl CampaignArgs {
     /// The model, and what is to be done with it.
     pub(super) fn resolve(&self, trials: u32, context: &Context) -> Result<(Model, campaign::Plan), Refusal> {
         let model = load::model(&self.file, &self.defines.resolve(), &context.out)?;
-        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let plan = campaign::Plan {
             limits: self.limits.resolve(),
             seed: self.seed,
             runs: self.runs,
             trials,
-            jobs: self.jobs.map_or_else(cores, usize::from),
+            jobs: workers(self.jobs),
             ..campaign::Plan::new(&model)
         };
         tracing::info!(seed = plan.seed, runs = plan.runs, trials, jobs = plan.jobs, "campaign");
         Ok((model, plan))
     }
+}
+
+/// As many workers as were asked for, else one for each core.
+pub(super) fn workers(jobs: Option<u16>) -> usize {
+    jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from)
 }
 
 /// A bar on stderr, if that is a terminal.

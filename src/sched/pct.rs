@@ -100,15 +100,6 @@ impl Pct {
     }
 }
 
-/// The open actors in their order.
-fn open<'w>(view: &View<'w>) -> impl Iterator<Item = Actor> + use<'w> {
-    let View { world, openings } = *view;
-    let clock = openings.clock().then_some(Actor::Clock);
-    let stop = openings.stop().then_some(Actor::Stop);
-    let threads = world.enabled().iter().map(Actor::Thread);
-    threads.chain(clock).chain(world.fireable().iter().map(Actor::Event)).chain(stop)
-}
-
 impl Strategy for Pct {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);
@@ -136,7 +127,8 @@ impl Strategy for Pct {
         }
         self.welcome(world);
         // Of equals the first: `max_by_key` would take the last.
-        let highest = open(view).reduce(|a, b| if self.priority(b) > self.priority(a) { b } else { a });
+        let open = (0..openings.total()).map(|k| world.open_actor(&openings, k));
+        let highest = open.reduce(|a, b| if self.priority(b) > self.priority(a) { b } else { a });
         Ok(highest.unwrap_or(Actor::Stop))
     }
 

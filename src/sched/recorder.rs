@@ -1,6 +1,6 @@
 //! Records the choices of another strategy, so that they can be told by name once the run is over.
 
-use super::schedule::{Schedule, about_to, check_byte, name};
+use super::schedule::{CheckBytes, Schedule, about_to, name};
 use super::{Divergence, Strategy, View};
 use crate::event::{Actor, Choice, SiteId};
 use crate::world::{Question, World};
@@ -62,22 +62,14 @@ impl<S: Strategy> Recorder<S> {
         let mut schedule = Schedule::default();
         // By actor of the schedule.
         let mut actors: Vec<Actor> = Vec::new();
-        let mut checks: Vec<Vec<(Stand, u8)>> = Vec::new();
+        let mut checks = CheckBytes::default();
         for Entry { stand, argument, count } in &self.log {
             let at = actors.iter().position(|a| *a == stand.actor).unwrap_or_else(|| {
                 actors.push(stand.actor);
-                checks.push(Vec::new());
                 schedule.actors.push(name(world, stand.actor));
                 actors.len() - 1
             });
-            let check = match checks[at].iter().find(|(s, _)| s == stand) {
-                Some((_, check)) => *check,
-                None => {
-                    let check = check_byte(world, &schedule.actors[at], stand.site, stand.word);
-                    checks[at].push((*stand, check));
-                    check
-                }
-            };
+            let check = checks.of(at, world, &schedule.actors[at], (stand.site, stand.word));
             schedule.push(at as u32, *argument, check, *count);
         }
         schedule

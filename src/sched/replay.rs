@@ -1,6 +1,6 @@
 //! Replays a schedule, and stops at the first choice that does not fit.
 
-use super::schedule::{ActorName, CheckBytes, Schedule, describe};
+use super::schedule::{ActorName, CheckBytes, Schedule, about_to, describe};
 use super::{Strategy, View};
 use crate::event::{Actor, Choice, ThreadId};
 use crate::world::{Question, World};
@@ -153,7 +153,7 @@ impl Strategy for Replay {
         if !world.is_open(actor) {
             return diverged(format!("{wanted} to go on"), format!("it cannot; open: {}", open(view)));
         }
-        if self.checks.of(number, world, wanted, actor) != next.check {
+        if self.checks.of(number, world, wanted, about_to(world, actor)) != next.check {
             let found = describe(world, Choice { actor, argument: next.argument });
             return diverged(format!("{wanted} at another operation"), found);
         }

@@ -84,7 +84,7 @@ pub(super) fn name(world: &World, actor: Actor) -> ActorName {
 
 /// The site and the word of what the actor is about to do; nothing but for threads.
 #[inline]
-pub(super) fn about_to(world: &World, actor: Actor) -> (Option<SiteId>, &'static str) {
+pub(super) fn about_to(world: &World, actor: Actor) -> Stand {
     match actor {
         Actor::Thread(thread) => (world.thread(thread).site, world.thread(thread).pending.word()),
         _ => (None, ""),
@@ -92,7 +92,7 @@ pub(super) fn about_to(world: &World, actor: Actor) -> (Option<SiteId>, &'static
 }
 
 /// Eight bits of what the actor is about to do: its name, the word of its operation (none but for threads), the site by its body and number there.
-pub(super) fn check_byte(world: &World, name: &ActorName, site: Option<SiteId>, word: &str) -> u8 {
+fn check_byte(world: &World, name: &ActorName, site: Option<SiteId>, word: &str) -> u8 {
     check_byte_at(world, name, site, word, 0).expect("a site has its own number")
 }
 
@@ -117,32 +117,32 @@ pub(super) fn check_byte_at(
     Some(digest.finish() as u8)
 }
 
-/// Check bytes, computed once as long as an actor stands at the same operation of the same site.
+/// Check bytes, computed once for each operation of each site that an actor stands at.
 #[derive(Clone, Default)]
 pub(super) struct CheckBytes {
     // By the actor's index in the schedule.
-    known: Vec<Option<(Option<SiteId>, &'static str, u8)>>,
+    known: Vec<Vec<(Stand, u8)>>,
 }
+
+/// Where an actor stands, as [`about_to`] says.
+type Stand = (Option<SiteId>, &'static str);
 
 impl CheckBytes {
     pub(super) fn clear(&mut self) {
         self.known.clear();
     }
 
-    /// [`check_byte`] of the schedule's actor number `at`.
-    pub(super) fn of(&mut self, at: usize, world: &World, name: &ActorName, actor: Actor) -> u8 {
-        let (site, word) = about_to(world, actor);
+    /// [`check_byte`] of the schedule's actor number `at`, which has this name.
+    pub(super) fn of(&mut self, at: usize, world: &World, name: &ActorName, stand: Stand) -> u8 {
         if self.known.len() <= at {
-            self.known.resize(at + 1, None);
+            self.known.resize(at + 1, Vec::new());
         }
-        match self.known[at] {
-            Some((s, w, check)) if (s, w) == (site, word) => check,
-            _ => {
-                let check = check_byte(world, name, site, word);
-                self.known[at] = Some((site, word, check));
-                check
-            }
+        if let Some((_, check)) = self.known[at].iter().find(|(known, _)| *known == stand) {
+            return *check;
         }
+        let check = check_byte(world, name, stand.0, stand.1);
+        self.known[at].push((stand, check));
+        check
     }
 }
 

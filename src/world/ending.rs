@@ -119,9 +119,13 @@ impl World {
     /// What a thread that cannot go on now waits for, and who holds that; `None` if it can, has ended, or is an idle looper.
     #[must_use]
     pub fn waiting(&self, thread: ThreadId) -> Option<BlockedThread> {
-        let t = &self.threads[thread];
-        let waits = t.status == Status::Alive && !self.enabled.contains(thread) && !matches!(t.pending, Op::Begin);
+        let waits = self.is_held_up(thread) && !matches!(self.threads[thread].pending, Op::Begin);
         waits.then(|| self.blocked(thread))
+    }
+
+    /// Whether a thread lives and cannot go on now.
+    pub(super) fn is_held_up(&self, thread: ThreadId) -> bool {
+        self.threads[thread].status == Status::Alive && !self.enabled.contains(thread)
     }
 
     pub(super) fn blocked(&self, thread: ThreadId) -> BlockedThread {

@@ -37,14 +37,13 @@ impl World {
         t.status == Status::Alive && t.idle(self.now)
     }
 
-    /// What a thread waits for; `None` if it can go on or has ended.
+    /// [`waiting`](Self::waiting) with the instant at which it is over, and also of a looper that waits for its next message.
     #[must_use]
     pub fn waits(&self, thread: ThreadId) -> Option<BlockedThread> {
-        let t = &self.threads[thread];
-        // Whose last step ended the run stands at nothing, which is written as a skip.
-        if t.status != Status::Alive || self.enabled.contains(thread) || t.pending == Op::Skip {
+        if !self.is_held_up(thread) {
             return None;
         }
+        let t = &self.threads[thread];
         let mut blocked = self.blocked(thread);
         match (&t.pending, t.deadline) {
             (Op::Begin, _) => {
@@ -80,7 +79,7 @@ impl World {
             let standing = Standing {
                 owners: lock.owner.into_iter().collect(),
                 count: i64::from(lock.depth),
-                // Those in the wait set stand at the lock as well.
+                // One that was woken otherwise than by a notify is in the wait set still, and stands at the lock as well.
                 blocked: blocked(&lock.standing).into_iter().filter(|t| !lock.waiters.contains(t)).collect(),
                 waiters: lock.waiters.clone(),
                 ..plain(self.lock_name(id))

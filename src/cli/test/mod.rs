@@ -5,13 +5,12 @@ mod suite;
 mod tell;
 
 use super::args::{Defines, Format, LimitArgs};
-use super::campaign::{Bar, number_of_runs};
+use super::campaign::{Bar, number_of_runs, workers};
 use super::exit::Status;
 use super::{Context, Refusal, interrupt};
 use crate::campaign::{self, Plan, Progress, TestPlan, Tested};
 use crate::formats::test::{TestReport, Variant};
 use seeds::Seeds;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use suite::{Case, Suite};
@@ -100,7 +99,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let mut seeds = Seeds::open(&args.seeds)?;
     let suite = Suite::load(&args.paths, &args.defines.resolve(), &args.filter, &seeds, &context.out)?;
     let stop = interrupt::install();
-    let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from);
+    let jobs = workers(args.jobs);
     // Variants side by side; what workers are left over share the runs of one.
     let outer = jobs.min(suite.cases.len()).max(1);
     let plan = |case: &Case| Plan {
