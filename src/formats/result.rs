@@ -131,6 +131,14 @@ pub struct At {
     pub kind: String,
 }
 
+impl At {
+    /// Where a site stands.
+    pub(super) fn of(world: &World, site: SiteId) -> Self {
+        let s = &world.setup().sites[site];
+        Self { line: s.line, column: s.column, label: s.label.clone(), kind: s.kind.word().to_owned() }
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -245,14 +253,7 @@ pub(crate) fn task_of(world: &World, thread: &str) -> Option<String> {
 }
 
 fn ending(world: &World, end: &End) -> Ending {
-    let at = |site: Option<SiteId>| {
-        site.map(|s| &world.setup().sites[s]).map(|s| At {
-            line: s.line,
-            column: s.column,
-            label: s.label.clone(),
-            kind: s.kind.word().to_owned(),
-        })
-    };
+    let at = |site: Option<SiteId>| site.map(|s| At::of(world, s));
     match end {
         End::Interrupted => Ending::Interrupted,
         End::Diverged(d) => Ending::Diverged { step: d.step + 1, expected: d.expected.clone(), found: d.found.clone() },

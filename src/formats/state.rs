@@ -2,7 +2,7 @@
 
 use super::result::At;
 use super::values::Types;
-use crate::event::{EventId, Location, ObjectId, Op, Outcome, SiteId, ThreadId};
+use crate::event::{EventId, Location, ObjectId, Op, Outcome, ThreadId};
 use crate::lang::Program;
 use crate::world::{FirstValue, MessageKind, Queue, World};
 use serde::{Deserialize, Serialize};
@@ -196,10 +196,6 @@ fn thread(world: &World, words: &Types, id: ThreadId) -> ThreadState {
         Some(_) => StandingWord::Waits,
         None => StandingWord::Ready,
     };
-    let at = |site: SiteId| {
-        let s = &world.setup().sites[site];
-        At { line: s.line, column: s.column, label: s.label.clone(), kind: s.kind.word().to_owned() }
-    };
     let stands = matches!(standing, StandingWord::Ready | StandingWord::Waits);
     let site = if stands { t.site } else { failure.and_then(|f| f.site) };
     let place = t.site.map_or("", |s| world.setup().sites[s].place.as_str());
@@ -214,7 +210,7 @@ fn thread(world: &World, words: &Types, id: ThreadId) -> ThreadState {
         daemon: t.daemon,
         standing,
         operation: stands.then_some(operation),
-        at: site.map(at),
+        at: site.map(|s| At::of(world, s)),
         waits_for: blocked.as_ref().filter(|_| stands).map(|b| b.waits_for.clone()),
         held_by: blocked.and_then(|b| b.held_by),
         queue: t.queue.as_ref().map(|q| queue(world, words, q)),

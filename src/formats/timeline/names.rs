@@ -1,5 +1,6 @@
 //! Long pedigrees are shortened where that cannot mislead: `main/onCreate#1/Node#1` to `Node#1`, if there is no other one.
 
+use super::record::last;
 use super::{Item, Row, Timeline};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,10 +34,6 @@ fn is_name(c: char) -> bool {
 // A pedigree has numbers; what stands after a `.` is a field of it.
 fn is_pedigree(word: &str) -> bool {
     word.contains('/') && word.contains('#')
-}
-
-fn last(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
