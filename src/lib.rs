@@ -331,6 +331,7 @@ pub mod cli;
 pub mod detect;
 pub mod event;
 pub mod exec;
+pub mod explore;
 pub mod formats;
 pub mod lang;
 pub mod sched;

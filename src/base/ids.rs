@@ -30,10 +30,21 @@ macro_rules! define_id {
 }
 
 /// A vector indexed by one [`Id`] type. Everything else is a `Vec`'s.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub struct IndexVec<I, T> {
     items: Vec<T>,
     index: PhantomData<fn(I) -> I>,
+}
+
+impl<I, T: Clone> Clone for IndexVec<I, T> {
+    fn clone(&self) -> Self {
+        Self { items: self.items.clone(), index: self.index }
+    }
+
+    #[inline]
+    fn clone_from(&mut self, other: &Self) {
+        self.items.clone_from(&other.items);
+    }
 }
 
 impl<I: Id, T> IndexVec<I, T> {

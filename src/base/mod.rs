@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows what a thread or a program is.
 
+mod clone;
 mod digest;
 mod ids;
 mod pool;

@@ -62,6 +62,16 @@ impl<I, T: Clone> Clone for Pool<I, T> {
     fn clone(&self) -> Self {
         Self { items: self.to_vec(), live: self.live, index: self.index }
     }
+
+    #[inline]
+    fn clone_from(&mut self, other: &Self) {
+        let known = self.items.len().min(other.live);
+        for (to, from) in self.items.iter_mut().zip(&other.items[..known]) {
+            to.clone_from(from);
+        }
+        self.items.extend_from_slice(&other.items[known..other.live]);
+        self.live = other.live;
+    }
 }
 
 impl<I: Id, T> Index<I> for Pool<I, T> {

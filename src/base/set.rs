@@ -4,7 +4,7 @@ use super::Id;
 use std::marker::PhantomData;
 
 /// A growable bit set over an [`Id`] that knows its size. The first 64 members are one word; a set that stays below never allocates.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct IdSet<I> {
     first: u64,
     // The bits from 64 on.
@@ -12,6 +12,20 @@ pub struct IdSet<I> {
     // invariant: how many bits are set
     len: u32,
     index: PhantomData<fn(I) -> I>,
+}
+
+impl<I> Clone for IdSet<I> {
+    fn clone(&self) -> Self {
+        Self { first: self.first, rest: self.rest.clone(), len: self.len, index: self.index }
+    }
+
+    #[inline]
+    fn clone_from(&mut self, other: &Self) {
+        (self.first, self.len) = (other.first, other.len);
+        if !self.rest.is_empty() || !other.rest.is_empty() {
+            self.rest.clone_from(&other.rest);
+        }
+    }
 }
 
 impl<I: Id> IdSet<I> {

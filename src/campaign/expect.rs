@@ -3,95 +3,10 @@
 //! A line of existence (`failure`, `deadlock`, `stuck`) holds if some run ended so, a line of absence (`no failure`) if none did, and
 //! `outcomes` is both. A run that came to a limit of the tool ended in none of the ways that `outcomes` can name.
 
-use crate::event::{FailureKind, LimitKind, Outcome, SiteId};
+use crate::exec::{EndKind, Ended, value_text};
 use crate::lang::Program;
-use crate::lang::program::{
-    EndValue, ExpectationKind, FailureRef, Global, GlobalId, OrderWord, OutcomeRef, OutcomeRefKind, SiteRef, Type,
-};
-use crate::world::{Memory, World};
+use crate::lang::program::{ExpectationKind, FailureRef, GlobalId, OrderWord, OutcomeRef, OutcomeRefKind, SiteRef};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// How a run ended, as far as expectations can tell.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[allow(missing_docs, reason = "as the outcomes of the same names")]
-pub enum EndKind {
-    Ok,
-    Stuck,
-    Deadlock,
-    Failure { kind: FailureKind, name: String, message: String, site: Option<SiteId> },
-    Limit(LimitKind),
-}
-
-impl EndKind {
-    /// The kind of an outcome.
-    #[must_use]
-    pub fn of(outcome: &Outcome) -> Self {
-        match outcome {
-            Outcome::Ok => Self::Ok,
-            Outcome::Stuck { .. } => Self::Stuck,
-            Outcome::Deadlock(_) => Self::Deadlock,
-            Outcome::Limit(limit, _) => Self::Limit(*limit),
-            Outcome::Failure(f) => {
-                Self::Failure { kind: f.kind, name: f.name.clone(), message: f.message.clone(), site: f.site }
-            }
-        }
-    }
-
-    /// `ok`, `stuck`, `deadlock`, the name of the exception or property, or the message of the assert or fail.
-    #[must_use]
-    pub fn word(&self) -> String {
-        match self {
-            Self::Ok => "ok".into(),
-            Self::Stuck => "stuck".into(),
-            Self::Deadlock => "deadlock".into(),
-            Self::Failure { name, message, .. } if name.is_empty() => message.clone(),
-            Self::Failure { name, .. } => name.clone(),
-            Self::Limit(limit) => format!("limit {}", limit.option()),
-        }
-    }
-
-    fn fails_as(&self, what: Option<&FailureRef>, at: Option<&SiteRef>) -> bool {
-        let Self::Failure { name, message, site, .. } = self else { return false };
-        let named = match what {
-            None => true,
-            Some(FailureRef::Message(wanted)) => wanted == message,
-            Some(FailureRef::Name(wanted)) => wanted == name,
-        };
-        named && at.is_none_or(|at| site.is_some_and(|site| at.sites.contains(&site)))
-    }
-}
-
-/// The end of a run: its kind, and the end values of the variables that expectations name. Where the run was not looked at when it
-/// ended, there are no values.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[allow(missing_docs, reason = "said above")]
-pub struct Ended {
-    pub kind: EndKind,
-    pub values: BTreeMap<GlobalId, EndValue>,
-}
-
-impl Ended {
-    /// The end of a run that came to this outcome.
-    #[must_use]
-    pub fn new(program: &Program, of: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World) -> Self {
-        let values = of.iter().map(|id| (*id, end_value(&program.globals[*id], world.memory()))).collect();
-        Self { kind: EndKind::of(outcome), values }
-    }
-
-    /// `ok 1 [2, 3]`
-    #[must_use]
-    pub fn text(&self) -> String {
-        let values: Vec<String> = self.values.values().map(value_text).collect();
-        format!("{} {}", self.kind.word(), values.join(" ")).trim_end().to_owned()
-    }
-}
-
-fn value_text(value: &EndValue) -> String {
-    match value {
-        EndValue::Word(word) => word.to_string(),
-        EndValue::List(words) => format!("{words:?}"),
-    }
-}
 
 /// The variables that `expect outcomes of` lines name.
 #[must_use]
@@ -101,17 +16,6 @@ pub fn named(program: &Program) -> BTreeSet<GlobalId> {
         _ => None,
     });
     of.flatten().copied().collect()
-}
-
-/// What a variable holds: a word, the elements of a list, or the cells of an array of words in order.
-fn end_value(global: &Global, memory: &Memory) -> EndValue {
-    match &global.ty {
-        Type::List(_) => EndValue::List(memory.list(memory.list_in(global.offset)).items.clone()),
-        Type::Array(..) => {
-            EndValue::List((global.offset..global.offset + global.cells).map(|cell| memory.cell(cell)).collect())
-        }
-        _ => EndValue::Word(memory.cell(global.offset)),
-    }
 }
 
 /// What keeps an expectation about the ends of runs from holding.
@@ -159,7 +63,7 @@ pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e E
     };
     Some(match expectation {
         ExpectationKind::Failure { no, what, site } => {
-            let is = |kind: &EndKind| kind.fails_as(what.as_ref(), site.as_ref());
+            let is = |kind: &EndKind| fails_as(kind, what.as_ref(), site.as_ref());
             one(*no, &failure_text(what.as_ref(), site.as_ref()), &is)
         }
         ExpectationKind::Deadlock { no } => one(*no, "deadlock", &|kind| *kind == EndKind::Deadlock),
@@ -191,7 +95,7 @@ fn is_kind(expected: &OutcomeRef, kind: &EndKind) -> bool {
         OutcomeRefKind::Ok => *kind == EndKind::Ok,
         OutcomeRefKind::Deadlock => *kind == EndKind::Deadlock,
         OutcomeRefKind::Stuck => *kind == EndKind::Stuck,
-        OutcomeRefKind::Failure(what) => kind.fails_as(Some(what), None),
+        OutcomeRefKind::Failure(what) => fails_as(kind, Some(what), None),
     }
 }
 
@@ -200,6 +104,16 @@ fn is_end(expected: &OutcomeRef, of: &[GlobalId], end: &Ended) -> Option<bool> {
     let kind = is_kind(expected, &end.kind);
     let Some(values) = expected.values.as_ref().filter(|_| kind) else { return Some(kind) };
     of.iter().zip(values).try_fold(true, |all, (id, value)| Some(all & (end.values.get(id)? == value)))
+}
+
+fn fails_as(kind: &EndKind, what: Option<&FailureRef>, at: Option<&SiteRef>) -> bool {
+    let EndKind::Failure { name, message, site, .. } = kind else { return false };
+    let named = match what {
+        None => true,
+        Some(FailureRef::Message(wanted)) => wanted == message,
+        Some(FailureRef::Name(wanted)) => wanted == name,
+    };
+    named && at.is_none_or(|at| site.is_some_and(|site| at.sites.contains(&site)))
 }
 
 fn name_text(what: &FailureRef) -> String {

@@ -19,8 +19,9 @@ mod sightings;
 mod trial;
 mod variant;
 
+pub use crate::exec::{EndKind, Ended};
 pub use confirm::{Confirmation, confirm, detect};
-pub use expect::{EndKind, Ended, Unmet, judge, named};
+pub use expect::{Unmet, judge, named};
 pub use expect_race::{Broken, judge_pairs};
 pub use orders::{First, Flip, InstancePair};
 pub use parallel::in_order;

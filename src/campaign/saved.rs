@@ -1,8 +1,8 @@
 //! Runs that were saved when they failed: does the failure still come?
 
-use super::expect::Ended;
 use super::variant::TestPlan;
 use crate::event::Outcome;
+use crate::exec::Ended;
 use crate::exec::{End, Unobserved, run};
 use crate::lang::program::GlobalId;
 use crate::sched::{Divergence, Recorder, Replay, Strategy, Tolerant};

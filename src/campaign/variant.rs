@@ -5,7 +5,7 @@
 //! something that must be was not seen. Only if nothing is said of what must not be do walks stop as soon as all is seen. Rounds have a
 //! fixed size, so that the number of workers decides nothing.
 
-use super::expect::{EndKind, Ended, Unmet, is_of_absence, judge, named, told_apart, unchecked};
+use super::expect::{Unmet, is_of_absence, judge, named, told_apart, unchecked};
 use super::expect_order::{OrderTally, OrderWatch, is_about_order};
 use super::expect_race::{is_about_pairs, judge_pairs};
 use super::saved::{Again, Saved, SavedEnd, replay_saved};
@@ -13,7 +13,7 @@ use super::trial::{RunId, Trial, Worker};
 use super::{Confirmation, Context, Plan, confirm, parallel};
 use crate::base::mix;
 use crate::event::{LimitKind, Outcome};
-use crate::exec::{End, Unobserved};
+use crate::exec::{End, EndKind, Ended, Unobserved};
 use crate::lang::Program;
 use crate::lang::program::{Expectation, ExpectationKind};
 use crate::sched::StrategySpec;

@@ -4,6 +4,10 @@
 //!
 //! [`run`] performs a run and returns a [`RunSummary`]; an [`Observer`] watches it ([the tutorial](crate#10-an-observer-of-ones-own) has one).
 
+mod ended;
+
+pub use ended::{EndKind, Ended, value_text};
+
 use crate::event::{Actor, Choice, Event, LimitKind, Outcome};
 use crate::sched::{Divergence, Strategy, View};
 use crate::world::{Guest, Machine, Openings, World};

@@ -37,6 +37,16 @@ fn decode(word: u32) -> Actor {
 }
 
 impl RawChoices {
+    /// Adds a choice that was made where `open` actors were open; `asked` says whether it has an argument.
+    pub fn add(&mut self, choice: Choice, open: usize, asked: bool) {
+        if open > 1 {
+            self.actors.push(encode(choice.actor));
+        }
+        if asked {
+            self.arguments.push(choice.argument);
+        }
+    }
+
     /// How many choices were made among several actors.
     #[must_use]
     pub fn len(&self) -> usize {

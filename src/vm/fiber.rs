@@ -5,7 +5,7 @@ use super::instr::Reg;
 use crate::event::{BodyId, Value};
 
 /// A thread's frames and registers.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Fiber {
     /// Where the top frame stands: the instruction that is next, or pending.
     pub(super) pc: u32,
@@ -18,6 +18,8 @@ pub(super) struct Fiber {
     /// The most registers that this run has needed.
     most: usize,
 }
+
+crate::clone_in_place!(Fiber { pc, base, regs, frames, most });
 
 // Registers whose room is kept from one run to the next.
 const KEPT: usize = 1 << 12;
@@ -97,6 +99,11 @@ impl Fiber {
     /// The frame that runs.
     pub(super) fn top_frame(&self) -> Option<Frame> {
         self.frames.last().map(|f| Frame { pc: self.pc, ..*f })
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.regs) + size_of_val(&*self.frames)
     }
 
     /// How many frames there are.

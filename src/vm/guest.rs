@@ -10,11 +10,12 @@ use crate::world::{CanonicalWriter, Guest, Kind, Next, Reply, Setup, Snapshot, W
 use std::sync::Arc;
 
 /// The virtual machine: the threads of one run of a compiled program.
-#[derive(Clone)]
 pub struct Vm {
     pub(super) code: Arc<Code>,
     pub(super) fibers: IndexVec<ThreadId, Fiber>,
 }
+
+crate::clone_in_place!(Vm { code, fibers });
 
 impl Vm {
     /// A machine without threads.
@@ -183,6 +184,11 @@ impl Snapshot for Vm {
                 to.value(kind, value);
             }
         }
+    }
+
+    fn bytes(&self) -> u64 {
+        let of_fibers: usize = self.fibers.iter().map(Fiber::bytes).sum();
+        (size_of::<Self>() + of_fibers) as u64
     }
 
     fn thread_key(&self, thread: ThreadId) -> Vec<u64> {

@@ -12,7 +12,108 @@ pub(super) fn due(deadline: Option<u64>, now: u64) -> bool {
 // Delays of one run that are remembered for the critical instants; more are drawn by programs that compute delays.
 const MOST_DELAYS: usize = 64;
 
+/// How long a unit of the clock is: `down / up` milliseconds; one, but in an exhaustive search (`semantics.md`, *The clock*). The instant 1 is 1 in every scale.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scale {
+    /// Units in `down` milliseconds.
+    pub up: u64,
+    /// Divides every delay in milliseconds, and every instant less 1.
+    pub down: u64,
+    /// The greatest number that divides `down` and all that the app has asked for: less than `down` says that the scale does not fit.
+    pub fits: u64,
+}
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self::new(1, 1)
+    }
+}
+
+impl Scale {
+    /// `up` units in `down` milliseconds.
+    #[must_use]
+    pub fn new(up: u64, down: u64) -> Self {
+        Self { up, down, fits: down }
+    }
+
+    /// The units of a duration.
+    #[inline]
+    fn units(&mut self, milliseconds: u64) -> u64 {
+        if self.down == 1 && self.up == 1 {
+            return milliseconds;
+        }
+        self.fits = divisor(self.fits, milliseconds);
+        u64::try_from(u128::from(milliseconds) * u128::from(self.up) / u128::from(self.down)).unwrap_or(u64::MAX)
+    }
+
+    /// The millisecond that an instant in units lies in.
+    #[must_use]
+    pub fn milliseconds(&self, instant: u64) -> u64 {
+        match instant {
+            0 => 0,
+            _ => {
+                let passed = u128::from(instant - 1) * u128::from(self.down) / u128::from(self.up);
+                u64::try_from(passed + 1).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// The instant of a millisecond, in units.
+    #[inline]
+    fn instant(&mut self, millisecond: u64) -> u64 {
+        match millisecond {
+            0 => 0,
+            _ => self.units(millisecond - 1).saturating_add(1),
+        }
+    }
+}
+
+/// The greatest common divisor.
+pub(crate) fn divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 impl World {
+    /// Runs the clock in units of this scale from now on. For a search, before anything has happened.
+    pub(crate) fn set_scale(&mut self, scale: Scale) {
+        self.scale = scale;
+    }
+
+    /// The scale of the clock.
+    #[must_use]
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// How many deadlines lie ahead: instants, each once.
+    #[must_use]
+    pub(crate) fn deadlines_ahead(&self) -> usize {
+        if self.horizon <= self.now {
+            return 0;
+        }
+        let mut all: smallvec::SmallVec<[u64; 16]> = self.deadlines().collect();
+        all.sort_unstable();
+        all.dedup();
+        all.len()
+    }
+
+    /// The last deadline; now if none lies ahead.
+    #[must_use]
+    pub(crate) fn last_deadline(&self) -> u64 {
+        if self.horizon <= self.now { self.now } else { self.deadlines().max().unwrap_or(self.now) }
+    }
+
+    /// The largest instant that the app may post `at`, in units.
+    pub(super) fn absolute_until(&self) -> u64 {
+        match self.setup.absolute_until {
+            u64::MAX => u64::MAX,
+            until => self.scale.clone().instant(until),
+        }
+    }
+
     /// The instant `delay` milliseconds from now; a negative delay is none.
     pub(super) fn after(&mut self, delay: i64) -> u64 {
         let delay = u64::try_from(delay).unwrap_or(0);
@@ -23,14 +124,14 @@ impl World {
         {
             self.delays.insert(at, delay);
         }
-        let instant = self.now.saturating_add(delay);
+        let instant = self.now.saturating_add(self.scale.units(delay));
         self.horizon = self.horizon.max(instant);
         instant
     }
 
     /// An absolute instant; 0 or less is the front.
     pub(super) fn at(&mut self, instant: i64) -> u64 {
-        let instant = u64::try_from(instant).unwrap_or(0);
+        let instant = self.scale.instant(u64::try_from(instant).unwrap_or(0));
         self.horizon = self.horizon.max(instant);
         instant
     }
@@ -78,7 +179,7 @@ impl World {
     /// Moves the clock to an instant after now.
     pub(crate) fn tick(&mut self, to: u64) {
         debug_assert!(to > self.now);
-        if to > self.limits.time {
+        if self.scale.milliseconds(to) > self.limits.time {
             self.end(Outcome::Limit(LimitKind::VirtualTime, self.limits.time));
             return;
         }

@@ -23,20 +23,23 @@ pub enum Made {
 }
 
 /// All contexts of one run.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Contexts {
     all: Pool<ContextId, Context>,
     // How often each event has fired.
     fired: Vec<(EventId, u32)>,
 }
 
-#[derive(Clone)]
+crate::clone_in_place!(Contexts { all, fired });
+
 struct Context {
     parent: Option<ContextId>,
     made: Made,
     nth: u32,
     counts: SmallVec<[(Made, u32); 2]>,
 }
+
+crate::clone_in_place!(Context { parent, made, nth, counts });
 
 impl Default for Context {
     fn default() -> Self {
@@ -113,6 +116,11 @@ impl Contexts {
     #[must_use]
     pub fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// About how many bytes they take.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.all) + size_of_val(&*self.fired)
     }
 
     /// Whether there is none.

@@ -7,10 +7,12 @@ use crate::event::{Args, BodyId, EventId, Happening, ListenerId, Target};
 use std::collections::VecDeque;
 
 /// The enables that an event has left, first in first out.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub(super) struct EventState {
     pub(super) enables: VecDeque<(Args, Option<u32>)>,
 }
+
+crate::clone_in_place!(EventState { enables });
 
 impl EventState {
     /// Back to the enables that it starts with.

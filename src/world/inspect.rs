@@ -24,6 +24,25 @@ pub struct Standing {
 }
 
 impl World {
+    /// About how many bytes a clone of it takes.
+    #[must_use]
+    pub(crate) fn bytes(&self) -> u64 {
+        let of_queues: usize = self.threads.iter().filter_map(|t| t.queue.as_ref()).map(|q| q.bytes()).sum();
+        let of_lists: usize = self.memory.lists.iter().map(|l| size_of_val(l) + size_of_val(&*l.items)).sum();
+        let of_enables: usize = self.events.iter().map(|e| size_of_val(e) + e.enables.len() * 16).sum();
+        let sum = size_of::<Self>()
+            + size_of_val(&*self.threads)
+            + of_queues
+            + size_of_val(&*self.memory.cells)
+            + size_of_val(self.memory.objects.as_slice())
+            + of_lists
+            + size_of_val(&*self.locks)
+            + of_enables
+            + self.contexts.bytes()
+            + size_of_val(&*self.args);
+        sum as u64
+    }
+
     /// The instant at which the sleep, wait or await of a thread is over.
     #[must_use]
     pub fn deadline(&self, thread: ThreadId) -> Option<u64> {

@@ -76,12 +76,22 @@ pub trait Guest {
 /// assert_eq!(machine.world.memory().cell(0), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
 pub struct Machine<G> {
     /// The state.
     pub world: World,
     /// The program.
     pub guest: G,
+}
+
+impl<G: Clone> Clone for Machine<G> {
+    fn clone(&self) -> Self {
+        Self { world: self.world.clone(), guest: self.guest.clone() }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.world.clone_from(&other.world);
+        self.guest.clone_from(&other.guest);
+    }
 }
 
 impl<G: Guest> Machine<G> {

@@ -10,7 +10,7 @@ use crate::event::{
 use smallvec::SmallVec;
 
 /// The memory of a run.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Memory {
     /// All cells: globals first, then the fields of objects in order of allocation.
     pub(super) cells: Vec<Value>,
@@ -18,8 +18,10 @@ pub struct Memory {
     pub(super) lists: Pool<ListId, List>,
 }
 
+crate::clone_in_place!(Memory { cells, objects, lists });
+
 /// A heap object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Object {
     /// Its class.
     pub class: u32,
@@ -34,13 +36,15 @@ pub struct Object {
 }
 
 /// A list: one location.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Default, PartialEq, Eq, Debug)]
 pub struct List {
     /// Its elements.
     pub items: Vec<Value>,
     // Counts changes of length, for fail-fast iterators.
     pub(super) version: u32,
 }
+
+crate::clone_in_place!(List { items, version });
 
 // What an iterator remembers: the list and its version.
 fn iterator(list: ListId, version: u32) -> Value {

@@ -6,6 +6,7 @@
 //! To look at a run: [`World`] (threads, clock, queues, outcome), [`Memory`], [`Contexts`] (the names of threads and tasks). To drive one by hand: [`Machine`].
 //! To compare states: [`Snapshot`]. To bound a run: [`Limits`]. What else is here serves strategies and guests.
 
+mod canonical;
 mod clock;
 mod contexts;
 mod enabled;
@@ -24,6 +25,9 @@ mod sync;
 mod threads;
 mod waiting;
 
+pub use canonical::{Canonical, Canonicalizer};
+pub use clock::Scale;
+pub(crate) use clock::divisor;
 pub use contexts::{Contexts, Made};
 pub use enabled::{Openings, Question};
 pub use in_place::Alone;
@@ -34,7 +38,7 @@ pub use perform::{Reply, Thrown};
 pub use queue::{Message, MessageKind, Queue, TaskMessage};
 pub use setup::{EventSetup, FirstValue, Limits, Prefer, Setup, ThreadSetup};
 pub use signature::{alike, signature};
-pub use snapshot::{Canonical, CanonicalWriter, Kind, Snapshot};
+pub use snapshot::{CanonicalWriter, Kind, Snapshot};
 pub use threads::{Status, Thread};
 
 use crate::base::{IdSet, IndexVec, Pool};
@@ -47,7 +51,6 @@ use std::sync::Arc;
 use sync::{Barrier, Lock, RwLock, Semaphore};
 
 /// The state of a running app.
-#[derive(Clone)]
 pub struct World {
     pub(crate) setup: Arc<Setup>,
     limits: Limits,
@@ -63,6 +66,7 @@ pub struct World {
     listeners: IndexVec<ListenerId, Vec<crate::event::BodyId>>,
     events: IndexVec<EventId, EventState>,
     now: u64,
+    scale: Scale,
     // No deadline lies after this instant; a bound, so that the usual question "does time matter?" costs a comparison.
     horizon: u64,
     stall: u64,
@@ -89,6 +93,41 @@ pub struct World {
     recorded: Vec<Event>,
 }
 
+crate::clone_in_place!(World {
+    setup,
+    limits,
+    contexts,
+    threads,
+    memory,
+    locks,
+    conditions,
+    rwlocks,
+    semaphores,
+    barriers,
+    handlers,
+    listeners,
+    events,
+    now,
+    scale,
+    horizon,
+    stall,
+    delays,
+    args,
+    steps,
+    enabled,
+    fireable,
+    daemons,
+    awaiting,
+    timed,
+    newborn,
+    memory_changed,
+    refused_posts,
+    cells,
+    outcome,
+    recording,
+    recorded
+});
+
 impl World {
     /// An empty world of this setup; [`Machine`] starts it.
     pub(crate) fn new(setup: Arc<Setup>, limits: Limits) -> Self {
@@ -109,6 +148,7 @@ impl World {
             listeners: count(setup.listeners.len()),
             events: count(setup.events.len()),
             now: 1,
+            scale: Scale::default(),
             horizon: 0,
             stall: 0,
             delays: Vec::new(),

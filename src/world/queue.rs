@@ -4,7 +4,7 @@ use crate::event::{Args, BodyId, ContextId, Target, Value};
 use std::collections::VecDeque;
 
 /// The queue of a looper.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Queue {
     // invariant: strictly ascending by (when, seq)
     messages: VecDeque<Message>,
@@ -14,6 +14,8 @@ pub struct Queue {
     next_token: u32,
     pub(super) quit: bool,
 }
+
+crate::clone_in_place!(Queue { messages, last_seq, first_seq, next_token, quit });
 
 /// What stands in a queue.
 #[derive(Clone, Debug)]
@@ -151,10 +153,21 @@ impl Queue {
         self.messages.iter()
     }
 
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.messages.len() * size_of::<Message>()
+    }
+
     /// How many messages stand in it, fences as well.
     #[must_use]
     pub fn len(&self) -> usize {
         self.messages.len()
+    }
+
+    /// Whether it takes no more posts.
+    #[must_use]
+    pub fn has_quit(&self) -> bool {
+        self.quit
     }
 
     /// Whether nothing stands in it.

@@ -5,11 +5,13 @@
 //! written as distances from now, overdue ones as 0 (absolute only up to the largest instant that the app posts `at`),
 //! and the order of a queue by rank. Not written: now, stall, steps, names, counters.
 
+use super::canonical::{Canonical, Canonicalizer};
 use super::queue::{MessageKind, Queue, fence_of};
 use super::threads::Status;
 use super::{Guest, Machine, World};
-use crate::base::{Digester, Id, IdSet};
+use crate::base::Id;
 use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Op, Target, ThreadId, Value};
+use smallvec::SmallVec;
 
 /// What a word means, and so how it is renumbered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -71,42 +73,21 @@ pub trait Snapshot: Guest + Clone {
     fn write_thread(&self, thread: ThreadId, to: &mut CanonicalWriter<'_>);
     /// The same without references, to sort threads that nothing refers to.
     fn thread_key(&self, thread: ThreadId) -> Vec<u64>;
-}
-
-/// A canonical state.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Canonical {
-    /// Everything that matters; equal words are equal states.
-    pub words: Vec<u64>,
-    /// The threads in the order in which the walk met them: the `i`-th of one state corresponds to the `i`-th of an equal one.
-    pub threads: Vec<ThreadId>,
-}
-
-impl Canonical {
-    /// A stable 128-bit digest of the state.
-    #[must_use]
-    pub fn digest(&self) -> u128 {
-        let mut digest = Digester::new();
-        for word in &self.words {
-            digest.word(*word);
-        }
-        digest.finish()
-    }
+    /// About how many bytes a clone of it takes.
+    fn bytes(&self) -> u64;
 }
 
 /// Where the walk writes to.
 pub struct CanonicalWriter<'w> {
     world: &'w World,
-    words: Vec<u64>,
-    objects: Vec<ObjectId>,
-    threads: Vec<ThreadId>,
-    handlers: Vec<HandlerId>,
+    room: &'w mut Canonicalizer,
 }
 
 impl CanonicalWriter<'_> {
     /// Writes a plain word.
+    #[inline]
     pub fn word(&mut self, word: u64) {
-        self.words.push(word);
+        self.room.word(word);
     }
 
     /// Writes a value of this kind.
@@ -151,12 +132,12 @@ impl CanonicalWriter<'_> {
     }
 
     fn object(&mut self, object: ObjectId) {
-        let number = number(&mut self.objects, object);
+        let number = self.room.objects.of(object);
         self.word(number);
     }
 
     fn thread(&mut self, thread: ThreadId) {
-        let number = number(&mut self.threads, thread);
+        let number = self.room.threads.of(thread);
         self.word(number);
     }
 
@@ -172,7 +153,7 @@ impl CanonicalWriter<'_> {
         if (handler.index() as u64) < declared {
             self.word(handler.index() as u64);
         } else {
-            let number = declared + number(&mut self.handlers, handler);
+            let number = declared + self.room.handlers.of(handler);
             self.word(number);
             self.thread(self.world.handlers[handler]);
         }
@@ -196,7 +177,7 @@ impl CanonicalWriter<'_> {
     // Distance from now; overdue is 0 unless the app posts `at` instants that could still fall before it: later than all of these is one more.
     fn time(&mut self, when: u64) {
         let world = self.world;
-        let later = match world.setup.absolute_until {
+        let later = match world.absolute_until() {
             0 => 0,
             last => last.saturating_add(1),
         };
@@ -221,10 +202,10 @@ impl CanonicalWriter<'_> {
 
     // As a set: the order does not matter later, so numbers that are known are sorted. Unknown ones are met by another way first (every holder is a live thread that was written).
     fn threads_as_set(&mut self, threads: &[ThreadId]) {
-        let mut numbers: Vec<u64> = threads.iter().map(|t| number(&mut self.threads, *t)).collect();
+        let mut numbers: SmallVec<[u64; 8]> = threads.iter().map(|t| self.room.threads.of(*t)).collect();
         numbers.sort_unstable();
         self.word(numbers.len() as u64);
-        self.words.extend(numbers);
+        numbers.into_iter().for_each(|n| self.word(n));
     }
 
     fn thread_state<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
@@ -241,7 +222,7 @@ impl CanonicalWriter<'_> {
     }
 
     fn stand<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
-        self.words.extend(self.world.stand_words(thread));
+        self.world.stand_words(thread).into_iter().for_each(|w| self.word(w));
         guest.write_thread(thread, self);
     }
 
@@ -283,13 +264,69 @@ impl CanonicalWriter<'_> {
 
     // Writes what has been met and not been written, until nothing new is met.
     fn expand<G: Snapshot>(&mut self, guest: &G, done: &mut (usize, usize)) {
-        while done.0 < self.threads.len() || done.1 < self.objects.len() {
-            if done.0 < self.threads.len() {
+        while done.0 < self.room.threads.met.len() || done.1 < self.room.objects.met.len() {
+            if done.0 < self.room.threads.met.len() {
                 done.0 += 1;
-                self.thread_state(guest, self.threads[done.0 - 1]);
+                self.thread_state(guest, self.room.threads.met[done.0 - 1]);
             } else {
                 done.1 += 1;
-                self.object_state(guest, self.objects[done.1 - 1]);
+                self.object_state(guest, self.room.objects.met[done.1 - 1]);
+            }
+        }
+    }
+
+    // Threads that nothing refers to, but which live or leave messages (`stuck`), in an order that does not depend on when they were made, as far as their own state tells them apart.
+    fn strangers<G: Snapshot>(&mut self, guest: &G, done: &mut (usize, usize)) {
+        let world = self.world;
+        if world.threads.len() == self.room.threads.met.len() {
+            return;
+        }
+        let mut alone: Vec<_> = world
+            .threads
+            .enumerate()
+            .filter(|(_, t)| t.status != Status::Finished || t.queue.as_ref().is_some_and(|q| q.tasks() > 0))
+            .filter(|(id, _)| self.room.threads.known(*id).is_none())
+            .map(|(id, _)| (world.stand_words(id), guest.thread_key(id), id))
+            .collect();
+        alone.sort();
+        for (_, _, thread) in alone {
+            self.room.threads.of(thread);
+            self.expand(guest, done);
+        }
+    }
+
+    fn synchronization(&mut self) {
+        let world = self.world;
+        for id in 0..world.setup.locks.len() {
+            self.lock(LockId::new(id));
+        }
+        for waiters in world.conditions.iter() {
+            self.threads_in_order(waiters);
+        }
+        for lock in world.rwlocks.iter() {
+            self.optional_thread(lock.writer);
+            self.threads_as_set(&lock.readers);
+            self.threads_as_set(&lock.announced);
+        }
+        for semaphore in world.semaphores.iter() {
+            self.word(semaphore.count as u64);
+        }
+        for barrier in world.barriers.iter() {
+            self.word(barrier.arrived as u64);
+        }
+    }
+
+    fn environment<G: Snapshot>(&mut self, guest: &G) {
+        let world = self.world;
+        for bodies in world.listeners.iter() {
+            self.word(bodies.len() as u64);
+            bodies.iter().for_each(|b| self.word(u64::from(b.0)));
+        }
+        for (id, event) in world.events.enumerate() {
+            let kinds = guest.parameter_kinds(world.setup.events[id].body);
+            self.word(event.enables.len() as u64);
+            for (args, _) in &event.enables {
+                self.values(kinds, world.args(*args));
             }
         }
     }
@@ -315,77 +352,37 @@ impl World {
     }
 }
 
-fn number<I: Id>(met: &mut Vec<I>, id: I) -> u64 {
-    let at = met.iter().position(|m| *m == id).unwrap_or_else(|| {
-        met.push(id);
-        met.len() - 1
-    });
-    at as u64
-}
-
 impl<G: Snapshot> Machine<G> {
     /// The canonical form of this state.
     #[must_use]
     pub fn canonical(&self) -> Canonical {
+        let mut room = Canonicalizer::new();
+        self.canonical_in(&mut room);
+        room.into_canonical()
+    }
+
+    /// About how many bytes a clone of it takes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.world.bytes() + self.guest.bytes()
+    }
+
+    /// [`canonical`](Self::canonical) in room that is used again and again.
+    pub fn canonical_in(&self, room: &mut Canonicalizer) {
         let (world, guest) = (&self.world, &self.guest);
-        let mut w = CanonicalWriter {
-            world,
-            words: Vec::new(),
-            objects: Vec::new(),
-            threads: world.setup.threads.ids().collect(),
-            handlers: Vec::new(),
-        };
-        w.word(if world.now <= world.setup.absolute_until { world.now } else { 0 });
+        room.clear();
+        world.setup.threads.ids().for_each(|t| _ = room.threads.of(t));
+        let mut w = CanonicalWriter { world, room };
+        w.word(if world.now <= world.absolute_until() { world.now } else { 0 });
         w.word(u64::from(world.outcome.is_some()));
         for (cell, kind) in guest.global_kinds().iter().enumerate() {
             w.value(*kind, world.memory.cells[cell]);
         }
         let mut done = (0, 0);
         w.expand(guest, &mut done);
-        // Threads that nothing refers to, but which live or leave messages (`stuck`), in an order that does not depend on when they were made, as far as their own state tells them apart.
-        let mut known = IdSet::new();
-        w.threads.iter().for_each(|t| known.set(*t, true));
-        let mut alone: Vec<_> = world
-            .threads
-            .enumerate()
-            .filter(|(_, t)| t.status != Status::Finished || t.queue.as_ref().is_some_and(|q| q.tasks() > 0))
-            .filter(|(id, _)| !known.contains(*id))
-            .map(|(id, _)| (world.stand_words(id), guest.thread_key(id), id))
-            .collect();
-        alone.sort();
-        for (_, _, thread) in alone {
-            number(&mut w.threads, thread);
-            w.expand(guest, &mut done);
-        }
-        for (id, _) in world.setup.locks.iter().enumerate() {
-            w.lock(LockId::new(id));
-        }
-        for waiters in world.conditions.iter() {
-            w.threads_in_order(waiters);
-        }
-        for lock in world.rwlocks.iter() {
-            w.optional_thread(lock.writer);
-            w.threads_as_set(&lock.readers);
-            w.threads_as_set(&lock.announced);
-        }
-        for semaphore in world.semaphores.iter() {
-            w.word(semaphore.count as u64);
-        }
-        for barrier in world.barriers.iter() {
-            w.word(barrier.arrived as u64);
-        }
-        for bodies in world.listeners.iter() {
-            w.word(bodies.len() as u64);
-            bodies.iter().for_each(|b| w.word(u64::from(b.0)));
-        }
-        for (id, event) in world.events.enumerate() {
-            let kinds = guest.parameter_kinds(world.setup.events[id].body).to_vec();
-            w.word(event.enables.len() as u64);
-            for (args, _) in &event.enables {
-                w.values(&kinds, world.args(*args));
-            }
-        }
+        w.strangers(guest, &mut done);
+        w.synchronization();
+        w.environment(guest);
         w.expand(guest, &mut done);
-        Canonical { words: w.words, threads: w.threads }
     }
 }

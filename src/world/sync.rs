@@ -5,7 +5,7 @@ use crate::base::IdSet;
 use crate::event::{ObjectId, ThreadId};
 
 /// A lock, a mutex, or the monitor of an object.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Lock {
     pub(super) reentrant: bool,
     pub(super) object: Option<ObjectId>,
@@ -18,9 +18,22 @@ pub(super) struct Lock {
     pub(super) standing: ThreadSet,
 }
 
+crate::clone_in_place!(Lock { reentrant, object, owner, depth, waiters, standing });
+
 /// A set of threads that can be printed.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct ThreadSet(pub(super) IdSet<ThreadId>);
+
+impl Clone for ThreadSet {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    #[inline]
+    fn clone_from(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
+    }
+}
 
 impl std::fmt::Debug for ThreadSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -46,7 +59,7 @@ impl Lock {
 }
 
 /// A reader-writer lock. Neither side is reentrant for a writer; a reader may read again.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct RwLock {
     pub(super) prefer: Prefer,
     pub(super) writer: Option<ThreadId>,
@@ -56,6 +69,8 @@ pub(super) struct RwLock {
     pub(super) announced: Vec<ThreadId>,
     pub(super) standing: ThreadSet,
 }
+
+crate::clone_in_place!(RwLock { prefer, writer, readers, announced, standing });
 
 impl RwLock {
     pub(super) fn new(prefer: Prefer) -> Self {
@@ -72,11 +87,13 @@ impl RwLock {
 }
 
 /// A semaphore.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Semaphore {
     pub(super) count: i64,
     pub(super) standing: ThreadSet,
 }
+
+crate::clone_in_place!(Semaphore { count, standing });
 
 impl Semaphore {
     /// Back to its first count.
@@ -87,13 +104,15 @@ impl Semaphore {
 }
 
 /// A cyclic barrier.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Barrier {
     pub(super) parties: i64,
     pub(super) arrived: i64,
     pub(super) generation: u32,
     pub(super) standing: ThreadSet,
 }
+
+crate::clone_in_place!(Barrier { parties, arrived, generation, standing });
 
 impl Barrier {
     /// Back to nobody having arrived.

@@ -18,7 +18,7 @@ pub enum Status {
 }
 
 /// A thread or looper.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Thread {
     /// Its own context.
     pub home: ContextId,
@@ -35,7 +35,7 @@ pub struct Thread {
     /// Its message queue, if it has one.
     pub queue: Option<Box<Queue>>,
     // Of an earlier run, for its room.
-    spare: Option<Box<Queue>>,
+    spare: Spare,
     /// The instant at which its sleep, wait or await is over.
     pub(super) deadline: Option<u64>,
     /// A waiter that was notified.
@@ -50,6 +50,35 @@ pub struct Thread {
     pub(super) standing: ThreadSet,
 }
 
+/// A queue that nobody uses. A copy of a thread has none, and keeps its own.
+#[derive(Default, Debug)]
+struct Spare(Option<Box<Queue>>);
+
+impl Clone for Spare {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
+
+    fn clone_from(&mut self, _: &Self) {}
+}
+
+crate::clone_in_place!(Thread {
+    home,
+    context,
+    daemon,
+    status,
+    pending,
+    site,
+    queue,
+    spare,
+    deadline,
+    notified,
+    interrupted,
+    condition,
+    saved_depth,
+    standing,
+});
+
 impl Default for Thread {
     fn default() -> Self {
         Self {
@@ -60,7 +89,7 @@ impl Default for Thread {
             pending: Op::Skip,
             site: None,
             queue: None,
-            spare: None,
+            spare: Spare(None),
             deadline: None,
             notified: false,
             interrupted: false,
@@ -77,7 +106,7 @@ impl Thread {
         (self.home, self.context, self.daemon) = (home, home, daemon);
         (self.status, self.pending, self.site) = (Status::New, Op::Skip, None);
         if let Some(queue) = self.queue.take() {
-            self.spare = Some(queue);
+            self.spare.0 = Some(queue);
         }
         if looper {
             self.attach_queue();
@@ -89,7 +118,7 @@ impl Thread {
 
     /// Gives it an empty queue.
     pub(super) fn attach_queue(&mut self) {
-        let mut queue = self.spare.take().unwrap_or_default();
+        let mut queue = self.spare.0.take().unwrap_or_default();
         queue.renew();
         self.queue = Some(queue);
     }

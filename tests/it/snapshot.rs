@@ -48,7 +48,7 @@ fn same_future(mut a: Machine<Vm>, mut b: Machine<Vm>, seed: u64, steps: usize) 
     let mut rng = Rng::seeded(seed);
     for step in 0..steps {
         let (ca, cb) = (a.canonical(), b.canonical());
-        assert_eq!(ca.words, cb.words, "canonical states part after {step} steps");
+        assert_eq!(ca.bytes, cb.bytes, "canonical states part after {step} steps");
         assert_eq!(ca.digest(), cb.digest());
         if a.world.outcome().is_some() || b.world.outcome().is_some() {
             let end = |m: &Machine<Vm>| m.world.outcome().map(|o| kind(&signature(m.world.setup(), o)));

@@ -1,0 +1,103 @@
+//! How a run ended, as far as it can be compared with how another one did.
+
+use crate::event::{FailureKind, LimitKind, NULL, Outcome, SiteId, Value};
+use crate::lang::Program;
+use crate::lang::program::{EndValue, Global, GlobalId, Type};
+use crate::world::{Memory, World};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a run ended, as far as expectations can tell.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs, reason = "as the outcomes of the same names")]
+pub enum EndKind {
+    Ok,
+    Stuck,
+    Deadlock,
+    Failure { kind: FailureKind, name: String, message: String, site: Option<SiteId> },
+    Limit(LimitKind),
+}
+
+impl EndKind {
+    /// The kind of an outcome.
+    #[must_use]
+    pub fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Ok => Self::Ok,
+            Outcome::Stuck { .. } => Self::Stuck,
+            Outcome::Deadlock(_) => Self::Deadlock,
+            Outcome::Limit(limit, _) => Self::Limit(*limit),
+            Outcome::Failure(f) => {
+                Self::Failure { kind: f.kind, name: f.name.clone(), message: f.message.clone(), site: f.site }
+            }
+        }
+    }
+
+    /// `ok`, `stuck`, `deadlock`, the name of the exception or property, or the message of the assert or fail.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match self {
+            Self::Ok => "ok".into(),
+            Self::Stuck => "stuck".into(),
+            Self::Deadlock => "deadlock".into(),
+            Self::Failure { name, message, .. } if name.is_empty() => message.clone(),
+            Self::Failure { name, .. } => name.clone(),
+            Self::Limit(limit) => format!("limit {}", limit.option()),
+        }
+    }
+}
+
+/// The end of a run: its kind, and the end values of the variables that expectations name. Where the run was not looked at when it
+/// ended, there are no values.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs, reason = "said above")]
+pub struct Ended {
+    pub kind: EndKind,
+    pub values: BTreeMap<GlobalId, EndValue>,
+}
+
+impl Ended {
+    /// The end of a run that came to this outcome.
+    #[must_use]
+    pub fn new(program: &Program, of: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World) -> Self {
+        let values = of.iter().map(|id| (*id, end_value(&program.globals[*id], world.memory()))).collect();
+        Self { kind: EndKind::of(outcome), values }
+    }
+
+    /// `ok 1 [2, 3]`
+    #[must_use]
+    pub fn text(&self) -> String {
+        let values: Vec<String> = self.values.values().map(value_text).collect();
+        format!("{} {}", self.kind.word(), values.join(" ")).trim_end().to_owned()
+    }
+}
+
+/// As it is written in a model.
+#[must_use]
+pub fn value_text(value: &EndValue) -> String {
+    match value {
+        EndValue::Word(word) => word.to_string(),
+        EndValue::List(words) => format!("{words:?}"),
+    }
+}
+
+/// What a variable holds: a word, the elements of a list, or the cells of an array of words in order. Of references only whether they are null is told:
+/// their numbers mean nothing in another run.
+fn end_value(global: &Global, memory: &Memory) -> EndValue {
+    fn is_reference(ty: &Type) -> bool {
+        match ty {
+            Type::List(inner) | Type::Array(inner, _) => is_reference(inner),
+            Type::Int | Type::Bool | Type::Message => false,
+            _ => true,
+        }
+    }
+    let told = |value: Value| if is_reference(&global.ty) && value != NULL { 0 } else { value };
+    match &global.ty {
+        Type::List(_) => {
+            EndValue::List(memory.list(memory.list_in(global.offset)).items.iter().copied().map(told).collect())
+        }
+        Type::Array(..) => {
+            EndValue::List((global.offset..global.offset + global.cells).map(|cell| told(memory.cell(cell))).collect())
+        }
+        _ => EndValue::Word(told(memory.cell(global.offset))),
+    }
+}

@@ -1,0 +1,61 @@
+//! The choices that are open in a state, in an order that is the same for every way to it: the clock, threads by their canonical number, events.
+
+use super::Clock;
+use crate::base::Id;
+use crate::event::{Actor, Choice, ThreadId};
+use crate::world::{Canonicalizer, Question, World};
+
+/// Room for them.
+#[derive(Default)]
+pub(super) struct Choices {
+    pub(super) all: Vec<Choice>,
+    threads: Vec<(u32, ThreadId)>,
+}
+
+impl Choices {
+    /// Lists them. `state` has the numbers of this state; it is asked only where threads were made.
+    ///
+    /// The exact clock has one choice, the next unit: later ones are reached by the same choice again.
+    pub(super) fn list(&mut self, world: &World, state: &Canonicalizer, clock: Clock) {
+        self.all.clear();
+        if world.clock_open() {
+            match clock {
+                Clock::Exact => self.all.push(Choice { actor: Actor::Clock, argument: world.now() + 1 }),
+                Clock::Critical => {
+                    let instants = world.instants();
+                    self.all.extend(instants.into_iter().map(|argument| Choice { actor: Actor::Clock, argument }));
+                }
+            }
+        }
+        let declared = world.setup().threads.len();
+        if numbered_by_themselves(world, declared) {
+            for thread in world.enabled().iter() {
+                push(&mut self.all, world, thread);
+            }
+        } else {
+            self.threads.clear();
+            let numbered = |t: ThreadId| (state.thread(t).unwrap_or(u32::MAX), t);
+            self.threads.extend(world.enabled().iter().map(numbered));
+            self.threads.sort_unstable();
+            for (_, thread) in &self.threads {
+                push(&mut self.all, world, *thread);
+            }
+        }
+        self.all.extend(world.fireable().iter().map(|e| Choice { actor: Actor::Event(e), argument: 0 }));
+    }
+}
+
+/// Whether the enabled threads are declared ones, whose numbers are those of their declaration.
+pub(super) fn numbered_by_themselves(world: &World, declared: usize) -> bool {
+    world.enabled().len() == 0 || world.enabled().nth(world.enabled().len() - 1).is_some_and(|t| t.index() < declared)
+}
+
+fn push(all: &mut Vec<Choice>, world: &World, thread: ThreadId) {
+    let actor = Actor::Thread(thread);
+    let answers = match world.question(actor) {
+        Some(Question::Waiter(waiters)) => waiters as u64,
+        Some(Question::Branch) => 2,
+        Some(Question::Instant) | None => 1,
+    };
+    all.extend((0..answers).map(|argument| Choice { actor, argument }));
+}

@@ -1,0 +1,295 @@
+//! Exhaustive search: every state that a model can reach, up to bounds that are told.
+//!
+//! States are canonical (`semantics.md`, *The canonical state*): two are the same if nothing that can happen later differs. A search visits each once,
+//! breadth first, and so says which ends can be reached, on which shortest way, and what can never be. It is what a verdict "refuted"
+//! rests on, and what the fuzzer and the detectors are tested against.
+//!
+//! - **The clock** is exact: in units that tell all orders of deadlines apart ([`Clock::Exact`]).
+//! - **Reduction**: of choices that commute only one order is followed (sleep sets, kept with the states, and states are looked at again where one shrinks:
+//!   Godefroid, Holzmann and Pirottin, *State-space caching revisited*). It leaves out transitions, never states, so it needs no proviso for cycles.
+//! - **The same answer for any number of workers**: of two ways to a state the lesser one counts (`table`), and bounds cut between batches.
+
+mod breadth;
+mod choices;
+mod ends;
+mod independent;
+mod monitor;
+mod path;
+mod table;
+mod worker;
+
+pub use ends::End;
+pub use monitor::{Monitor, Nothing, Preemptions};
+pub use path::Way;
+pub use table::MOST_STATES;
+
+use crate::detect::Pair;
+use crate::lang::program::GlobalId;
+use crate::vm::Model;
+use crate::world::{Limits, Scale, divisor};
+use breadth::{Searched, search};
+use monitor::Node;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use worker::{Finds, First};
+
+/// What is searched, and how far.
+#[derive(Clone)]
+pub struct Plan<'m> {
+    /// The model.
+    pub model: &'m Model,
+    /// Limits of each run; that of steps does not count.
+    pub limits: Limits,
+    /// Workers; the result is the same for any number.
+    pub jobs: usize,
+    /// Where the search ends if the states do not.
+    pub bounds: Bounds,
+    /// How the clock moves.
+    pub clock: Clock,
+    /// Whether of choices that commute only one order is followed. States, ends and shortest ways are the same, and there are fewer transitions.
+    pub reduce: bool,
+    /// Whether it is noted which accesses can stand side by side; then nothing is reduced.
+    pub pairs: bool,
+    /// Variables whose values tell ends apart.
+    pub observe: BTreeSet<GlobalId>,
+}
+
+impl<'m> Plan<'m> {
+    /// A search of this model with one worker and the usual bounds.
+    #[must_use]
+    pub fn new(model: &'m Model) -> Self {
+        Self {
+            model,
+            limits: Limits::default(),
+            jobs: 1,
+            bounds: Bounds::default(),
+            clock: Clock::Exact,
+            reduce: true,
+            pairs: false,
+            observe: BTreeSet::new(),
+        }
+    }
+
+    fn reduces(&self) -> bool {
+        self.reduce && !self.pairs && self.clock == Clock::Exact
+    }
+}
+
+/// How far a search goes. Where a bound cuts it, the answer says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// States.
+    pub states: u64,
+    /// Steps from the start.
+    pub depth: u32,
+    /// Bytes, as far as they can be told; where this cuts is not promised to be the same elsewhere.
+    pub memory: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { states: 10_000_000, depth: 1_000_000, memory: 4 << 30 }
+    }
+}
+
+impl Bounds {
+    fn cut(&self, states: u64, memory: u64, stopped: bool) -> Option<Cut> {
+        let cuts =
+            [(stopped, Cut::Stopped), (states >= self.states, Cut::States), (memory >= self.memory, Cut::Memory)];
+        cuts.into_iter().find(|(is, _)| *is).map(|(_, cut)| cut)
+    }
+}
+
+/// How the clock of a search moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// In units that tell all orders of deadlines apart.
+    Exact,
+    /// To the critical instants, as random walks do: fewer states, and some orders are missed. What it does not find may exist.
+    Critical,
+}
+
+/// What ended a search before it was through.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cut {
+    /// The bound of states.
+    States,
+    /// The bound of depth.
+    Depth,
+    /// The bound of memory.
+    Memory,
+    /// Somebody wanted it to stop.
+    Stopped,
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug)]
+pub struct Status {
+    /// States that were found.
+    pub states: u64,
+    /// Choices that were followed.
+    pub transitions: u64,
+    /// States that were found and not looked at.
+    pub frontier: u64,
+    /// Bytes, about.
+    pub memory: u64,
+    /// Steps from the start.
+    pub depth: u32,
+}
+
+/// Is told how far a search is.
+pub trait Progress: Sync {
+    /// It is here.
+    fn at(&self, status: &Status);
+}
+
+/// Tells nobody.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn at(&self, _: &Status) {}
+}
+
+/// How a search is stopped, and whom it tells how far it is.
+#[derive(Clone, Copy)]
+pub struct Context<'c> {
+    /// Set by somebody to stop it.
+    pub stop: &'c AtomicBool,
+    /// Is told.
+    pub progress: &'c dyn Progress,
+}
+
+/// What a search has found.
+#[derive(Clone, Debug)]
+pub struct Explored {
+    /// States that were found.
+    pub states: u64,
+    /// Choices that were followed, all ticks in a row from one state counted as one.
+    pub transitions: u64,
+    /// Steps to the state that is the farthest.
+    pub depth: u32,
+    /// What ended it; `None` if it is complete.
+    pub cut: Option<Cut>,
+    /// States that were found and not looked at.
+    pub frontier: u64,
+    /// The length of the clock's unit: `down / up` milliseconds.
+    pub scale: Scale,
+    /// How runs end, each with a shortest run that ends so.
+    pub ends: BTreeMap<End, Way>,
+    /// Pairs of accesses that can stand side by side, each with a run that brings them there.
+    pub adjacent: BTreeMap<Pair, Way>,
+    /// Bytes of the visited set.
+    pub table_bytes: u64,
+    /// The most bytes that it took, about.
+    pub memory: u64,
+}
+
+impl Explored {
+    /// Whether everything that can be reached was visited.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        self.cut.is_none()
+    }
+}
+
+/// Visits every state that can be reached, within the bounds.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{explore::{self, Plan, Silent, explore}, vm::Model};
+/// use std::sync::atomic::AtomicBool;
+///
+/// let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// let observe = model.program.globals.ids().collect();
+/// let stop = AtomicBool::new(false);
+/// let found = explore(&Plan { observe, ..Plan::new(&model) }, explore::Context { stop: &stop, progress: &Silent });
+/// assert!(found.complete());
+/// let ends: Vec<String> = found.ends.keys().map(|end| end.ended.text()).collect();
+/// assert_eq!(ends, ["ok 1", "ok 2"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn explore(plan: &Plan<'_>, context: Context<'_>) -> Explored {
+    explore_with(plan, &Nothing, context)
+}
+
+/// [`explore`] of the product with a monitor.
+#[must_use]
+pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Explored {
+    let (scale, searched) = in_scale(plan, |scale| {
+        let searched = search(plan, scale, monitor, context);
+        let misfit = misfit(plan, scale, &searched.finds);
+        (searched, misfit)
+    });
+    let Searched { table, finds, first, depth, cut, frontier, memory } = searched;
+    let way = |first_seen: &First| {
+        let choices = path::through(&first, &table.way(first_seen.at), plan.clock);
+        let way = choices.and_then(|choices| path::complete(plan, scale, &choices));
+        way.expect("what a search has visited can be visited again")
+    };
+    let ends = finds.ends.iter().map(|(end, seen)| (end.clone(), way(seen))).collect();
+    let adjacent = finds.adjacent.iter().map(|(pair, seen)| (*pair, way(seen))).collect();
+    Explored {
+        states: table.len(),
+        transitions: finds.transitions,
+        depth,
+        cut,
+        frontier,
+        scale,
+        ends,
+        adjacent,
+        table_bytes: table.bytes(),
+        memory,
+    }
+}
+
+/// Where a search starts.
+fn first<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M) -> Node<M> {
+    let mut machine = plan.model.machine(plan.limits);
+    machine.world.set_scale(scale);
+    machine.start(M::WATCHES);
+    let mut monitor = monitor.clone();
+    for event in machine.world.recorded() {
+        monitor.event(&machine.world, event);
+    }
+    Node { machine, monitor }
+}
+
+// What a scale has to fit: what divides all durations, and the deadlines that are ahead at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Fit {
+    divisor: u64,
+    deadlines: u64,
+}
+
+impl Fit {
+    // `semantics.md`, *The clock*: units of g / (n + 1) milliseconds, or of one.
+    fn scale(self) -> Scale {
+        if self.divisor <= self.deadlines { Scale::default() } else { Scale::new(self.deadlines + 1, self.divisor) }
+    }
+}
+
+/// Searches in the units that fit; where a search finds that they do not, it is begun again in smaller ones.
+fn in_scale<R>(plan: &Plan<'_>, mut search: impl FnMut(Scale) -> (R, Option<Fit>)) -> (Scale, R) {
+    let setup = &plan.model.code.setup;
+    let durations = setup.delays.iter().copied().chain(setup.instants.iter().map(|i| i.saturating_sub(1)));
+    let mut fit = Fit { divisor: durations.fold(0, divisor), deadlines: 1 + u64::from(!setup.instants.is_empty()) };
+    loop {
+        let scale = if plan.clock == Clock::Exact { fit.scale() } else { Scale::default() };
+        match search(scale) {
+            (found, None) => return (scale, found),
+            (_, Some(better)) => fit = better,
+        }
+    }
+}
+
+// Whether the units are too large for what was found; then what is known of the right ones.
+fn misfit(plan: &Plan<'_>, scale: Scale, finds: &Finds) -> Option<Fit> {
+    let whole = scale.up == 1 && scale.down == 1;
+    let setup = &plan.model.code.setup;
+    let deadlines = finds.deadlines as u64 + u64::from(!setup.instants.is_empty());
+    let fits = whole || (finds.fits == scale.down && deadlines < scale.up);
+    (!fits).then_some(Fit { divisor: finds.fits, deadlines: deadlines.max(scale.up - 1) })
+}

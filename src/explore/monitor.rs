@@ -1,0 +1,124 @@
+//! What a search keeps of the way to a state, beside the state: the product of the app with a small automaton.
+
+use crate::event::{Actor, Choice, Event};
+use crate::vm::Vm;
+use crate::world::{Canonicalizer, Machine, World};
+
+/// An automaton that goes along with a run. Two ways to one state are told apart where it stands differently.
+pub trait Monitor: Clone + Send + Sync {
+    /// Whether it wants events; recording them costs time.
+    const WATCHES: bool = false;
+
+    /// A choice is about to be made. Whether it is to be followed at all.
+    fn choose(&mut self, before: &World, choice: Choice) -> bool {
+        let _ = (before, choice);
+        true
+    }
+
+    /// An event of the step, in order. The world is the state after it.
+    fn event(&mut self, world: &World, event: &Event) {
+        let _ = (world, event);
+    }
+
+    /// Writes where it stands. The numbers of threads and objects are those of the state.
+    fn write(&self, state: &mut Canonicalizer) {
+        let _ = state;
+    }
+
+    /// What it says of a run that ends here: part of what makes two ends the same.
+    fn mark(&self) -> u64 {
+        0
+    }
+}
+
+/// Keeps nothing.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Nothing;
+
+impl Monitor for Nothing {}
+
+/// Follows only runs with so many preemptions at most: times at which another thread goes on although the last one could have.
+/// (Musuvathi and Qadeer's context bounding.)
+#[derive(Clone, Copy, Debug)]
+pub struct Preemptions {
+    left: u32,
+    last: Option<crate::event::ThreadId>,
+}
+
+impl Preemptions {
+    /// At most so many.
+    #[must_use]
+    pub fn at_most(bound: u32) -> Self {
+        Self { left: bound, last: None }
+    }
+}
+
+impl Monitor for Preemptions {
+    fn choose(&mut self, before: &World, choice: Choice) -> bool {
+        let Actor::Thread(next) = choice.actor else { return true };
+        if let Some(last) = self.last
+            && last != next
+            && before.enabled().contains(last)
+        {
+            if self.left == 0 {
+                return false;
+            }
+            self.left -= 1;
+        }
+        self.last = Some(next);
+        true
+    }
+
+    fn write(&self, state: &mut Canonicalizer) {
+        state.tell_apart(u64::from(self.left));
+        // A thread that nothing refers to any more has ended.
+        let last = self.last.and_then(|t| state.thread(t));
+        state.tell_apart(last.map_or(0, |t| 1 + u64::from(t)));
+    }
+}
+
+/// A state with what is kept of the way to it.
+pub(super) struct Node<M> {
+    pub(super) machine: Machine<Vm>,
+    pub(super) monitor: M,
+}
+
+impl<M: Clone> Clone for Node<M> {
+    fn clone(&self) -> Self {
+        Self { machine: self.machine.clone(), monitor: self.monitor.clone() }
+    }
+
+    #[inline]
+    fn clone_from(&mut self, other: &Self) {
+        self.machine.clone_from(&other.machine);
+        self.monitor.clone_from(&other.monitor);
+    }
+}
+
+impl<M: Monitor> Node<M> {
+    /// Follows a choice; false, and nothing done, if the monitor does not want it.
+    #[inline]
+    pub(super) fn follow(&mut self, choice: Choice) -> bool {
+        if !self.monitor.choose(&self.machine.world, choice) {
+            return false;
+        }
+        self.machine.step(choice);
+        if M::WATCHES {
+            for event in self.machine.world.recorded() {
+                self.monitor.event(&self.machine.world, event);
+            }
+        }
+        true
+    }
+
+    /// The digest of the state and of where the monitor stands; also of how it ended.
+    #[inline]
+    pub(super) fn digest(&self, room: &mut Canonicalizer) -> u128 {
+        self.machine.canonical_in(room);
+        if let Some(outcome) = self.machine.world.outcome() {
+            super::ends::tell_apart(outcome, room);
+        }
+        self.monitor.write(room);
+        room.digest()
+    }
+}

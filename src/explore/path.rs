@@ -1,0 +1,113 @@
+//! From a state that was visited to the run that comes to it.
+
+use super::choices::Choices;
+use super::ends::{Standing, standing};
+use super::monitor::{Monitor, Node};
+use super::{Clock, Plan};
+use crate::event::{Actor, Choice, Outcome};
+use crate::sched::RawChoices;
+use crate::vm::Vm;
+use crate::world::{Canonicalizer, Machine, Question, Scale};
+
+/// A run, by its choices.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// What makes it again, in milliseconds.
+    pub choices: RawChoices,
+    /// How it ends.
+    pub outcome: Outcome,
+    /// Its steps.
+    pub steps: u64,
+    /// Milliseconds that pass in it while some thread could run.
+    pub stall: u64,
+}
+
+/// The choices, in units of the clock, that lead through states of these digests: at each the first one that does.
+///
+/// `None` if there are none: that would be a mistake of the search.
+pub(super) fn through<M: Monitor>(first: &Node<M>, digests: &[u128], clock: Clock) -> Option<Vec<Choice>> {
+    let (mut here, mut there) = (Canonicalizer::new(), Canonicalizer::new());
+    let mut choices = Choices::default();
+    let mut node = first.clone();
+    let mut way = Vec::new();
+    for digest in digests.get(1..)? {
+        node.machine.canonical_in(&mut here);
+        choices.list(&node.machine.world, &here, clock);
+        let mut found = None;
+        'choices: for choice in &choices.all {
+            let mut next = node.clone();
+            let mut choice = *choice;
+            loop {
+                if !next.follow(choice) {
+                    break;
+                }
+                if next.digest(&mut there) == *digest {
+                    found = Some((choice, next));
+                    break 'choices;
+                }
+                // All ticks in a row are one step.
+                let goes_on = choice.actor == Actor::Clock
+                    && clock == Clock::Exact
+                    && next.machine.world.outcome().is_none()
+                    && next.machine.world.clock_open();
+                if !goes_on {
+                    break;
+                }
+                choice.argument += 1;
+            }
+        }
+        let (choice, next) = found?;
+        way.push(choice);
+        node = next;
+    }
+    Some(way)
+}
+
+/// The run that makes these choices, and then goes on as little as it can to its end: the last thread while it can, else the first one, the clock, an event.
+pub(super) fn complete(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<Way> {
+    let mut machine = plan.model.machine(plan.limits);
+    machine.start(false);
+    let mut raw = RawChoices::default();
+    for choice in way {
+        let argument = if choice.actor == Actor::Clock { scale.milliseconds(choice.argument) } else { choice.argument };
+        let choice = Choice { argument, ..*choice };
+        if machine.world.outcome().is_some() || !machine.world.is_open(choice.actor) {
+            return None;
+        }
+        make(&mut machine, &mut raw, choice);
+    }
+    let mut last = way.last().map(|c| c.actor);
+    let outcome = loop {
+        let outcome = match standing(&mut machine) {
+            Standing::Ended(outcome) => Some(outcome),
+            Standing::Rests(outcome) => Some(outcome),
+            Standing::Open if machine.world.steps() >= plan.limits.steps => {
+                Some(Outcome::Limit(crate::event::LimitKind::Steps, plan.limits.steps))
+            }
+            Standing::Open => None,
+        };
+        if let Some(outcome) = outcome {
+            if machine.world.outcome().is_none() && matches!(outcome, Outcome::Ok | Outcome::Stuck { .. }) {
+                let openings = machine.world.openings();
+                raw.add(Choice { actor: Actor::Stop, argument: 0 }, openings.total(), false);
+            }
+            break outcome;
+        }
+        let world = &machine.world;
+        let openings = world.openings();
+        let actor = last.filter(|a| matches!(a, Actor::Thread(_)) && world.is_open(*a));
+        let actor = actor.unwrap_or_else(|| world.open_actor(&openings, 0));
+        let argument = if actor == Actor::Clock { world.next_deadline() } else { 0 };
+        make(&mut machine, &mut raw, Choice { actor, argument });
+        last = Some(actor);
+    };
+    let world = &machine.world;
+    Some(Way { choices: raw, outcome, steps: world.steps(), stall: world.stall() })
+}
+
+fn make(machine: &mut Machine<Vm>, raw: &mut RawChoices, choice: Choice) {
+    let world = &machine.world;
+    let asked: Option<Question> = world.question(choice.actor);
+    raw.add(choice, world.openings().total(), asked.is_some());
+    machine.step(choice);
+}

@@ -1,0 +1,256 @@
+//! What one worker does with one state: looks at it, and follows every choice that is open there.
+
+use super::choices::{Choices, numbered_by_themselves};
+use super::ends::{End, Standing, standing};
+use super::independent::{independent, is_quiet};
+use super::monitor::{Monitor, Node};
+use super::table::{Fresh, Seen, StateId, Table, Way};
+use super::{Clock, Plan};
+use crate::detect::Pair;
+use crate::event::{Actor, Choice, EventId, Outcome, ThreadId};
+use crate::world::{Canonicalizer, Scale, Status, World};
+use std::collections::BTreeMap;
+
+/// Where something was seen first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct First {
+    /// The fewest steps to it.
+    pub(super) depth: u32,
+    /// Among those, the least way.
+    pub(super) rank: u64,
+    /// The state.
+    pub(super) at: StateId,
+}
+
+/// What workers find. Merged in any order it is the same.
+#[derive(Clone, Default)]
+pub(super) struct Finds {
+    pub(super) transitions: u64,
+    pub(super) ends: BTreeMap<End, First>,
+    pub(super) adjacent: BTreeMap<Pair, First>,
+    /// States at the bound of depth that go on.
+    pub(super) cut_by_depth: u64,
+    /// Choices that the monitor did not want.
+    pub(super) refused: u64,
+    /// The most deadlines that were ahead at once.
+    pub(super) deadlines: usize,
+    /// What divides all durations that were asked for; less than the scale's means that it does not fit.
+    pub(super) fits: u64,
+}
+
+impl Finds {
+    pub(super) fn merge(&mut self, other: &mut Finds) {
+        self.transitions += std::mem::take(&mut other.transitions);
+        self.cut_by_depth += std::mem::take(&mut other.cut_by_depth);
+        self.refused += std::mem::take(&mut other.refused);
+        self.deadlines = self.deadlines.max(other.deadlines);
+        self.fits = crate::world::divisor(self.fits, other.fits);
+        merge(&mut self.ends, &mut other.ends);
+        merge(&mut self.adjacent, &mut other.adjacent);
+    }
+}
+
+fn merge<K: Ord>(into: &mut BTreeMap<K, First>, from: &mut BTreeMap<K, First>) {
+    for (key, first) in std::mem::take(from) {
+        note(into, key, first);
+    }
+}
+
+fn note<K: Ord>(into: &mut BTreeMap<K, First>, key: K, first: First) {
+    let known = into.entry(key).or_insert(first);
+    *known = first.min(*known);
+}
+
+/// A worker, with its room.
+pub(super) struct Worker<'p, M> {
+    plan: &'p Plan<'p>,
+    reduces: bool,
+    pub(super) finds: Finds,
+    /// Bytes of the largest node that it has looked at, about.
+    pub(super) node_bytes: u64,
+    /// Nodes that lend their room.
+    pub(super) spare: Vec<Box<Node<M>>>,
+    choices: Choices,
+    scratch: Box<Node<M>>,
+    // The numbers of the state that is looked at, and of one that it leads to.
+    here: Canonicalizer,
+    there: Canonicalizer,
+    asleep: Vec<Actor>,
+}
+
+/// A place in the order of the choices of one state: ticks first, one after another.
+const AFTER_TICKS: u64 = 1 << 20;
+const RANK_BITS: u32 = 32;
+
+impl<'p, M: Monitor> Worker<'p, M> {
+    pub(super) fn new(plan: &'p Plan<'p>, scale: Scale, first: &Node<M>) -> Self {
+        Self {
+            plan,
+            reduces: plan.reduces(),
+            finds: Finds { fits: scale.down, ..Finds::default() },
+            node_bytes: 0,
+            spare: Vec::new(),
+            choices: Choices::default(),
+            scratch: Box::new(first.clone()),
+            here: Canonicalizer::new(),
+            there: Canonicalizer::new(),
+            asleep: Vec::new(),
+        }
+    }
+
+    /// Looks at a state of this level, and adds those that it leads to.
+    pub(super) fn expand(&mut self, table: &Table<Box<Node<M>>>, at: &mut Fresh<Box<Node<M>>>, depth: u32, place: u64) {
+        let node = &mut at.node;
+        self.node_bytes = self.node_bytes.max(node.machine.bytes());
+        let first = First { depth, rank: at.rank, at: at.id };
+        match standing(&mut node.machine) {
+            Standing::Ended(outcome) => return self.ended(node, &outcome, first),
+            Standing::Rests(outcome) => self.ended(node, &outcome, first),
+            Standing::Open => {}
+        }
+        let world = &node.machine.world;
+        if self.plan.pairs {
+            self.adjacent(world, first);
+        }
+        if world.clock_open() {
+            self.finds.deadlines = self.finds.deadlines.max(world.deadlines_ahead());
+        }
+        if depth >= self.plan.bounds.depth {
+            self.finds.cut_by_depth += 1;
+            return;
+        }
+        let declared = world.setup().threads.len();
+        if self.reduces || !numbered_by_themselves(world, declared) {
+            node.machine.canonical_in(&mut self.here);
+        }
+        self.choices.list(world, &self.here, self.plan.clock);
+        self.wake_up(world, at.sleep);
+        let choices = std::mem::take(&mut self.choices.all);
+        let mut i = 0;
+        for of_actor in choices.chunk_by(|a, b| a.actor == b.actor) {
+            let actor = of_actor[0].actor;
+            let ticks = actor == Actor::Clock && self.plan.clock == Clock::Exact;
+            let mut quiet = true;
+            for choice in of_actor {
+                let rank = place << RANK_BITS | (AFTER_TICKS + i);
+                i += 1;
+                if self.reduces && self.asleep.contains(&actor) {
+                    continue;
+                }
+                let way = Way { digest: 0, parent: at.id, rank, sleep: 0 };
+                if ticks {
+                    self.tick(table, node, *choice, way);
+                } else {
+                    quiet &= self.follow(table, node, *choice, way);
+                }
+            }
+            if quiet && self.reduces && !self.asleep.contains(&actor) {
+                self.asleep.push(actor);
+            }
+        }
+        self.choices.all = choices;
+    }
+
+    fn ended(&mut self, node: &Node<M>, outcome: &Outcome, first: First) {
+        let world = &node.machine.world;
+        let end = End::new(&self.plan.model.program, &self.plan.observe, outcome, world, node.monitor.mark());
+        note(&mut self.finds.ends, end, first);
+    }
+
+    // Which accesses stand side by side (RaceFuzzer, algorithm 2): plain ones never block.
+    fn adjacent(&mut self, world: &World, first: First) {
+        let standing = |id: ThreadId| {
+            let t = world.thread(id);
+            let access = (t.status == Status::Alive).then(|| t.pending.access()).flatten()?;
+            Some((t.site?, access))
+        };
+        for (i, a) in world.enabled().iter().enumerate() {
+            let Some((site, access)) = standing(a) else { continue };
+            for (other, second) in world.enabled().iter().skip(i + 1).filter_map(standing) {
+                if access.conflicts(&second) {
+                    note(&mut self.finds.adjacent, Pair::new(site, other), first);
+                }
+            }
+        }
+    }
+
+    // Makes one choice; whether it did nothing that the choice does not tell.
+    fn follow(&mut self, table: &Table<Box<Node<M>>>, from: &Node<M>, choice: Choice, mut way: Way) -> bool {
+        (*self.scratch).clone_from(from);
+        if !self.scratch.follow(choice) {
+            self.finds.refused += 1;
+            return true;
+        }
+        self.finds.transitions += 1;
+        self.fits();
+        way.digest = self.scratch.digest(&mut self.there);
+        let quiet = self.reduces && is_quiet(&from.machine.world, &self.scratch.machine.world, choice.actor);
+        if quiet {
+            way.sleep = self.sleep_after(&from.machine.world, choice.actor);
+        }
+        table.insert(way, &self.scratch, &mut self.spare);
+        quiet
+    }
+
+    // The clock moves by one unit after another: all of them are one step. Where a state was visited before, that one's ticks were followed.
+    fn tick(&mut self, table: &Table<Box<Node<M>>>, from: &Node<M>, choice: Choice, mut way: Way) {
+        (*self.scratch).clone_from(from);
+        let rank = way.rank;
+        let mut sleep = self.asleep.clone();
+        for n in 0..AFTER_TICKS {
+            let now = self.scratch.machine.world.now();
+            let tick = Choice { actor: choice.actor, argument: now + 1 };
+            sleep.retain(|a| independent(&self.scratch.machine.world, Actor::Clock, *a));
+            if !self.scratch.follow(tick) {
+                self.finds.refused += 1;
+                return;
+            }
+            self.finds.transitions += u64::from(n == 0);
+            way.digest = self.scratch.digest(&mut self.there);
+            way.rank = rank - AFTER_TICKS + n;
+            way.sleep = sleep.iter().fold(0, |mask, a| mask | bit(&self.there, *a));
+            let seen = table.insert(way, &self.scratch, &mut self.spare);
+            let world = &self.scratch.machine.world;
+            if seen == Seen::Before || world.outcome().is_some() || !world.clock_open() {
+                break;
+            }
+        }
+    }
+
+    fn fits(&mut self) {
+        self.finds.fits = crate::world::divisor(self.finds.fits, self.scratch.machine.world.scale().fits);
+    }
+
+    // Sets who is asleep here.
+    fn wake_up(&mut self, world: &World, sleep: u64) {
+        self.asleep.clear();
+        if !self.reduces || sleep == 0 {
+            return;
+        }
+        for choice in &self.choices.all {
+            if sleep & bit(&self.here, choice.actor) != 0 && self.asleep.last() != Some(&choice.actor) {
+                self.asleep.push(choice.actor);
+            }
+        }
+        debug_assert!(self.asleep.iter().all(|a| world.is_open(*a)));
+    }
+
+    // Who need not be tried after a choice: those that need not be tried before it, or were, and commute with it.
+    fn sleep_after(&self, before: &World, actor: Actor) -> u64 {
+        let still = self.asleep.iter().filter(|a| independent(before, actor, **a));
+        still.fold(0, |mask, a| mask | bit(&self.there, *a))
+    }
+}
+
+const CLOCK_BIT: u32 = 63;
+const FIRST_EVENT_BIT: u32 = 48;
+
+/// The bit of an actor in a sleep set of this state; none for those that are too many.
+fn bit(state: &Canonicalizer, actor: Actor) -> u64 {
+    match actor {
+        Actor::Clock => 1 << CLOCK_BIT,
+        Actor::Event(EventId(e)) if FIRST_EVENT_BIT + e < CLOCK_BIT => 1 << (FIRST_EVENT_BIT + e),
+        Actor::Thread(thread) => state.thread(thread).filter(|n| *n < FIRST_EVENT_BIT).map_or(0, |n| 1 << n),
+        Actor::Event(_) | Actor::Stop => 0,
+    }
+}
