@@ -226,8 +226,8 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
     let Searched { table, finds, first, depth, cut, frontier, memory } = searched;
     let way = |first_seen: &First| {
         let choices = path::through(&first, &table.way(first_seen.at), plan.clock);
-        let way = choices.and_then(|choices| path::complete(plan, scale, &choices));
-        way.expect("what a search has visited can be visited again")
+        let choices = choices.expect("a search finds its way again to what it has visited");
+        path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
     };
     let ends = finds.ends.iter().map(|(end, seen)| (end.clone(), way(seen))).collect();
     let adjacent = finds.adjacent.iter().map(|(pair, seen)| (*pair, way(seen))).collect();

@@ -2,12 +2,15 @@
 
 use crate::event::{Actor, Choice, Event};
 use crate::vm::Vm;
-use crate::world::{Canonicalizer, Machine, World};
+use crate::world::{Canonicalizer, Machine, Parts, Touched, World};
 
 /// An automaton that goes along with a run. Two ways to one state are told apart where it stands differently.
 pub trait Monitor: Clone + Send + Sync {
     /// Whether it wants events; recording them costs time.
     const WATCHES: bool = false;
+
+    /// Whether it has nothing to tell apart.
+    const ALONE: bool = false;
 
     /// A choice is about to be made. Whether it is to be followed at all.
     fn choose(&mut self, before: &World, choice: Choice) -> bool {
@@ -35,7 +38,9 @@ pub trait Monitor: Clone + Send + Sync {
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Nothing;
 
-impl Monitor for Nothing {}
+impl Monitor for Nothing {
+    const ALONE: bool = true;
+}
 
 /// Follows only runs with so many preemptions at most: times at which another thread goes on although the last one could have.
 /// (Musuvathi and Qadeer's context bounding.)
@@ -109,6 +114,27 @@ impl<M: Monitor> Node<M> {
             }
         }
         true
+    }
+
+    /// [`digest`](Self::digest) after a step from a state with these parts. The numbers that `room` has afterwards are those of this state.
+    #[inline]
+    pub(super) fn digest_after(&self, before: &Parts, touched: Option<Touched>, room: &mut Canonicalizer) -> u128 {
+        if M::ALONE
+            && let Some(touched) = touched
+            && let Some(digest) = self.machine.digest_after(before, touched, room)
+        {
+            debug_assert_eq!(digest, self.digest(&mut Canonicalizer::new()));
+            return digest;
+        }
+        self.digest(room)
+    }
+
+    /// Back to the state before a step.
+    #[inline]
+    pub(super) fn take_back(&mut self, before: &Self, touched: Option<Touched>) {
+        let Some(touched) = touched else { return self.clone_from(before) };
+        self.machine.take_back(&before.machine, touched);
+        self.monitor.clone_from(&before.monitor);
     }
 
     /// The digest of the state and of where the monitor stands; also of how it ended.

@@ -1,6 +1,6 @@
 //! What one worker does with one state: looks at it, and follows every choice that is open there.
 
-use super::choices::{Choices, numbered_by_themselves};
+use super::choices::Choices;
 use super::ends::{End, Standing, standing};
 use super::independent::{independent, is_quiet};
 use super::monitor::{Monitor, Node};
@@ -8,7 +8,7 @@ use super::table::{Fresh, Seen, StateId, Table, Way};
 use super::{Clock, Plan};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Outcome, ThreadId};
-use crate::world::{Canonicalizer, Scale, Status, World};
+use crate::world::{Canonicalizer, Parts, Scale, Status, World};
 use std::collections::BTreeMap;
 
 /// Where something was seen first.
@@ -75,6 +75,7 @@ pub(super) struct Worker<'p, M> {
     // The numbers of the state that is looked at, and of one that it leads to.
     here: Canonicalizer,
     there: Canonicalizer,
+    parts: Parts,
     asleep: Vec<Actor>,
 }
 
@@ -94,6 +95,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
             scratch: Box::new(first.clone()),
             here: Canonicalizer::new(),
             there: Canonicalizer::new(),
+            parts: Parts::default(),
             asleep: Vec::new(),
         }
     }
@@ -119,10 +121,9 @@ impl<'p, M: Monitor> Worker<'p, M> {
             self.finds.cut_by_depth += 1;
             return;
         }
-        let declared = world.setup().threads.len();
-        if self.reduces || !numbered_by_themselves(world, declared) {
-            node.machine.canonical_in(&mut self.here);
-        }
+        node.machine.canonical_in(&mut self.here);
+        self.parts.keep(&self.here, world.declared());
+        (*self.scratch).clone_from(node);
         self.choices.list(world, &self.here, self.plan.clock);
         self.wake_up(world, at.sleep);
         let choices = std::mem::take(&mut self.choices.all);
@@ -174,27 +175,29 @@ impl<'p, M: Monitor> Worker<'p, M> {
         }
     }
 
-    // Makes one choice; whether it did nothing that the choice does not tell.
+    // Makes one choice; whether it did nothing that the choice does not tell. `scratch` is a copy of the state before and after.
     fn follow(&mut self, table: &Table<Box<Node<M>>>, from: &Node<M>, choice: Choice, mut way: Way) -> bool {
-        (*self.scratch).clone_from(from);
+        let touches = from.machine.world.touches(choice);
         if !self.scratch.follow(choice) {
             self.finds.refused += 1;
+            self.scratch.monitor.clone_from(&from.monitor);
             return true;
         }
         self.finds.transitions += 1;
         self.fits();
-        way.digest = self.scratch.digest(&mut self.there);
+        let touched = self.scratch.machine.changed(&from.machine, touches);
+        way.digest = self.scratch.digest_after(&self.parts, touched, &mut self.there);
         let quiet = self.reduces && is_quiet(&from.machine.world, &self.scratch.machine.world, choice.actor);
         if quiet {
             way.sleep = self.sleep_after(&from.machine.world, choice.actor);
         }
         table.insert(way, &self.scratch, &mut self.spare);
+        self.scratch.take_back(from, touched);
         quiet
     }
 
     // The clock moves by one unit after another: all of them are one step. Where a state was visited before, that one's ticks were followed.
     fn tick(&mut self, table: &Table<Box<Node<M>>>, from: &Node<M>, choice: Choice, mut way: Way) {
-        (*self.scratch).clone_from(from);
         let rank = way.rank;
         let mut sleep = self.asleep.clone();
         for n in 0..AFTER_TICKS {
@@ -203,7 +206,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
             sleep.retain(|a| independent(&self.scratch.machine.world, Actor::Clock, *a));
             if !self.scratch.follow(tick) {
                 self.finds.refused += 1;
-                return;
+                break;
             }
             self.finds.transitions += u64::from(n == 0);
             way.digest = self.scratch.digest(&mut self.there);
@@ -215,6 +218,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
                 break;
             }
         }
+        (*self.scratch).clone_from(from);
     }
 
     fn fits(&mut self) {

@@ -186,6 +186,10 @@ impl Snapshot for Vm {
         }
     }
 
+    fn copy_thread(&mut self, from: &Self, thread: ThreadId) {
+        self.fibers[thread].clone_from(&from.fibers[thread]);
+    }
+
     fn bytes(&self) -> u64 {
         let of_fibers: usize = self.fibers.iter().map(Fiber::bytes).sum();
         (size_of::<Self>() + of_fibers) as u64

@@ -1,8 +1,11 @@
-//! What the canonical form of a state is written into: bytes, and the numbers of what the walk has met.
+//! What the canonical form of a state is written into: bytes, in parts, and the numbers of what the walk has met.
+//!
+//! The digest of a state is the sum of those of its parts, each mixed with what it is a part of: where a step changes one part only, the digest of what
+//! it leads to is known without a walk over all the others.
 
 use crate::base::Id;
 use crate::event::{HandlerId, ObjectId, ThreadId};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// A canonical state.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,20 +14,67 @@ pub struct Canonical {
     pub bytes: Vec<u8>,
     /// The threads in the order in which the walk met them: the `i`-th of one state corresponds to the `i`-th of an equal one.
     pub threads: Vec<ThreadId>,
+    digest: u128,
 }
 
 impl Canonical {
     /// A stable 128-bit digest of the state.
     #[must_use]
     pub fn digest(&self) -> u128 {
-        xxh3_128(&self.bytes)
+        self.digest
     }
+}
+
+/// What a part of the canonical form is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Part {
+    Head,
+    /// Eight cells of the globals.
+    Globals(usize),
+    Thread(usize),
+    Object(usize),
+    Lock(usize),
+    Condition(usize),
+    RwLock(usize),
+    Semaphore(usize),
+    Barrier(usize),
+    Environment,
+    /// What somebody else wants to be told apart.
+    Else,
+}
+
+impl Part {
+    fn seed(self) -> u64 {
+        let (kind, number) = match self {
+            Part::Head => (0, 0),
+            Part::Globals(n) => (1, n),
+            Part::Thread(n) => (2, n),
+            Part::Object(n) => (3, n),
+            Part::Lock(n) => (4, n),
+            Part::Condition(n) => (5, n),
+            Part::RwLock(n) => (6, n),
+            Part::Semaphore(n) => (7, n),
+            Part::Barrier(n) => (8, n),
+            Part::Environment => (9, 0),
+            Part::Else => (10, 0),
+        };
+        kind << 32 | number as u64
+    }
+}
+
+/// How many threads and objects are numbered by their declaration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Declared {
+    pub(super) threads: usize,
+    pub(super) objects: usize,
 }
 
 /// Room for the canonical form of one state after another, and the numbers of the last one.
 #[derive(Default)]
 pub struct Canonicalizer {
     bytes: Vec<u8>,
+    // The part and where it ends.
+    parts: Vec<(Part, usize)>,
     pub(super) threads: Numbers<ThreadId>,
     pub(super) objects: Numbers<ObjectId>,
     pub(super) handlers: Numbers<HandlerId>,
@@ -74,6 +124,7 @@ impl Canonicalizer {
     /// Forgets the last state.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
+        self.parts.clear();
         self.threads.clear();
         self.objects.clear();
         self.handlers.clear();
@@ -81,7 +132,22 @@ impl Canonicalizer {
 
     /// The last state, for keeping.
     pub(super) fn into_canonical(self) -> Canonical {
-        Canonical { bytes: self.bytes, threads: self.threads.met }
+        Canonical { digest: self.digest(), bytes: self.bytes, threads: self.threads.met }
+    }
+
+    /// Ends a part.
+    #[inline]
+    pub(super) fn part(&mut self, part: Part) {
+        self.parts.push((part, self.bytes.len()));
+    }
+
+    fn each_part(&self) -> impl Iterator<Item = (Part, u128)> + '_ {
+        let mut start = 0;
+        self.parts.iter().map(move |(part, end)| {
+            let digest = xxh3_128_with_seed(&self.bytes[start..*end], part.seed());
+            start = *end;
+            (*part, digest)
+        })
     }
 
     /// Empty room.
@@ -99,12 +165,38 @@ impl Canonicalizer {
     /// Its digest, with what else is to be told apart.
     #[must_use]
     pub fn digest(&self) -> u128 {
-        xxh3_128(&self.bytes)
+        self.each_part().fold(0, |sum, (_, digest)| sum.wrapping_add(digest))
     }
 
     /// Adds a word to the last state: two that differ in it are two.
     pub fn tell_apart(&mut self, word: u64) {
         self.word(word);
+        match self.parts.last_mut() {
+            Some((Part::Else, end)) => *end = self.bytes.len(),
+            _ => self.part(Part::Else),
+        }
+    }
+
+    fn is_plain(&self, declared: Declared) -> bool {
+        self.threads.met.len() == declared.threads
+            && self.objects.met.len() == declared.objects
+            && self.handlers.met.is_empty()
+    }
+
+    /// Numbers what is declared, in empty room.
+    pub(super) fn start(&mut self, declared: Declared) {
+        (0..declared.threads).for_each(|t| _ = self.threads.of(ThreadId::new(t)));
+        (0..declared.objects).for_each(|o| _ = self.objects.of(ObjectId::new(o)));
+    }
+
+    /// Room for some parts of a state whose threads are declared ones.
+    pub(super) fn clear_parts(&mut self, declared: Declared) {
+        self.bytes.clear();
+        self.parts.clear();
+        if !self.is_plain(declared) {
+            self.clear();
+            self.start(declared);
+        }
     }
 
     /// The threads of the last state, in the order in which the walk met them.
@@ -145,3 +237,63 @@ impl Canonicalizer {
 
 // Words below this are one byte.
 const SHORT: u64 = 0xf0;
+
+/// The digests of the parts of one state, to find those of its neighbours.
+#[derive(Default)]
+pub struct Parts {
+    sum: u128,
+    all: Vec<(Part, u128)>,
+    // Nothing is numbered by the walk, but by its declaration alone.
+    plain: bool,
+    // Where threads and locks stand in `all`.
+    globals: usize,
+    threads: usize,
+    locks: usize,
+    semaphores: usize,
+}
+
+impl Parts {
+    /// Keeps those of the last state of `room`.
+    pub fn keep(&mut self, room: &Canonicalizer, declared: Declared) {
+        self.plain = room.is_plain(declared);
+        self.all.clear();
+        self.all.extend(room.each_part());
+        self.sum = self.all.iter().fold(0, |sum, (_, digest)| sum.wrapping_add(*digest));
+        let first = |of: Part| self.all.iter().position(|(part, _)| *part == of).unwrap_or(usize::MAX);
+        (self.globals, self.threads) = (first(Part::Globals(0)), first(Part::Thread(0)));
+        (self.locks, self.semaphores) = (first(Part::Lock(0)), first(Part::Semaphore(0)));
+    }
+
+    /// The digest of the state.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        self.sum
+    }
+
+    /// Whether the digests of neighbours can be found part by part.
+    #[must_use]
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// The digest of a state that differs in the parts that `room` has; `None` if it has more to it.
+    pub(super) fn with(&self, room: &Canonicalizer, declared: Declared) -> Option<u128> {
+        if !self.plain || !room.is_plain(declared) {
+            return None;
+        }
+        let mut sum = self.sum;
+        for (part, digest) in room.each_part() {
+            let at = match part {
+                Part::Globals(n) => self.globals.checked_add(n)?,
+                Part::Thread(n) => self.threads.checked_add(n)?,
+                Part::Lock(n) => self.locks.checked_add(n)?,
+                Part::Semaphore(n) => self.semaphores.checked_add(n)?,
+                _ => return None,
+            };
+            let (known, old) = self.all.get(at)?;
+            debug_assert_eq!(*known, part);
+            sum = sum.wrapping_sub(*old).wrapping_add(digest);
+        }
+        Some(sum)
+    }
+}

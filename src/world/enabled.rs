@@ -81,7 +81,7 @@ pub enum Question {
 }
 
 // What a pending operation may have to wait for.
-enum Stand {
+pub(super) enum Stand {
     Nothing,
     Lock(LockId),
     RwLock(crate::event::RwLockId),
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    fn stand_of(&self, op: &Op) -> Stand {
+    pub(super) fn stand_of(&self, op: &Op) -> Stand {
         match op {
             Op::Acquire(lock) | Op::Reacquire { lock, .. } => Stand::Lock(*lock),
             Op::ReadLock(lock) | Op::WriteLock(lock) => Stand::RwLock(*lock),
@@ -123,6 +123,19 @@ impl World {
             Stand::Barrier(id) => Some(&mut self.barriers[*id].standing.0),
             Stand::Thread(id) => Some(&mut self.threads[*id].standing.0),
             Stand::Memory => Some(&mut self.awaiting),
+        }
+    }
+
+    /// Makes those stand here that stand here in another state.
+    pub(super) fn copy_standing(&mut self, from: &World, stand: &Stand) {
+        match stand {
+            Stand::Nothing => {}
+            Stand::Lock(id) => self.locks[*id].standing.clone_from(&from.locks[*id].standing),
+            Stand::RwLock(id) => self.rwlocks[*id].standing.clone_from(&from.rwlocks[*id].standing),
+            Stand::Semaphore(id) => self.semaphores[*id].standing.clone_from(&from.semaphores[*id].standing),
+            Stand::Barrier(id) => self.barriers[*id].standing.clone_from(&from.barriers[*id].standing),
+            Stand::Thread(id) => self.threads[*id].standing.clone_from(&from.threads[*id].standing),
+            Stand::Memory => self.awaiting.clone_from(&from.awaiting),
         }
     }
 

@@ -5,7 +5,8 @@
 //! written as distances from now, overdue ones as 0 (absolute only up to the largest instant that the app posts `at`),
 //! and the order of a queue by rank. Not written: now, stall, steps, names, counters.
 
-use super::canonical::{Canonical, Canonicalizer};
+use super::canonical::{Canonical, Canonicalizer, Declared, Part, Parts};
+use super::neighbour::{Touched, What};
 use super::queue::{MessageKind, Queue, fence_of};
 use super::threads::Status;
 use super::{Guest, Machine, World};
@@ -75,6 +76,8 @@ pub trait Snapshot: Guest + Clone {
     fn thread_key(&self, thread: ThreadId) -> Vec<u64>;
     /// About how many bytes a clone of it takes.
     fn bytes(&self) -> u64;
+    /// Makes one thread stand where it stands in another state of the same program.
+    fn copy_thread(&mut self, from: &Self, thread: ThreadId);
 }
 
 /// Where the walk writes to.
@@ -212,7 +215,8 @@ impl CanonicalWriter<'_> {
         let world = self.world;
         let t = &world.threads[thread];
         self.word(t.status as u64);
-        if t.status != Status::Finished {
+        // A new thread stands nowhere: the run ended in the step that made it.
+        if t.status == Status::Alive {
             self.stand(guest, thread);
         }
         match &t.queue {
@@ -266,11 +270,13 @@ impl CanonicalWriter<'_> {
     fn expand<G: Snapshot>(&mut self, guest: &G, done: &mut (usize, usize)) {
         while done.0 < self.room.threads.met.len() || done.1 < self.room.objects.met.len() {
             if done.0 < self.room.threads.met.len() {
+                self.thread_state(guest, self.room.threads.met[done.0]);
+                self.room.part(Part::Thread(done.0));
                 done.0 += 1;
-                self.thread_state(guest, self.room.threads.met[done.0 - 1]);
             } else {
+                self.object_state(guest, self.room.objects.met[done.1]);
+                self.room.part(Part::Object(done.1));
                 done.1 += 1;
-                self.object_state(guest, self.room.objects.met[done.1 - 1]);
             }
         }
     }
@@ -284,7 +290,7 @@ impl CanonicalWriter<'_> {
         let mut alone: Vec<_> = world
             .threads
             .enumerate()
-            .filter(|(_, t)| t.status != Status::Finished || t.queue.as_ref().is_some_and(|q| q.tasks() > 0))
+            .filter(|(_, t)| t.status == Status::Alive || t.queue.as_ref().is_some_and(|q| q.tasks() > 0))
             .filter(|(id, _)| self.room.threads.known(*id).is_none())
             .map(|(id, _)| (world.stand_words(id), guest.thread_key(id), id))
             .collect();
@@ -299,21 +305,36 @@ impl CanonicalWriter<'_> {
         let world = self.world;
         for id in 0..world.setup.locks.len() {
             self.lock(LockId::new(id));
+            self.room.part(Part::Lock(id));
         }
-        for waiters in world.conditions.iter() {
+        for (i, waiters) in world.conditions.iter().enumerate() {
             self.threads_in_order(waiters);
+            self.room.part(Part::Condition(i));
         }
-        for lock in world.rwlocks.iter() {
+        for (i, lock) in world.rwlocks.iter().enumerate() {
             self.optional_thread(lock.writer);
             self.threads_as_set(&lock.readers);
             self.threads_as_set(&lock.announced);
+            self.room.part(Part::RwLock(i));
         }
-        for semaphore in world.semaphores.iter() {
+        for (i, semaphore) in world.semaphores.iter().enumerate() {
             self.word(semaphore.count as u64);
+            self.room.part(Part::Semaphore(i));
         }
-        for barrier in world.barriers.iter() {
+        for (i, barrier) in world.barriers.iter().enumerate() {
             self.word(barrier.arrived as u64);
+            self.room.part(Part::Barrier(i));
         }
+    }
+
+    // Eight cells of the globals.
+    fn globals<G: Snapshot>(&mut self, guest: &G, eighth: usize) {
+        let kinds = guest.global_kinds();
+        let (from, to) = (eighth * GLOBALS, kinds.len().min(eighth * GLOBALS + GLOBALS));
+        for (kind, value) in kinds[from..to].iter().zip(&self.world.memory.cells[from..to]) {
+            self.value(*kind, *value);
+        }
+        self.room.part(Part::Globals(eighth));
     }
 
     fn environment<G: Snapshot>(&mut self, guest: &G) {
@@ -329,10 +350,19 @@ impl CanonicalWriter<'_> {
                 self.values(kinds, world.args(*args));
             }
         }
+        self.room.part(Part::Environment);
     }
 }
 
+// Cells of the globals in one part.
+const GLOBALS: usize = 8;
+
 impl World {
+    /// What is numbered by its declaration: threads, and the objects that immutable names of the program stand for.
+    pub(crate) fn declared(&self) -> Declared {
+        Declared { threads: self.setup.threads.len(), objects: self.setup.objects.len() }
+    }
+
     // Where a thread stands, without what the guest knows of it.
     fn stand_words(&self, thread: ThreadId) -> [u64; 4] {
         let t = &self.threads[thread];
@@ -371,12 +401,13 @@ impl<G: Snapshot> Machine<G> {
     pub fn canonical_in(&self, room: &mut Canonicalizer) {
         let (world, guest) = (&self.world, &self.guest);
         room.clear();
-        world.setup.threads.ids().for_each(|t| _ = room.threads.of(t));
+        room.start(world.declared());
         let mut w = CanonicalWriter { world, room };
         w.word(if world.now <= world.absolute_until() { world.now } else { 0 });
         w.word(u64::from(world.outcome.is_some()));
-        for (cell, kind) in guest.global_kinds().iter().enumerate() {
-            w.value(*kind, world.memory.cells[cell]);
+        w.room.part(Part::Head);
+        for eighth in 0..guest.global_kinds().len().div_ceil(GLOBALS) {
+            w.globals(guest, eighth);
         }
         let mut done = (0, 0);
         w.expand(guest, &mut done);
@@ -384,5 +415,30 @@ impl<G: Snapshot> Machine<G> {
         w.synchronization();
         w.environment(guest);
         w.expand(guest, &mut done);
+    }
+
+    /// The digest of this state, of which only these parts may differ from those of `before`; `None` if it takes a walk over all of it.
+    pub fn digest_after(&self, before: &Parts, touched: Touched, room: &mut Canonicalizer) -> Option<u128> {
+        if !before.is_plain() {
+            return None;
+        }
+        let declared = self.world.declared();
+        room.clear_parts(declared);
+        let mut w = CanonicalWriter { world: &self.world, room };
+        w.thread_state(&self.guest, touched.thread);
+        w.room.part(Part::Thread(touched.thread.index()));
+        match touched.what {
+            What::Nothing => {}
+            What::Cell(cell) => w.globals(&self.guest, cell as usize / GLOBALS),
+            What::Lock(lock) => {
+                w.lock(lock);
+                w.room.part(Part::Lock(lock.index()));
+            }
+            What::Semaphore(id) => {
+                w.word(w.world.semaphores[id].count as u64);
+                w.room.part(Part::Semaphore(id.index()));
+            }
+        }
+        before.with(room, declared)
     }
 }

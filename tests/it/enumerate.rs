@@ -86,7 +86,7 @@ fn choices(machine: &mut Machine<Vm>) -> Result<Vec<Choice>, Outcome> {
 }
 
 /// The variables whose values mean the same in every run: no references.
-fn words(program: &Program) -> BTreeSet<GlobalId> {
+pub(crate) fn words(program: &Program) -> BTreeSet<GlobalId> {
     fn is_word(ty: &Type) -> bool {
         match ty {
             Type::Int | Type::Bool | Type::Message => true,

@@ -17,6 +17,7 @@ mod directed;
 mod endless;
 mod enumerate;
 mod evidence;
+mod explore;
 mod figures;
 mod grammar;
 mod harness_outcomes;

@@ -1,0 +1,97 @@
+//! Steps that change little: a search takes them back, and finds the digest of what they lead to, without a look at the whole state.
+
+use super::threads::Status;
+use super::{Machine, Snapshot, World};
+use crate::base::Id;
+use crate::event::{Actor, Choice, LockId, Op, SemaphoreId, ThreadId};
+
+/// What a step of a thread changes, besides where that thread stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    Nothing,
+    /// A global.
+    Cell(u32),
+    /// A declared lock.
+    Lock(LockId),
+    Semaphore(SemaphoreId),
+}
+
+/// All that a step changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Touched {
+    pub(super) thread: ThreadId,
+    pub(super) what: What,
+}
+
+impl World {
+    /// What a choice is going to change, if that is little: the most frequent operations of declared threads on what is declared.
+    #[inline]
+    #[must_use]
+    pub fn touches(&self, choice: Choice) -> Option<Touched> {
+        let Actor::Thread(thread) = choice.actor else { return None };
+        if thread.index() >= self.setup.threads.len() || !self.awaiting.is_empty() {
+            return None;
+        }
+        let what = match self.threads[thread].pending {
+            Op::Read(at) | Op::AtomicRead(at) if at.object.is_none() => What::Nothing,
+            Op::Skip | Op::Yield | Op::Branch => What::Nothing,
+            Op::Write(at, _)
+            | Op::AtomicWrite(at, _)
+            | Op::Cas { at, .. }
+            | Op::FetchAdd(at, _)
+            | Op::Exchange(at, _)
+                if at.object.is_none() =>
+            {
+                What::Cell(at.cell)
+            }
+            Op::Acquire(lock) | Op::Release(lock) if self.locks[lock].object.is_none() => What::Lock(lock),
+            Op::Down(semaphore) | Op::Up(semaphore) => What::Semaphore(semaphore),
+            _ => return None,
+        };
+        Some(Touched { thread, what })
+    }
+
+    // Whether a step changed nothing but what it touches: the thread goes on to another operation, and has made nothing on the way.
+    fn kept_to(&self, before: &World, touched: Touched) -> bool {
+        self.outcome.is_none()
+            && self.threads[touched.thread].status == Status::Alive
+            && self.contexts.len() == before.contexts.len()
+            && self.memory.objects.len() == before.memory.objects.len()
+            && self.args.len() == before.args.len()
+            && self.horizon == before.horizon
+            && self.awaiting.is_empty()
+    }
+
+    fn take_back(&mut self, before: &World, touched: Touched) {
+        let thread = touched.thread;
+        let stand = self.stand_of(&self.threads[thread].pending);
+        self.copy_standing(before, &stand);
+        self.threads[thread].clone_from(&before.threads[thread]);
+        match touched.what {
+            What::Nothing => {}
+            What::Cell(cell) => self.memory.cells[cell as usize] = before.memory.cells[cell as usize],
+            What::Lock(lock) => self.locks[lock].clone_from(&before.locks[lock]),
+            What::Semaphore(id) => self.semaphores[id].clone_from(&before.semaphores[id]),
+        }
+        self.enabled.clone_from(&before.enabled);
+        self.timed.clone_from(&before.timed);
+        (self.steps, self.cells) = (before.steps, before.cells);
+    }
+}
+
+impl<G: Snapshot> Machine<G> {
+    /// What a step has changed: what it touched, if it kept to that.
+    #[inline]
+    #[must_use]
+    pub fn changed(&self, before: &Self, touches: Option<Touched>) -> Option<Touched> {
+        touches.filter(|touched| self.world.kept_to(&before.world, *touched))
+    }
+
+    /// Back to the state before a step that [`changed`](Self::changed) only this.
+    pub fn take_back(&mut self, before: &Self, touched: Touched) {
+        self.world.take_back(&before.world, touched);
+        self.guest.copy_thread(&before.guest, touched.thread);
+        debug_assert_eq!(self.canonical(), before.canonical());
+        debug_assert!(self.world.enabled.iter().eq(before.world.enabled.iter()));
+    }
+}
