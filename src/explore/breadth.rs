@@ -61,6 +61,9 @@ pub(super) fn search<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M, con
             let (transitions, frontier, depth) = (searched.finds.transitions, searched.frontier, searched.depth);
             context.progress.at(&Status { states, transitions, frontier, memory, depth });
             searched.cut = plan.bounds.cut(states, memory, context.stop.load(Ordering::Relaxed));
+            if searched.finds.accepted.is_some() {
+                return searched;
+            }
             if searched.cut.is_some() || super::misfit(plan, scale, &searched.finds).is_some() {
                 return searched;
             }

@@ -13,14 +13,20 @@ mod breadth;
 mod choices;
 mod ends;
 mod independent;
+mod livelock;
 mod monitor;
+mod order;
 mod path;
+mod stall;
 mod table;
 mod worker;
 
 pub use ends::End;
+pub use livelock::{Livelock, livelocks};
 pub use monitor::{Monitor, Nothing, Preemptions};
+pub use order::{Instance, Order, instance_order, site_order, site_orders};
 pub use path::Way;
+pub use stall::least_stalls;
 pub use table::MOST_STATES;
 
 use crate::detect::Pair;
@@ -46,10 +52,13 @@ pub struct Plan<'m> {
     pub bounds: Bounds,
     /// How the clock moves.
     pub clock: Clock,
-    /// Whether of choices that commute only one order is followed. States, ends and shortest ways are the same, and there are fewer transitions.
+    /// Whether of choices that commute only one order is followed. States and ends are the same, and there are fewer transitions; ways are no
+    /// shortest ones any more.
     pub reduce: bool,
     /// Whether it is noted which accesses can stand side by side; then nothing is reduced.
     pub pairs: bool,
+    // Whether the graph is kept.
+    graph: bool,
     /// Variables whose values tell ends apart.
     pub observe: BTreeSet<GlobalId>,
 }
@@ -64,14 +73,15 @@ impl<'m> Plan<'m> {
             jobs: 1,
             bounds: Bounds::default(),
             clock: Clock::Exact,
-            reduce: true,
+            reduce: false,
             pairs: false,
+            graph: false,
             observe: BTreeSet::new(),
         }
     }
 
     fn reduces(&self) -> bool {
-        self.reduce && !self.pairs && self.clock == Clock::Exact
+        self.reduce && !self.pairs && !self.graph && self.clock == Clock::Exact
     }
 }
 
@@ -223,14 +233,11 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
         let misfit = misfit(plan, scale, &searched.finds);
         (searched, misfit)
     });
-    let Searched { table, finds, first, depth, cut, frontier, memory } = searched;
-    let way = |first_seen: &First| {
-        let choices = path::through(&first, &table.way(first_seen.at), plan.clock);
-        let choices = choices.expect("a search finds its way again to what it has visited");
-        path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
-    };
-    let ends = finds.ends.iter().map(|(end, seen)| (end.clone(), way(seen))).collect();
-    let adjacent = finds.adjacent.iter().map(|(pair, seen)| (*pair, way(seen))).collect();
+    let ends =
+        searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
+    let adjacent =
+        searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
+    let Searched { table, finds, depth, cut, frontier, memory, .. } = searched;
     Explored {
         states: table.len(),
         transitions: finds.transitions,
@@ -243,6 +250,28 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
         table_bytes: table.bytes(),
         memory,
     }
+}
+
+/// Searches for what a monitor accepts.
+fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Order {
+    let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
+    let (scale, searched) = in_scale(&plan, |scale| {
+        let searched = search(&plan, scale, monitor, context);
+        let misfit = misfit(&plan, scale, &searched.finds);
+        (searched, misfit)
+    });
+    match (searched.finds.accepted, searched.cut) {
+        (Some(first), _) => Order::Happens(way(&plan, scale, &searched, first)),
+        (None, Some(cut)) => Order::Unknown(cut),
+        (None, None) => Order::Never,
+    }
+}
+
+// A shortest run to a state that was visited, and on to an end.
+fn way<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: &Searched<M>, to: First) -> Way {
+    let choices = path::through(&searched.first, &searched.table.way(to.at), plan.clock);
+    let choices = choices.expect("a search finds its way again to what it has visited");
+    path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
 }
 
 /// Where a search starts.

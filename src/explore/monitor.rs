@@ -24,8 +24,13 @@ pub trait Monitor: Clone + Send + Sync {
     }
 
     /// Writes where it stands. The numbers of threads and objects are those of the state.
-    fn write(&self, state: &mut Canonicalizer) {
-        let _ = state;
+    fn write(&self, world: &World, state: &mut Canonicalizer) {
+        let _ = (world, state);
+    }
+
+    /// Whether it has seen what it was looking for: then the search is over.
+    fn accepts(&self) -> bool {
+        false
     }
 
     /// What it says of a run that ends here: part of what makes two ends the same.
@@ -74,7 +79,7 @@ impl Monitor for Preemptions {
         true
     }
 
-    fn write(&self, state: &mut Canonicalizer) {
+    fn write(&self, _: &World, state: &mut Canonicalizer) {
         state.tell_apart(u64::from(self.left));
         // A thread that nothing refers to any more has ended.
         let last = self.last.and_then(|t| state.thread(t));
@@ -144,7 +149,7 @@ impl<M: Monitor> Node<M> {
         if let Some(outcome) = self.machine.world.outcome() {
             super::ends::tell_apart(outcome, room);
         }
-        self.monitor.write(room);
+        self.monitor.write(&self.machine.world, room);
         room.digest()
     }
 }

@@ -110,7 +110,7 @@ impl<N: Clone> Table<N> {
     }
 
     /// Adds a state, or a way to one that is known. The node is copied where the search has to go on with it, into one of `spare` if there is one.
-    pub(super) fn insert(&self, way: Way, node: &N, spare: &mut Vec<N>) -> Seen {
+    pub(super) fn insert(&self, way: Way, node: &N, spare: &mut Vec<N>) -> (Seen, StateId) {
         let number = (way.digest >> (128 - SHARD_BITS)) as usize;
         let shard = &mut *self.locked(number);
         match shard.find(way.digest) {
@@ -119,23 +119,23 @@ impl<N: Clone> Table<N> {
                 if fresh.add(&way, node) {
                     shard.parents[index] = way.parent;
                 }
-                Seen::Now
+                (Seen::Now, StateId::new(number, index))
             }
             Ok(index) => {
+                let id = StateId::new(number, index);
                 if self.sleeps && shard.sleeps[index] & !way.sleep != 0 {
-                    let id = StateId::new(number, index);
                     match shard.again.iter_mut().find(|f| f.id == id) {
                         Some(known) => _ = known.add(&way, node),
                         None => shard.again.push(Fresh::new(id, &way, copied(node, spare))),
                     }
                 }
-                Seen::Before
+                (Seen::Before, id)
             }
             Err(slot) => {
                 let id = StateId::new(number, shard.digests.len());
                 shard.add(slot, &way, self.sleeps);
                 shard.fresh.push(Fresh::new(id, &way, copied(node, spare)));
-                Seen::Now
+                (Seen::Now, id)
             }
         }
     }
@@ -168,12 +168,6 @@ impl<N: Clone> Table<N> {
         self.shards.iter().map(|s| s.lock().digests.len() as u64).sum()
     }
 
-    /// Whether a digest is there.
-    pub(super) fn contains(&self, digest: u128) -> bool {
-        let number = (digest >> (128 - SHARD_BITS)) as usize;
-        self.locked(number).find(digest).is_ok()
-    }
-
     /// Bytes that it takes, without what the levels keep.
     pub(super) fn bytes(&self) -> u64 {
         let one = |s: &Mutex<Shard<N>>| {
@@ -181,6 +175,11 @@ impl<N: Clone> Table<N> {
             s.slots.capacity() * 4 + s.digests.capacity() * 16 + s.parents.capacity() * 4 + s.sleeps.capacity() * 8
         };
         self.shards.iter().map(|s| one(s) as u64).sum()
+    }
+
+    /// The digest of a state.
+    pub(super) fn digest(&self, of: StateId) -> u128 {
+        self.locked(of.shard()).digests[of.index()]
     }
 
     /// The digests on the way from the first state to this one, both included.

@@ -7,7 +7,7 @@ use super::monitor::{Monitor, Node};
 use super::table::{Fresh, Seen, StateId, Table, Way};
 use super::{Clock, Plan};
 use crate::detect::Pair;
-use crate::event::{Actor, Choice, EventId, Outcome, ThreadId};
+use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
 use crate::world::{Canonicalizer, Parts, Scale, Status, World};
 use std::collections::BTreeMap;
 
@@ -22,12 +22,29 @@ pub(super) struct First {
     pub(super) at: StateId,
 }
 
+/// A transition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Edge {
+    pub(super) from: StateId,
+    pub(super) to: StateId,
+    /// The bit of the actor.
+    pub(super) by: u64,
+    /// Whether it begins a task.
+    pub(super) begins: bool,
+}
+
 /// What workers find. Merged in any order it is the same.
 #[derive(Clone, Default)]
 pub(super) struct Finds {
     pub(super) transitions: u64,
     pub(super) ends: BTreeMap<End, First>,
     pub(super) adjacent: BTreeMap<Pair, First>,
+    /// Where the monitor saw what it was looking for.
+    pub(super) accepted: Option<First>,
+    /// The graph, if it is wanted: from where, to where, by whom (as in a sleep set; none of them twice).
+    pub(super) edges: Vec<Edge>,
+    /// Who could act in each state, in the same bits.
+    pub(super) open: Vec<(StateId, u64)>,
     /// States at the bound of depth that go on.
     pub(super) cut_by_depth: u64,
     /// Choices that the monitor did not want.
@@ -45,6 +62,9 @@ impl Finds {
         self.refused += std::mem::take(&mut other.refused);
         self.deadlines = self.deadlines.max(other.deadlines);
         self.fits = crate::world::divisor(self.fits, other.fits);
+        self.accepted = self.accepted.into_iter().chain(other.accepted.take()).min();
+        self.edges.append(&mut other.edges);
+        self.open.append(&mut other.open);
         merge(&mut self.ends, &mut other.ends);
         merge(&mut self.adjacent, &mut other.adjacent);
     }
@@ -105,6 +125,10 @@ impl<'p, M: Monitor> Worker<'p, M> {
         let node = &mut at.node;
         self.node_bytes = self.node_bytes.max(node.machine.bytes());
         let first = First { depth, rank: at.rank, at: at.id };
+        if node.monitor.accepts() {
+            self.finds.accepted = self.finds.accepted.into_iter().chain([first]).min();
+            return;
+        }
         match standing(&mut node.machine) {
             Standing::Ended(outcome) => return self.ended(node, &outcome, first),
             Standing::Rests(outcome) => self.ended(node, &outcome, first),
@@ -126,6 +150,10 @@ impl<'p, M: Monitor> Worker<'p, M> {
         (*self.scratch).clone_from(node);
         self.choices.list(world, &self.here, self.plan.clock);
         self.wake_up(world, at.sleep);
+        if self.plan.graph {
+            let open = self.choices.all.iter().fold(0, |mask, c| mask | bit(&self.here, c.actor));
+            self.finds.open.push((at.id, open));
+        }
         let choices = std::mem::take(&mut self.choices.all);
         let mut i = 0;
         for of_actor in choices.chunk_by(|a, b| a.actor == b.actor) {
@@ -191,7 +219,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
         if quiet {
             way.sleep = self.sleep_after(&from.machine.world, choice.actor);
         }
-        table.insert(way, &self.scratch, &mut self.spare);
+        let (_, to) = table.insert(way, &self.scratch, &mut self.spare);
+        self.edge(&from.machine.world, way.parent, to, choice.actor);
         self.scratch.take_back(from, touched);
         quiet
     }
@@ -212,13 +241,23 @@ impl<'p, M: Monitor> Worker<'p, M> {
             way.digest = self.scratch.digest(&mut self.there);
             way.rank = rank - AFTER_TICKS + n;
             way.sleep = sleep.iter().fold(0, |mask, a| mask | bit(&self.there, *a));
-            let seen = table.insert(way, &self.scratch, &mut self.spare);
+            let (seen, to) = table.insert(way, &self.scratch, &mut self.spare);
+            if n == 0 {
+                self.edge(&from.machine.world, way.parent, to, Actor::Clock);
+            }
             let world = &self.scratch.machine.world;
             if seen == Seen::Before || world.outcome().is_some() || !world.clock_open() {
                 break;
             }
         }
         (*self.scratch).clone_from(from);
+    }
+
+    fn edge(&mut self, before: &World, from: StateId, to: StateId, actor: Actor) {
+        if self.plan.graph {
+            let begins = matches!(actor, Actor::Thread(t) if matches!(before.thread(t).pending, Op::Begin));
+            self.finds.edges.push(Edge { from, to, by: bit(&self.here, actor), begins });
+        }
     }
 
     fn fits(&mut self) {
@@ -246,11 +285,11 @@ impl<'p, M: Monitor> Worker<'p, M> {
     }
 }
 
-const CLOCK_BIT: u32 = 63;
-const FIRST_EVENT_BIT: u32 = 48;
+pub(super) const CLOCK_BIT: u32 = 63;
+pub(super) const FIRST_EVENT_BIT: u32 = 48;
 
 /// The bit of an actor in a sleep set of this state; none for those that are too many.
-fn bit(state: &Canonicalizer, actor: Actor) -> u64 {
+pub(super) fn bit(state: &Canonicalizer, actor: Actor) -> u64 {
     match actor {
         Actor::Clock => 1 << CLOCK_BIT,
         Actor::Event(EventId(e)) if FIRST_EVENT_BIT + e < CLOCK_BIT => 1 << (FIRST_EVENT_BIT + e),

@@ -1,0 +1,257 @@
+//! In which orders two accesses can be performed: the product of the app with an automaton that remembers the first of them.
+//!
+//! - *Site orders*: some operation of `x`, and later one of `y` on the same memory, by another thread or task. What `x` touched is coloured, so that
+//!   renumbering keeps it.
+//! - *Instance orders*: the same of two instances (`algorithms.md`, section 0): statements in the thread or task of a pedigree, at their how-manieth visit.
+//!   How far a pedigree has come about is part of the product.
+
+use super::monitor::Monitor;
+use super::{Context, Cut, Explored, Plan, Way, search_for};
+use crate::base::Id;
+use crate::detect::Pair;
+use crate::event::{Access, AccessKind, AccessPlace, ContextId, Event, Happening, SiteId};
+use crate::world::{Canonicalizer, Made, Status, World};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether an order can happen.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// It can: a shortest run with it.
+    Happens(Way),
+    /// In no run.
+    Never,
+    /// In none that was visited; the search was cut.
+    Unknown(Cut),
+}
+
+/// Whether some run performs `first` and later `then`, in different threads or tasks, on the same memory.
+#[must_use]
+pub fn site_order(plan: &Plan<'_>, first: SiteId, then: SiteId, context: Context<'_>) -> Order {
+    search_for(plan, &SiteOrder { first, then, marks: Vec::new(), found: false }, context)
+}
+
+/// Every pair of sites that some run performs in this order, one writing, in different threads or tasks, on the same memory; and every other one that
+/// could conflict.
+#[must_use]
+pub fn site_orders(plan: &Plan<'_>, found: &Explored, context: Context<'_>) -> BTreeMap<(SiteId, SiteId), Order> {
+    let mut orders = BTreeMap::new();
+    for Pair { a, b } in conflicting(plan, found) {
+        for (first, then) in BTreeSet::from([(a, b), (b, a)]) {
+            orders.insert((first, then), site_order(plan, first, then, context));
+        }
+    }
+    orders
+}
+
+// Sites that access memory of the same name, one writing. Names are the source's: of fields the last one counts, whatever object it is in.
+fn conflicting(plan: &Plan<'_>, found: &Explored) -> BTreeSet<Pair> {
+    let sites = &plan.model.code.setup.sites;
+    let name = |place: &str| -> String {
+        let last = place.rsplit('.').next().unwrap_or(place);
+        last.split('[').next().unwrap_or(last).to_owned()
+    };
+    let accesses: Vec<(SiteId, AccessKind, String, bool)> = sites
+        .enumerate()
+        .filter_map(|(id, s)| {
+            Some((id, s.kind.access()?, name(&s.place), matches!(s.kind, crate::event::SiteKind::Free)))
+        })
+        .collect();
+    let mut pairs: BTreeSet<Pair> = found.adjacent.keys().copied().collect();
+    for (i, (a, x, place, frees)) in accesses.iter().enumerate() {
+        for (b, y, other, also) in &accesses[i..] {
+            let writes = *x == AccessKind::Write || *y == AccessKind::Write;
+            if writes && (place == other || *frees || *also) {
+                pairs.insert(Pair::new(*a, *b));
+            }
+        }
+    }
+    pairs
+}
+
+/// Whose access it was, as far as it can matter later: of whom nothing is left is told apart from nobody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Mark {
+    access: Access,
+    context: ContextId,
+}
+
+#[derive(Clone)]
+struct SiteOrder {
+    first: SiteId,
+    then: SiteId,
+    marks: Vec<Mark>,
+    found: bool,
+}
+
+impl Monitor for SiteOrder {
+    const WATCHES: bool = true;
+
+    fn event(&mut self, _: &World, event: &Event) {
+        let (Some(site), Some(context)) = (event.site, event.context) else { return };
+        let Happening::Performed { op, .. } = &event.what else { return };
+        let Some(access) = op.access() else { return };
+        if site == self.then {
+            self.found |= self.marks.iter().any(|m| m.context != context && m.access.conflicts(&access));
+        }
+        let mark = Mark { access, context };
+        if site == self.first && !self.marks.contains(&mark) {
+            self.marks.push(mark);
+        }
+    }
+
+    fn write(&self, world: &World, state: &mut Canonicalizer) {
+        let mut words: Vec<[u64; 4]> = self.marks.iter().filter_map(|m| m.words(world, state)).collect();
+        words.sort_unstable();
+        words.dedup();
+        state.tell_apart(words.len() as u64 * 2 + u64::from(self.found));
+        words.iter().flatten().for_each(|w| state.tell_apart(*w));
+    }
+
+    fn accepts(&self) -> bool {
+        self.found
+    }
+}
+
+impl Mark {
+    // In the numbers of the state; `None` if nobody can touch that memory any more.
+    fn words(&self, world: &World, state: &Canonicalizer) -> Option<[u64; 4]> {
+        let writes = u64::from(self.access.kind == AccessKind::Write);
+        let (kind, object, cell) = match self.access.place {
+            AccessPlace::Cell(at) => match at.object {
+                None => (0, 0, u64::from(at.cell)),
+                Some(object) => (1, state.object(object)?, u64::from(at.cell - world.memory().object(object).base)),
+            },
+            AccessPlace::Life(object) => (2, state.object(object)?, 0),
+        };
+        Some([kind * 2 + writes, u64::from(object), cell, whereabouts(world, state, self.context)])
+    }
+}
+
+// Where a thread or task is: on which thread it runs, or that it is over.
+fn whereabouts(world: &World, state: &Canonicalizer, context: ContextId) -> u64 {
+    let alive = |t: &crate::world::Thread| t.status == Status::Alive;
+    let found = world.threads().enumerate().find(|(_, t)| alive(t) && (t.context == context || t.home == context));
+    found.and_then(|(id, t)| Some(1 + 2 * u64::from(state.thread(id)?) + u64::from(t.home == context))).unwrap_or(0)
+}
+
+/// Whether some run performs the access `first` and later the access `then`, both at their how-manieth visit in the thread or task of their pedigree.
+///
+/// A pedigree is told by what was made, from the outermost on: see [`crate::world::Contexts::chain`].
+#[must_use]
+pub fn instance_order(plan: &Plan<'_>, first: &Instance, then: &Instance, context: Context<'_>) -> Order {
+    let monitor = InstanceOrder {
+        first: first.clone(),
+        then: then.clone(),
+        visits: [0, 0],
+        access: None,
+        over: false,
+        found: false,
+    };
+    search_for(plan, &monitor, context)
+}
+
+/// An instance: a statement, in the thread or task of this pedigree, at its how-manieth visit there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Instance {
+    /// The statement.
+    pub site: SiteId,
+    /// What was made, and the how-manieth of its kind it was, from the outermost maker on.
+    pub pedigree: Vec<(Made, u32)>,
+    /// Counted from 1.
+    pub visit: u32,
+}
+
+#[derive(Clone)]
+struct InstanceOrder {
+    first: Instance,
+    then: Instance,
+    visits: [u32; 2],
+    // What the first one touched.
+    access: Option<Access>,
+    // The second came, and the first had not.
+    over: bool,
+    found: bool,
+}
+
+impl Monitor for InstanceOrder {
+    const WATCHES: bool = true;
+
+    fn event(&mut self, world: &World, event: &Event) {
+        let (Some(site), Some(context)) = (event.site, event.context) else { return };
+        let Happening::Performed { op, .. } = &event.what else { return };
+        let Some(access) = op.access() else { return };
+        let mut arrived = [false; 2];
+        for (i, instance) in [&self.first, &self.then].into_iter().enumerate() {
+            if site == instance.site && world.contexts().chain(context) == instance.pedigree {
+                self.visits[i] = (self.visits[i] + 1).min(instance.visit + 1);
+                arrived[i] = self.visits[i] == instance.visit;
+            }
+        }
+        if arrived[1] {
+            self.found |= self.access.is_some_and(|first| first.place == access.place || first.conflicts(&access));
+            self.over = true;
+        }
+        if arrived[0] {
+            self.access = Some(access);
+        }
+    }
+
+    fn write(&self, world: &World, state: &mut Canonicalizer) {
+        state.tell_apart(u64::from(self.found) + 2 * u64::from(self.over));
+        if self.over || self.found {
+            return;
+        }
+        let mark = self.access.map(|access| Mark { access, context: ContextId::new(0) });
+        let place = mark.map(|m| m.words(world, state));
+        state.tell_apart(match place {
+            None => 0,
+            Some(None) => 1,
+            Some(Some(_)) => 2,
+        });
+        if let Some(Some([a, b, c, _])) = place {
+            [a, b, c].into_iter().for_each(|w| state.tell_apart(w));
+        }
+        for (instance, visits) in [&self.first, &self.then].into_iter().zip(self.visits) {
+            state.tell_apart(u64::from(visits));
+            progress(world, state, &instance.pedigree);
+        }
+    }
+
+    fn accepts(&self) -> bool {
+        self.found
+    }
+}
+
+// How far a pedigree has come about: for each maker in it where it is, and if the next one is not there yet how many of its kind were made.
+fn progress(world: &World, state: &mut Canonicalizer, pedigree: &[(Made, u32)]) {
+    let contexts = world.contexts();
+    let mut parent = None;
+    for (made, nth) in pedigree {
+        match contexts.find(parent, *made, *nth) {
+            Some(context) => {
+                let at = whereabouts(world, state, context);
+                state.tell_apart(1);
+                state.tell_apart(if at == 0 { queued(world, state, context) } else { at });
+                parent = Some(context);
+            }
+            None => {
+                state.tell_apart(0);
+                state.tell_apart(u64::from(contexts.counted(parent, *made)));
+                return;
+            }
+        }
+    }
+}
+
+// Where a posted task stands: on which looper's queue, and the how-manieth it is there; 0 if nowhere.
+fn queued(world: &World, state: &Canonicalizer, context: ContextId) -> u64 {
+    for (id, thread) in world.threads().enumerate() {
+        let Some(queue) = &thread.queue else { continue };
+        let is =
+            |m: &crate::world::Message| matches!(&m.kind, crate::world::MessageKind::Task(t) if t.context == context);
+        if let Some(rank) = queue.messages().position(is) {
+            return (1 << 32) + (u64::from(state.thread(id).unwrap_or(0)) << 16) + rank as u64;
+        }
+    }
+    0
+}
