@@ -32,14 +32,30 @@ pub(super) struct Searched<M> {
     pub(super) memory: u64,
 }
 
+/// What a search keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Keep {
+    /// The states.
+    States,
+    /// The transitions as well.
+    Graph,
+}
+
 /// Visits every state that can be reached, within the bounds. It also ends where the scale of the clock does not fit.
-pub(super) fn search<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M, context: Context<'_>) -> Searched<M> {
+pub(super) fn search<M: Monitor>(
+    plan: &Plan<'_>,
+    scale: Scale,
+    monitor: &M,
+    keep: Keep,
+    context: Context<'_>,
+) -> Searched<M> {
     let first = super::first(plan, scale, monitor);
     let table = Table::new(plan.reduces());
     let digest = first.digest(&mut Canonicalizer::new());
     let root = Way { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
     table.insert(root, &Box::new(first.clone()), &mut Vec::new());
-    let mut workers: Vec<Worker<'_, M>> = (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &first)).collect();
+    let mut workers: Vec<Worker<'_, M>> =
+        (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &first, keep)).collect();
     let finds = Finds { fits: first.machine.world.scale().fits, ..Finds::default() };
     let mut searched = Searched { table, finds, first, depth: 0, cut: None, frontier: 0, memory: 0 };
     let mut level = Vec::new();

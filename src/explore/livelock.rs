@@ -4,6 +4,7 @@
 //! the clock moves if it always can. In one of them a thread that is no daemon lives on, or a looper is in a task and never begins another. A run round such a
 //! component is a schedule that no fair scheduler need leave; whether a real one does is not said, so the livelock is a possible one.
 
+use super::breadth::Keep;
 use super::monitor::Nothing;
 use super::table::StateId;
 use super::worker::{Edge, FIRST_EVENT_BIT};
@@ -28,9 +29,9 @@ pub struct Livelock {
 /// The possible livelocks of a model, and what cut the search.
 #[must_use]
 pub fn livelocks(plan: &Plan<'_>, context: Context<'_>) -> (Vec<Livelock>, Option<Cut>) {
-    let plan = Plan { graph: true, ..plan.clone() };
+    let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
     let (scale, searched) = in_scale(&plan, |scale| {
-        let searched = search(&plan, scale, &Nothing, context);
+        let searched = search(&plan, scale, &Nothing, Keep::Graph, context);
         let misfit = misfit(&plan, scale, &searched.finds);
         (searched, misfit)
     });

@@ -33,7 +33,7 @@ use crate::detect::Pair;
 use crate::lang::program::GlobalId;
 use crate::vm::Model;
 use crate::world::{Limits, Scale, divisor};
-use breadth::{Searched, search};
+use breadth::{Keep, Searched, search};
 use monitor::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -57,8 +57,6 @@ pub struct Plan<'m> {
     pub reduce: bool,
     /// Whether it is noted which accesses can stand side by side; then nothing is reduced.
     pub pairs: bool,
-    // Whether the graph is kept.
-    graph: bool,
     /// Variables whose values tell ends apart.
     pub observe: BTreeSet<GlobalId>,
 }
@@ -75,13 +73,12 @@ impl<'m> Plan<'m> {
             clock: Clock::Exact,
             reduce: false,
             pairs: false,
-            graph: false,
             observe: BTreeSet::new(),
         }
     }
 
     fn reduces(&self) -> bool {
-        self.reduce && !self.pairs && !self.graph && self.clock == Clock::Exact
+        self.reduce && !self.pairs && self.clock == Clock::Exact
     }
 }
 
@@ -229,7 +226,7 @@ pub fn explore(plan: &Plan<'_>, context: Context<'_>) -> Explored {
 #[must_use]
 pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Explored {
     let (scale, searched) = in_scale(plan, |scale| {
-        let searched = search(plan, scale, monitor, context);
+        let searched = search(plan, scale, monitor, Keep::States, context);
         let misfit = misfit(plan, scale, &searched.finds);
         (searched, misfit)
     });
@@ -256,7 +253,7 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
 fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Order {
     let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
     let (scale, searched) = in_scale(&plan, |scale| {
-        let searched = search(&plan, scale, monitor, context);
+        let searched = search(&plan, scale, monitor, Keep::States, context);
         let misfit = misfit(&plan, scale, &searched.finds);
         (searched, misfit)
     });

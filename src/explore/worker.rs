@@ -1,5 +1,6 @@
 //! What one worker does with one state: looks at it, and follows every choice that is open there.
 
+use super::breadth::Keep;
 use super::choices::Choices;
 use super::ends::{End, Standing, standing};
 use super::independent::{independent, is_quiet};
@@ -85,6 +86,7 @@ fn note<K: Ord>(into: &mut BTreeMap<K, First>, key: K, first: First) {
 pub(super) struct Worker<'p, M> {
     plan: &'p Plan<'p>,
     reduces: bool,
+    keeps_graph: bool,
     pub(super) finds: Finds,
     /// Bytes of the largest node that it has looked at, about.
     pub(super) node_bytes: u64,
@@ -104,10 +106,11 @@ const AFTER_TICKS: u64 = 1 << 20;
 const RANK_BITS: u32 = 32;
 
 impl<'p, M: Monitor> Worker<'p, M> {
-    pub(super) fn new(plan: &'p Plan<'p>, scale: Scale, first: &Node<M>) -> Self {
+    pub(super) fn new(plan: &'p Plan<'p>, scale: Scale, first: &Node<M>, keep: Keep) -> Self {
         Self {
             plan,
             reduces: plan.reduces(),
+            keeps_graph: keep == Keep::Graph,
             finds: Finds { fits: scale.down, ..Finds::default() },
             node_bytes: 0,
             spare: Vec::new(),
@@ -150,7 +153,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
         (*self.scratch).clone_from(node);
         self.choices.list(world, &self.here, self.plan.clock);
         self.wake_up(world, at.sleep);
-        if self.plan.graph {
+        if self.keeps_graph {
             let open = self.choices.all.iter().fold(0, |mask, c| mask | bit(&self.here, c.actor));
             self.finds.open.push((at.id, open));
         }
@@ -254,7 +257,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
     }
 
     fn edge(&mut self, before: &World, from: StateId, to: StateId, actor: Actor) {
-        if self.plan.graph {
+        if self.keeps_graph {
             let begins = matches!(actor, Actor::Thread(t) if matches!(before.thread(t).pending, Op::Begin));
             self.finds.edges.push(Edge { from, to, by: bit(&self.here, actor), begins });
         }
