@@ -334,6 +334,7 @@ pub mod exec;
 pub mod formats;
 pub mod lang;
 pub mod sched;
+pub mod shrink;
 pub mod token;
 pub mod vm;
 pub mod world;

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules from bottom to top: each may use those before it.
-const ORDER: [&str; 12] =
-    ["base", "event", "world", "lang", "vm", "sched", "exec", "detect", "token", "campaign", "formats", "cli"];
+const ORDER: [&str; 13] = [
+    "base", "event", "world", "lang", "vm", "sched", "exec", "detect", "token", "shrink", "campaign", "formats", "cli",
+];
 
 /// Those that do not know each other.
 const STRANGERS: [&str; 3] = ["detect", "sched", "vm"];

@@ -1,0 +1,160 @@
+//! Shrinking: the signature stays, the result replays and is never worse; and it is held against the optimum.
+
+use crate::load::{Model, load, load_bytes, models};
+use crate::optimum::fewest_deviations;
+use crate::tiny;
+use raceflip::event::Outcome;
+use raceflip::exec::{self, Unobserved};
+use raceflip::lang::parse;
+use raceflip::lang::variants::variants;
+use raceflip::sched::{RandomWalk, Recorder, Replay};
+use raceflip::shrink::{Effort, Shrunk, Size, shrink};
+use raceflip::token::Token;
+use raceflip::world::{Limits, signature};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub(crate) fn limits() -> Limits {
+    Limits { steps: 3_000, ..Limits::default() }
+}
+
+/// The variants of a model that its `expect` lines speak of.
+pub(crate) fn variants_of(path: &Path) -> Vec<Model> {
+    let base = load(path, &[]);
+    let file = parse(&base.source).expect("it parses");
+    let all = variants(&file, &base.program, &vec![]).expect("not too many");
+    all.iter().map(|defines| load(path, defines)).collect()
+}
+
+/// The token of a random walk.
+pub(crate) fn walk(model: &Model, seed: u64) -> (Token, Outcome) {
+    let mut machine = model.machine(limits());
+    let mut recorder = Recorder::new(RandomWalk::new());
+    let summary = exec::run(&mut machine, &mut recorder, seed, &mut Unobserved, &AtomicBool::new(false));
+    let outcome = summary.outcome().expect("an end").clone();
+    let token = Token {
+        program: model.digest(),
+        defines: model.defines.clone(),
+        limits: limits(),
+        strategy: "random".to_owned(),
+        seed,
+        signature: signature(&model.code.setup, &outcome),
+        schedule: recorder.schedule(&machine.world),
+    };
+    (token, outcome)
+}
+
+/// Failing walks of the seeds `0..seeds`: up to `each` of each signature.
+pub(crate) fn failing(model: &Model, seeds: u64, each: usize) -> BTreeMap<String, Vec<Token>> {
+    let mut found: BTreeMap<String, Vec<Token>> = BTreeMap::new();
+    for seed in 0..seeds {
+        let (token, outcome) = walk(model, seed);
+        if !matches!(outcome, Outcome::Ok | Outcome::Limit(..)) {
+            let tokens = found.entry(token.signature.clone()).or_default();
+            if tokens.len() < each {
+                tokens.push(token);
+            }
+        }
+    }
+    found
+}
+
+/// Shrinks a run, and holds the result against what must be true of any.
+pub(crate) fn shrunk(name: &str, model: &Model, token: &Token, effort: Effort) -> Shrunk {
+    let go_on = AtomicBool::new(false);
+    let shrunk = shrink(&model.code, token, effort, &go_on).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert!(shrunk.after <= shrunk.before, "{name}: {shrunk:?}");
+    assert_eq!(shrunk.is_smaller(), shrunk.token != *token, "{name}");
+    assert_eq!(shrunk.deviations.len() as u64, shrunk.after.deviations, "{name}");
+    assert_eq!(shrunk.token.signature, token.signature, "{name}");
+    let read: Token = shrunk.token.to_string().parse().expect("a token");
+    let mut replay = Replay::new(Arc::new(read.schedule));
+    let mut machine = model.machine(read.limits);
+    let summary = exec::run(&mut machine, &mut replay, 0, &mut Unobserved, &go_on);
+    let outcome = summary.outcome().unwrap_or_else(|| panic!("{name}: {:?}", summary.end));
+    assert_eq!(signature(&model.code.setup, outcome), token.signature, "{name}");
+    assert_eq!((replay.left_over(summary.steps), summary.steps), (None, shrunk.after.steps), "{name}");
+    shrunk
+}
+
+/// How often shrinking came to the optimum.
+#[derive(Default, Debug)]
+struct Score {
+    compared: u32,
+    optimal: u32,
+    proven: u32,
+    cut: u32,
+    before: u64,
+    after: u64,
+}
+
+impl Score {
+    fn add(&mut self, name: &str, model: &Model, token: &Token, states: usize, effort: Effort) {
+        let shrunk = shrunk(name, model, token, effort);
+        self.before += shrunk.before.deviations;
+        self.after += shrunk.after.deviations;
+        let Some(optimum) = fewest_deviations(model.machine(limits()), &token.signature, states) else {
+            self.cut += 1;
+            return;
+        };
+        let after = shrunk.after.deviations;
+        assert!(
+            after >= optimum,
+            "{name}: {after} deviations are fewer than the optimum {optimum}: {:?}",
+            shrunk.deviations
+        );
+        assert!(
+            !shrunk.fewest || after == optimum,
+            "{name}: {after} deviations are said to be the fewest, not {optimum}"
+        );
+        if std::env::var_os("SHOW").is_some() && after > optimum {
+            println!(
+                "{name}: {} {:?} -> {:?}, optimum {optimum}, {} runs",
+                token.signature, shrunk.before, shrunk.after, shrunk.runs
+            );
+        }
+        self.compared += 1;
+        self.optimal += u32::from(after == optimum);
+        self.proven += u32::from(shrunk.fewest);
+    }
+}
+
+#[test]
+fn harnesses_shrink_to_the_optimum() {
+    let mut score = Score::default();
+    for path in models("harnesses") {
+        for model in variants_of(&path) {
+            let name = format!("{} {:?}", model.source.name(), model.defines);
+            for token in failing(&model, 200, 1).values().flatten() {
+                score.add(&name, &model, token, 1_000, Effort::QUICK);
+            }
+        }
+    }
+    println!("{score:?}");
+    assert!(score.compared >= 100, "{score:?}");
+}
+
+#[test]
+fn tiny_models_shrink_to_the_optimum() {
+    let mut score = Score::default();
+    for seed in 0..400 {
+        let model = load_bytes(&format!("tiny {seed}"), tiny::model(seed).as_bytes(), &[]);
+        for token in failing(&model, 20, 1).values().flatten() {
+            score.add(&format!("tiny {seed}"), &model, token, 2_000, Effort::QUICK);
+        }
+    }
+    println!("{score:?}");
+    assert!(score.compared >= 100, "{score:?}");
+}
+
+#[test]
+fn runs_that_do_not_fail_shrink_as_well() {
+    let model = load_bytes("ok.race", b"var x = 0; thread a { x += 1; x += 1 }; thread b { x += 1; x += 1 }", &[]);
+    let (token, outcome) = walk(&model, 0);
+    assert_eq!(outcome, Outcome::Ok);
+    let shrunk = shrunk("ok", &model, &token, Effort::QUICK);
+    assert!(shrunk.fewest && shrunk.before.deviations > 0);
+    assert_eq!(shrunk.after, Size { deviations: 0, steps: shrunk.before.steps });
+}
