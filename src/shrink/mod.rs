@@ -12,10 +12,12 @@ mod deviation;
 mod passes;
 mod search;
 mod steady;
+mod words;
 
 pub use course::Course;
 pub use deviation::{Departures, Deviation};
 pub use steady::Steady;
+pub use words::Departure;
 
 use crate::event::Outcome;
 use crate::exec::{End, Unobserved, run};
@@ -26,6 +28,7 @@ use crate::world::{Limits, Machine, World, signature};
 use attempts::{Attempts, Best};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use words::Worded;
 
 /// What must stay of a run: true of a world in its last state, and how it ended.
 pub type Goal<'g> = dyn Fn(&World, &Outcome) -> bool + 'g;
@@ -60,8 +63,8 @@ pub struct Size {
 pub struct Shrunk {
     /// The run: the one that was given, if none is better.
     pub token: Token,
-    /// Its deviations.
-    pub deviations: Vec<Deviation>,
+    /// Its deviations, in words.
+    pub departures: Vec<Departure>,
     /// The size of the run that was given.
     pub before: Size,
     /// The size of this one, never larger.
@@ -169,13 +172,10 @@ pub fn shrink_to(
     }
     let runs = attempts.runs;
     let (before, after) = (size(&given), size(&attempts.best));
-    let (token, deviations) = if after < before {
-        let deviations = attempts.best.deviations;
-        (recorded(code, token, &deviations), deviations)
-    } else {
-        (token.clone(), given.deviations)
-    };
-    Ok(Shrunk { token, deviations, before, after, runs, fewest, interrupted: stop.load(Ordering::Relaxed) })
+    // A run that is shorter is short: nobody waits for its end.
+    let (best, wait) = if after < before { (attempts.best, &AtomicBool::new(false)) } else { (given, stop) };
+    let (token, departures) = recorded(code, token, best.deviations, wait);
+    Ok(Shrunk { token, departures, before, after, runs, fewest, interrupted: stop.load(Ordering::Relaxed) })
 }
 
 // The run of the token, strictly.
@@ -203,16 +203,13 @@ fn replayed(
     Ok((Best::new(&departures, summary.steps), outcome))
 }
 
-// The token of a run with these deviations, under the limits of the token that it comes from. It is short: nobody waits for its end.
-fn recorded(code: &Arc<Code>, from: &Token, deviations: &[Deviation]) -> Token {
+// The run with these deviations under the limits of the token that it comes from: its token, and the deviations in words.
+fn recorded(code: &Arc<Code>, from: &Token, deviations: Vec<Deviation>, stop: &AtomicBool) -> (Token, Vec<Departure>) {
     let mut machine = Machine::new(Vm::new(code.clone()), from.limits);
-    let mut recorder = Recorder::new(Course::new(deviations.to_vec()));
-    let summary = run(&mut machine, &mut recorder, 0, &mut Unobserved, &AtomicBool::new(false));
-    let outcome = summary.outcome().map_or_else(|| from.signature.clone(), |o| signature(&code.setup, o));
-    Token {
-        program: code.digest() as u64,
-        signature: outcome,
-        schedule: recorder.schedule(&machine.world),
-        ..from.clone()
-    }
+    let mut recorder = Recorder::new(Worded::new(Course::new(deviations)));
+    let summary = run(&mut machine, &mut recorder, 0, &mut Unobserved, stop);
+    let Some(outcome) = summary.outcome() else { return (from.clone(), Vec::new()) };
+    let signature = signature(&code.setup, outcome);
+    let (worded, schedule) = recorder.into_parts(&machine.world);
+    (Token { program: code.digest() as u64, signature, schedule, ..from.clone() }, worded.departures)
 }

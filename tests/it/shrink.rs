@@ -8,13 +8,13 @@ use raceflip::exec::{self, Unobserved};
 use raceflip::lang::parse;
 use raceflip::lang::variants::variants;
 use raceflip::sched::{RandomWalk, Recorder, Replay};
-use raceflip::shrink::{Effort, Shrunk, Size, shrink};
+use raceflip::shrink::{Effort, ShrinkError, Shrunk, Size, shrink, shrink_to};
 use raceflip::token::Token;
-use raceflip::world::{Limits, signature};
+use raceflip::world::{Limits, World, signature};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn limits() -> Limits {
     Limits { steps: 3_000, ..Limits::default() }
@@ -67,7 +67,7 @@ pub(crate) fn shrunk(name: &str, model: &Model, token: &Token, effort: Effort) -
     let shrunk = shrink(&model.code, token, effort, &go_on).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert!(shrunk.after <= shrunk.before, "{name}: {shrunk:?}");
     assert_eq!(shrunk.is_smaller(), shrunk.token != *token, "{name}");
-    assert_eq!(shrunk.deviations.len() as u64, shrunk.after.deviations, "{name}");
+    assert_eq!(shrunk.departures.len() as u64, shrunk.after.deviations, "{name}");
     assert_eq!(shrunk.token.signature, token.signature, "{name}");
     let read: Token = shrunk.token.to_string().parse().expect("a token");
     let mut replay = Replay::new(Arc::new(read.schedule));
@@ -103,7 +103,7 @@ impl Score {
         assert!(
             after >= optimum,
             "{name}: {after} deviations are fewer than the optimum {optimum}: {:?}",
-            shrunk.deviations
+            shrunk.departures
         );
         assert!(
             !shrunk.fewest || after == optimum,
@@ -157,4 +157,55 @@ fn runs_that_do_not_fail_shrink_as_well() {
     let shrunk = shrunk("ok", &model, &token, Effort::QUICK);
     assert!(shrunk.fewest && shrunk.before.deviations > 0);
     assert_eq!(shrunk.after, Size { deviations: 0, steps: shrunk.before.steps });
+}
+
+/// The bounds hold, and who interrupts gets what is best by then.
+#[test]
+fn bounds_and_interruptions() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses/sctbench/queue.race");
+    let model = load(&path, &[]);
+    let (_, tokens) = failing(&model, 200, 1).pop_first().expect("it fails");
+    let same = |_: &World, outcome: &Outcome| signature(&model.code.setup, outcome) == tokens[0].signature;
+    let mut before = None;
+    for runs in [0, 1, 10, 100, 1_000] {
+        let effort = Effort { runs, ..Effort::FULL };
+        let bounded = shrunk("queue", &model, &tokens[0], effort);
+        assert!(bounded.runs <= runs && !bounded.interrupted);
+        // More effort is never worse.
+        assert!(before.is_none_or(|b| bounded.after <= b), "{before:?} {bounded:?}");
+        before = Some(bounded.after);
+        // Stopped after so many runs it is at the same place.
+        let stop = AtomicBool::new(runs == 0);
+        let told = |n: u64| stop.store(n >= runs, Ordering::Relaxed);
+        let stopped = shrink_to(&model.code, &tokens[0], &same, Effort::FULL, &stop, &told);
+        match stopped {
+            Err(error) => assert_eq!((error, runs), (ShrinkError::Interrupted, 0)),
+            Ok(stopped) => {
+                assert_eq!((stopped.after, &stopped.token), (bounded.after, &bounded.token));
+                assert!(stopped.interrupted && stopped.runs == runs);
+            }
+        }
+    }
+    let steps = Effort { steps: 500, ..Effort::FULL };
+    assert!(shrunk("queue", &model, &tokens[0], steps).runs < 50);
+}
+
+/// Where the default scheduler waits busily for ever, runs are cut, and the deviation that ends the waiting is found.
+#[test]
+fn busy_waiting_is_cut() {
+    let text = "var f = 0; thread a { loop { if f == 1 { break } }; fail \"seen\" }; thread b { skip; f = 1 }";
+    let model = load_bytes("busy.race", text.as_bytes(), &[]);
+    let (_, tokens) = failing(&model, 10, 1).pop_first().expect("it fails");
+    let shrunk = shrunk("busy", &model, &tokens[0], Effort::QUICK);
+    assert!(shrunk.fewest && shrunk.after == Size { deviations: 1, steps: 4 }, "{shrunk:?}");
+}
+
+/// A limit can be the end that stays.
+#[test]
+fn runs_to_a_limit_shrink_as_well() {
+    let model = load_bytes("endless.race", b"var x = 0; thread a { loop { x = 1 } }; thread b { loop { x = 2 } }", &[]);
+    let (token, _) = walk(&model, 0);
+    assert_eq!(token.signature, "limit steps");
+    let shrunk = shrunk("endless", &model, &token, Effort::QUICK);
+    assert_eq!(shrunk.after, Size { deviations: 0, steps: limits().steps });
 }
