@@ -118,7 +118,7 @@ impl<G: Guest> Attempts<'_, G> {
             }
             for choice in choices {
                 let mut list = self.best.deviations.clone();
-                let Some(place) = list.get_mut(i) else { break };
+                let Some(place) = list.get_mut(i).filter(|_| !self.spent()) else { break };
                 place.choice = choice;
                 self.deviate(list);
             }

@@ -109,12 +109,6 @@ impl Score {
             !shrunk.fewest || after == optimum,
             "{name}: {after} deviations are said to be the fewest, not {optimum}"
         );
-        if std::env::var_os("SHOW").is_some() && after > optimum {
-            println!(
-                "{name}: {} {:?} -> {:?}, optimum {optimum}, {} runs",
-                token.signature, shrunk.before, shrunk.after, shrunk.runs
-            );
-        }
         self.compared += 1;
         self.optimal += u32::from(after == optimum);
         self.proven += u32::from(shrunk.fewest);
@@ -132,8 +126,25 @@ fn harnesses_shrink_to_the_optimum() {
             }
         }
     }
-    println!("{score:?}");
-    assert!(score.compared >= 100, "{score:?}");
+    // Measured: 137 of 137, 6 cut.
+    assert!(score.compared >= 130 && score.cut <= 10 && score.after * 3 < score.before, "{score:?}");
+    assert_eq!((score.optimal, score.proven), (score.compared, score.compared), "{score:?}");
+}
+
+/// With an effort that leaves little to the search the passes alone come near.
+#[test]
+fn passes_come_near_the_optimum() {
+    let mut score = Score::default();
+    for path in models("harnesses") {
+        for model in variants_of(&path) {
+            let name = format!("{} {:?}", model.source.name(), model.defines);
+            for token in failing(&model, 50, 2).values().flatten() {
+                score.add(&name, &model, token, 500, Effort { runs: 20, ..Effort::QUICK });
+            }
+        }
+    }
+    // Measured: 218 of 251, 13 cut.
+    assert!(score.compared >= 240 && score.optimal * 5 >= score.compared * 4, "{score:?}");
 }
 
 #[test]
@@ -145,8 +156,9 @@ fn tiny_models_shrink_to_the_optimum() {
             score.add(&format!("tiny {seed}"), &model, token, 2_000, Effort::QUICK);
         }
     }
-    println!("{score:?}");
-    assert!(score.compared >= 100, "{score:?}");
+    // Measured: 195 of 195.
+    assert!(score.compared >= 190 && score.after * 5 < score.before, "{score:?}");
+    assert_eq!(score.optimal, score.compared, "{score:?}");
 }
 
 #[test]
@@ -182,7 +194,7 @@ fn bounds_and_interruptions() {
             Err(error) => assert_eq!((error, runs), (ShrinkError::Interrupted, 0)),
             Ok(stopped) => {
                 assert_eq!((stopped.after, &stopped.token), (bounded.after, &bounded.token));
-                assert!(stopped.interrupted && stopped.runs == runs);
+                assert_eq!((stopped.runs, stopped.interrupted), (bounded.runs, bounded.runs == runs));
             }
         }
     }
@@ -197,7 +209,7 @@ fn busy_waiting_is_cut() {
     let model = load_bytes("busy.race", text.as_bytes(), &[]);
     let (_, tokens) = failing(&model, 10, 1).pop_first().expect("it fails");
     let shrunk = shrunk("busy", &model, &tokens[0], Effort::QUICK);
-    assert!(shrunk.fewest && shrunk.after == Size { deviations: 1, steps: 4 }, "{shrunk:?}");
+    assert!(shrunk.fewest && shrunk.after == Size { deviations: 1, steps: 3 }, "{shrunk:?}");
 }
 
 /// A limit can be the end that stays.
