@@ -29,13 +29,13 @@ pub(super) fn smaller(model: &Model, token: &Token, outcome: &Outcome, stop: &At
     (shrunk.is_smaller() && !shrunk.interrupted).then(|| Box::new(shrunk))
 }
 
-/// `shrunk from 41 steps and 12 deviations to 9 and 1`
+/// `from 12 deviations and 41 steps to 1 and 9`: deviations first, since they come first; there may be more steps.
 pub(super) fn sizes(before: Size, after: Size) -> String {
     let (steps, deviations) = (counted(before.steps, "step"), counted(before.deviations, "deviation"));
     if before == after {
-        return format!("{steps} and {deviations}, and nothing smaller was found");
+        return format!("{deviations} and {steps}, and nothing smaller was found");
     }
-    format!("from {steps} and {deviations} to {} and {}", after.steps, after.deviations)
+    format!("from {deviations} and {steps} to {} and {}", after.deviations, after.steps)
 }
 
 // Deviations that are told.

@@ -16,7 +16,7 @@ fn run(args: &[&str]) -> crate::cli::Ran {
 fn what_fails_is_shrunk() {
     let (shrunk, drawn) = (run(&[]), run(&["--no-shrink"]));
     assert_eq!((shrunk.status, drawn.status, shrunk.err.as_str()), (FOUND, FOUND, ""));
-    let line = "shrunk from 11 steps and 5 deviations to 11 and 3; --no-shrink shows the run as drawn\n";
+    let line = "shrunk from 5 deviations and 11 steps to 3 and 11; --no-shrink shows the run as drawn\n";
     assert!(shrunk.out.contains(line), "{}", shrunk.out);
     assert!(!drawn.out.contains("shrunk"), "{}", drawn.out);
     assert_ne!(token(&shrunk), token(&drawn));
@@ -56,7 +56,7 @@ fn a_token_is_shrunk() {
     assert_eq!((shrunk.status, shrunk.err.as_str()), (FOUND, ""));
     for part in [
         "NullPointer at harnesses/bugs/timer_lifecycle.race:31:13",
-        "shrunk from 11 steps and 5 deviations to 11 and 3 (",
+        "shrunk from 5 deviations and 11 steps to 3 and 11 (",
         " runs tried; no run ends so with fewer)\n  step 6: the clock to 101 ms, instead of thread main at line 42: cancel tick",
         "replay: raceflip replay harnesses/bugs/timer_lifecycle.race rf1-",
     ] {
@@ -65,7 +65,7 @@ fn a_token_is_shrunk() {
     assert_eq!(token(&shrunk), token(&run(&[])));
     let again = call(&["shrink", TIMER, &token(&shrunk), "-q"]);
     assert!(
-        again.out.contains("\nnot shrunk: 11 steps and 3 deviations, and nothing smaller was found ("),
+        again.out.contains("\nnot shrunk: 3 deviations and 11 steps, and nothing smaller was found ("),
         "{}",
         again.out
     );
