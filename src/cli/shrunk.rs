@@ -47,7 +47,8 @@ pub(super) fn print(out: &mut Output, shrinking: &Shrinking) {
         Shrinking::Off | Shrinking::IfItFails => {}
         Shrinking::Drawn(s) => {
             let sizes = sizes(s.before, s.after);
-            writeln!(out, "{} {sizes}; --no-shrink shows the run as drawn", paint(BOLD, "shrunk"));
+            let more = if s.fewest { "" } else { ", `raceflip shrink` tries harder" };
+            writeln!(out, "{} {sizes}; --no-shrink shows the run as drawn{more}", paint(BOLD, "shrunk"));
         }
         Shrinking::Asked(s) => {
             let sizes = sizes(s.before, s.after);

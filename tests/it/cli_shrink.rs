@@ -126,3 +126,28 @@ fn what_a_test_shows_and_saves_is_shrunk() {
     let next = test(&[]);
     assert!(next.out.contains("still fails") && next.out.contains(&seed.token), "{}", next.out);
 }
+
+/// Where the effort of `run` does not do, that of `shrink` does.
+#[test]
+fn a_long_run_takes_more_effort() {
+    let folder = scratch("shrink-long");
+    let locked = "for i in 0..200 { sync l { n += 1 } }";
+    let model = file(
+        &folder,
+        "long.race",
+        &format!(
+            "var x = 0\nvar n = 0\nlock l\n\
+             thread a {{ {locked}; x = 1; for i in 0..50 {{ n += 1 }}; x = 0 }}\n\
+             thread b {{ {locked}; if x == 1 {{ for i in 0..20 {{ n += 1 }}; assert x == 1, \"gone\" }} }}\n\
+             thread c {{ {locked} }}\n"
+        ),
+    );
+    let run = |args: &[&str]| call(&[&["run", &model, "--seed", "2"], args].concat());
+    let quick = run(&[]);
+    assert!(quick.out.contains(" shows the run as drawn, `raceflip shrink` tries harder\n"), "{}", quick.out);
+    let drawn = run(&["--no-shrink", "-q"]);
+    assert_eq!(call(&["shrink", &model, "-"]).status, REFUSED, "stdin is empty");
+    let shrunk = call_with(&["shrink", &model, "-", "--format", "json"], &drawn.out);
+    let report: ShrinkReport = serde_json::from_str(&shrunk.out).expect("a report");
+    assert_eq!((report.sizes.deviations_before, report.sizes.deviations), (485, 2), "{}", shrunk.out);
+}
