@@ -26,6 +26,8 @@ mod progress;
 mod replay;
 mod run;
 mod shell;
+mod shrink;
+mod shrunk;
 mod single;
 mod state;
 mod test;
