@@ -1,8 +1,9 @@
 //! Runs that are shown against a line are shrunk first: the same end, as far as the line tells ends apart, with fewer preemptions and reorderings.
 
-use super::expect::{EndKind, Ended, named, told_apart};
+use super::expect::{named, told_apart};
 use super::variant::TestPlan;
 use crate::event::Outcome;
+use crate::exec::{EndKind, Ended};
 use crate::lang::program::ExpectationKind;
 use crate::shrink::{Effort, Shrunk, shrink_to};
 use crate::token::Token;
