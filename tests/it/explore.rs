@@ -73,7 +73,7 @@ fn orders_that_happen_and_orders_that_never_do() {
         task first() { @first: x = 1 }
         task second() { @second: x = 2 }
         init { o = new Box }
-        thread a { post first() to main; post second() to main; @field: o.v = 1; o = new Box; @new: o.v = 2 }
+        thread a { post first() to main; post second() to main; @field: o.v = 1; o = new Box; @fresh: o.v = 2 }
         thread b { @other: o.v = 3 }";
     let model = model(text);
     let site = |label: &str| {
@@ -86,8 +86,8 @@ fn orders_that_happen_and_orders_that_never_do() {
         ("second", "first", false),
         ("field", "other", true),
         ("other", "field", true),
-        ("new", "other", true),
-        ("other", "new", true),
+        ("fresh", "other", true),
+        ("other", "fresh", true),
         ("first", "first", false),
         ("first", "other", false),
     ];
