@@ -78,7 +78,8 @@ impl Axis {
     pub(crate) fn over(values: &[Spread], start: f64, length: f64) -> Self {
         let least = values.iter().map(|v| v.least).fold(f64::INFINITY, f64::min);
         let most = values.iter().map(|v| v.most).fold(1.0, f64::max);
-        Self { from: least.log10().floor() as i32, to: most.log10().ceil() as i32, start, length }
+        let from = least.log10().floor() as i32;
+        Self { from, to: (most.log10().ceil() as i32).max(from + 1), start, length }
     }
 
     /// Where a value stands, in pixels.

@@ -89,7 +89,8 @@ fn parse(said: &str) -> Result<Searched, String> {
     let visited = find("actual memory usage for states").zip(find("memory used for hash table")).map(|(a, b)| a + b);
     Ok(Searched {
         counts: Counts { states: states as u64, transitions: transitions as u64 },
-        took: Duration::from_secs_f64(took.ok_or("there is no elapsed time")?),
+        // Its clock shows hundredths.
+        took: Duration::from_secs_f64(f64::max(took.ok_or("there is no elapsed time")?, 0.01)),
         memory: Memory { visited: visited.map(megabytes), peak: Some(megabytes(total)) },
     })
 }
