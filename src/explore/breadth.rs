@@ -4,7 +4,7 @@
 //! between two batches, cut at the same place for any number of workers.
 
 use super::monitor::{Monitor, Node};
-use super::table::{Fresh, StateId, Table, Way};
+use super::table::{Fresh, SHARDS, StateId, Table, Way};
 use super::worker::{Finds, Worker};
 use super::{Context, Cut, Plan, Status};
 use crate::world::{Canonicalizer, Scale};
@@ -50,10 +50,8 @@ pub(super) fn search<M: Monitor>(
     context: Context<'_>,
 ) -> Searched<M> {
     let first = super::first(plan, scale, monitor);
-    let table = Table::new(plan.reduces());
-    let digest = first.digest(&mut Canonicalizer::new());
-    let root = Way { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
-    table.insert(root, &Box::new(first.clone()), &mut Vec::new());
+    let table = Table::new(plan.reduces(), SHARDS);
+    insert_first(&table, &first);
     let mut workers: Vec<Worker<'_, M>> =
         (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &first, keep)).collect();
     let finds = Finds { fits: first.machine.world.scale().fits, ..Finds::default() };
@@ -94,6 +92,13 @@ pub(super) fn search<M: Monitor>(
         searched.cut = Some(Cut::Depth);
     }
     searched
+}
+
+/// Puts the first state into an empty table.
+pub(super) fn insert_first<M: Monitor>(table: &Table<Box<Node<M>>>, first: &Node<M>) {
+    let digest = first.digest(&mut Canonicalizer::new());
+    let root = Way { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
+    table.insert(root, &Box::new(first.clone()), &mut Vec::new());
 }
 
 type Batch<M> = Vec<(usize, Fresh<Box<Node<M>>>)>;

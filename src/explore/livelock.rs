@@ -8,7 +8,7 @@ use super::breadth::Keep;
 use super::monitor::Nothing;
 use super::table::StateId;
 use super::worker::{Edge, FIRST_EVENT_BIT};
-use super::{Context, Cut, Plan, Way, in_scale, misfit, path, search};
+use super::{Context, Cut, Plan, Way, in_scale, misfit, path};
 use crate::event::{Op, ThreadId};
 use crate::world::{Canonicalizer, Status};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ pub struct Livelock {
 pub fn livelocks(plan: &Plan<'_>, context: Context<'_>) -> (Vec<Livelock>, Option<Cut>) {
     let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
     let (scale, searched) = in_scale(&plan, |scale| {
-        let searched = search(&plan, scale, &Nothing, Keep::Graph, context);
+        let searched = super::search(&plan, scale, &Nothing, Keep::Graph, context);
         let misfit = misfit(&plan, scale, &searched.finds);
         (searched, misfit)
     });

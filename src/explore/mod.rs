@@ -11,7 +11,9 @@
 
 mod breadth;
 mod choices;
+mod depth;
 mod ends;
+mod estimate;
 mod independent;
 mod livelock;
 mod monitor;
@@ -22,6 +24,7 @@ mod table;
 mod worker;
 
 pub use ends::End;
+pub use estimate::Estimate;
 pub use livelock::{Livelock, livelocks};
 pub use monitor::{Monitor, Nothing, Preemptions};
 pub use order::{Instance, Order, instance_order, site_order, site_orders};
@@ -33,11 +36,11 @@ use crate::detect::Pair;
 use crate::lang::program::GlobalId;
 use crate::vm::Model;
 use crate::world::{Limits, Scale, divisor};
-use breadth::{Keep, Searched, search};
+use breadth::{Keep, Searched};
 use monitor::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
-use worker::{Finds, First};
+use worker::{Finds, Sight};
 
 /// What is searched, and how far.
 #[derive(Clone)]
@@ -50,6 +53,8 @@ pub struct Plan<'m> {
     pub jobs: usize,
     /// Where the search ends if the states do not.
     pub bounds: Bounds,
+    /// Which states are looked at first.
+    pub first: First,
     /// How the clock moves.
     pub clock: Clock,
     /// Whether of choices that commute only one order is followed. States and ends are the same, and there are fewer transitions; ways are no
@@ -70,6 +75,7 @@ impl<'m> Plan<'m> {
             limits: Limits::default(),
             jobs: 1,
             bounds: Bounds::default(),
+            first: First::Nearest,
             clock: Clock::Exact,
             reduce: false,
             pairs: false,
@@ -105,6 +111,15 @@ impl Bounds {
             [(stopped, Cut::Stopped), (states >= self.states, Cut::States), (memory >= self.memory, Cut::Memory)];
         cuts.into_iter().find(|(is, _)| *is).map(|(_, cut)| cut)
     }
+}
+
+/// Which states a search looks at first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum First {
+    /// Those that take the fewest steps: what is found is found on a shortest way.
+    Nearest,
+    /// Those that were found last: in little memory, by one worker, at most 16 million states.
+    Deepest,
 }
 
 /// How the clock of a search moves.
@@ -180,6 +195,8 @@ pub struct Explored {
     pub cut: Option<Cut>,
     /// States that were found and not looked at.
     pub frontier: u64,
+    /// How large the whole may be, if the search was cut.
+    pub estimate: Option<Estimate>,
     /// The length of the clock's unit: `down / up` milliseconds.
     pub scale: Scale,
     /// How runs end, each with a shortest run that ends so.
@@ -234,6 +251,8 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
         searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
     let adjacent =
         searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
+    let visited = |digest| searched.table.contains(digest);
+    let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, visited));
     let Searched { table, finds, depth, cut, frontier, memory, .. } = searched;
     Explored {
         states: table.len(),
@@ -241,6 +260,7 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
         depth,
         cut,
         frontier,
+        estimate,
         scale,
         ends,
         adjacent,
@@ -264,8 +284,15 @@ fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) ->
     }
 }
 
+fn search<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M, keep: Keep, context: Context<'_>) -> Searched<M> {
+    match plan.first {
+        First::Nearest => breadth::search(plan, scale, monitor, keep, context),
+        First::Deepest => depth::search(plan, scale, monitor, keep, context),
+    }
+}
+
 // A shortest run to a state that was visited, and on to an end.
-fn way<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: &Searched<M>, to: First) -> Way {
+fn way<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: &Searched<M>, to: Sight) -> Way {
     let choices = path::through(&searched.first, &searched.table.way(to.at), plan.clock);
     let choices = choices.expect("a search finds its way again to what it has visited");
     path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")

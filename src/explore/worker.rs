@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// Where something was seen first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct First {
+pub(super) struct Sight {
     /// The fewest steps to it.
     pub(super) depth: u32,
     /// Among those, the least way.
@@ -38,10 +38,10 @@ pub(super) struct Edge {
 #[derive(Clone, Default)]
 pub(super) struct Finds {
     pub(super) transitions: u64,
-    pub(super) ends: BTreeMap<End, First>,
-    pub(super) adjacent: BTreeMap<Pair, First>,
+    pub(super) ends: BTreeMap<End, Sight>,
+    pub(super) adjacent: BTreeMap<Pair, Sight>,
     /// Where the monitor saw what it was looking for.
-    pub(super) accepted: Option<First>,
+    pub(super) accepted: Option<Sight>,
     /// The graph, if it is wanted: from where, to where, by whom (as in a sleep set; none of them twice).
     pub(super) edges: Vec<Edge>,
     /// Who could act in each state, in the same bits.
@@ -71,13 +71,13 @@ impl Finds {
     }
 }
 
-fn merge<K: Ord>(into: &mut BTreeMap<K, First>, from: &mut BTreeMap<K, First>) {
+fn merge<K: Ord>(into: &mut BTreeMap<K, Sight>, from: &mut BTreeMap<K, Sight>) {
     for (key, first) in std::mem::take(from) {
         note(into, key, first);
     }
 }
 
-fn note<K: Ord>(into: &mut BTreeMap<K, First>, key: K, first: First) {
+fn note<K: Ord>(into: &mut BTreeMap<K, Sight>, key: K, first: Sight) {
     let known = into.entry(key).or_insert(first);
     *known = first.min(*known);
 }
@@ -127,7 +127,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
     pub(super) fn expand(&mut self, table: &Table<Box<Node<M>>>, at: &mut Fresh<Box<Node<M>>>, depth: u32, place: u64) {
         let node = &mut at.node;
         self.node_bytes = self.node_bytes.max(node.machine.bytes());
-        let first = First { depth, rank: at.rank, at: at.id };
+        let first = Sight { depth, rank: at.rank, at: at.id };
         if node.monitor.accepts() {
             self.finds.accepted = self.finds.accepted.into_iter().chain([first]).min();
             return;
@@ -183,14 +183,14 @@ impl<'p, M: Monitor> Worker<'p, M> {
         self.choices.all = choices;
     }
 
-    fn ended(&mut self, node: &Node<M>, outcome: &Outcome, first: First) {
+    fn ended(&mut self, node: &Node<M>, outcome: &Outcome, first: Sight) {
         let world = &node.machine.world;
         let end = End::new(&self.plan.model.program, &self.plan.observe, outcome, world, node.monitor.mark());
         note(&mut self.finds.ends, end, first);
     }
 
     // Which accesses stand side by side (RaceFuzzer, algorithm 2): plain ones never block.
-    fn adjacent(&mut self, world: &World, first: First) {
+    fn adjacent(&mut self, world: &World, first: Sight) {
         let standing = |id: ThreadId| {
             let t = world.thread(id);
             let access = (t.status == Status::Alive).then(|| t.pending.access()).flatten()?;
