@@ -96,9 +96,10 @@ pub(super) fn search<M: Monitor>(
 
 /// Puts the first state into an empty table.
 pub(super) fn insert_first<M: Monitor>(table: &Table<Box<Node<M>>>, first: &Node<M>) {
+    let mut first = first.clone();
     let digest = first.digest(&mut Canonicalizer::new());
     let root = Way { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
-    table.insert(root, &Box::new(first.clone()), &mut Vec::new());
+    table.insert(root, &Box::new(first), &mut Vec::new());
 }
 
 type Batch<M> = Vec<(usize, Fresh<Box<Node<M>>>)>;

@@ -307,7 +307,7 @@ fn first<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M) -> Node<M> {
     for event in machine.world.recorded() {
         monitor.event(&machine.world, event);
     }
-    Node { machine, monitor }
+    Node::new(machine, monitor)
 }
 
 // What a scale has to fit: what divides all durations, and the deadlines that are ahead at once.

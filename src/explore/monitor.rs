@@ -91,21 +91,28 @@ impl Monitor for Preemptions {
 pub(super) struct Node<M> {
     pub(super) machine: Machine<Vm>,
     pub(super) monitor: M,
+    // Of the state alone.
+    parts: Parts,
 }
 
 impl<M: Clone> Clone for Node<M> {
     fn clone(&self) -> Self {
-        Self { machine: self.machine.clone(), monitor: self.monitor.clone() }
+        Self { machine: self.machine.clone(), monitor: self.monitor.clone(), parts: self.parts.clone() }
     }
 
     #[inline]
     fn clone_from(&mut self, other: &Self) {
         self.machine.clone_from(&other.machine);
         self.monitor.clone_from(&other.monitor);
+        self.parts.clone_from(&other.parts);
     }
 }
 
 impl<M: Monitor> Node<M> {
+    pub(super) fn new(machine: Machine<Vm>, monitor: M) -> Self {
+        Self { machine, monitor, parts: Parts::default() }
+    }
+
     /// Follows a choice; false, and nothing done, if the monitor does not want it.
     #[inline]
     pub(super) fn follow(&mut self, choice: Choice) -> bool {
@@ -121,15 +128,15 @@ impl<M: Monitor> Node<M> {
         true
     }
 
-    /// [`digest`](Self::digest) after a step from a state with these parts. The numbers that `room` has afterwards are those of this state.
+    /// [`digest`](Self::digest) after a step that changed this, if that is known. `room` has the numbers of this state afterwards.
     #[inline]
-    pub(super) fn digest_after(&self, before: &Parts, touched: Option<Touched>, room: &mut Canonicalizer) -> u128 {
+    pub(super) fn digest_after(&mut self, touched: Option<Touched>, room: &mut Canonicalizer) -> u128 {
         if M::ALONE
             && let Some(touched) = touched
-            && let Some(digest) = self.machine.digest_after(before, touched, room)
+            && self.machine.follow_parts(&mut self.parts, touched, room)
         {
-            debug_assert_eq!(digest, self.digest(&mut Canonicalizer::new()));
-            return digest;
+            debug_assert_eq!(self.parts.digest(), self.clone().digest(&mut Canonicalizer::new()));
+            return self.parts.digest();
         }
         self.digest(room)
     }
@@ -140,16 +147,23 @@ impl<M: Monitor> Node<M> {
         let Some(touched) = touched else { return self.clone_from(before) };
         self.machine.take_back(&before.machine, touched);
         self.monitor.clone_from(&before.monitor);
+        self.parts.clone_from(&before.parts);
     }
 
     /// The digest of the state and of where the monitor stands; also of how it ended.
     #[inline]
-    pub(super) fn digest(&self, room: &mut Canonicalizer) -> u128 {
+    pub(super) fn digest(&mut self, room: &mut Canonicalizer) -> u128 {
         self.machine.canonical_in(room);
         if let Some(outcome) = self.machine.world.outcome() {
             super::ends::tell_apart(outcome, room);
         }
         self.monitor.write(&self.machine.world, room);
-        room.digest()
+        self.parts.keep(room, self.machine.world.declared());
+        self.parts.digest()
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.machine.bytes() + self.parts.bytes()
     }
 }

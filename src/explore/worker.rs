@@ -1,7 +1,7 @@
 //! What one worker does with one state: looks at it, and follows every choice that is open there.
 
 use super::breadth::Keep;
-use super::choices::Choices;
+use super::choices::{Choices, numbered_by_themselves};
 use super::ends::{End, Standing, standing};
 use super::independent::{independent, is_quiet};
 use super::monitor::{Monitor, Node};
@@ -9,7 +9,7 @@ use super::table::{Fresh, Seen, StateId, Table, Way};
 use super::{Clock, Plan};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
-use crate::world::{Canonicalizer, Parts, Scale, Status, World};
+use crate::world::{Canonicalizer, Scale, Status, World};
 use std::collections::BTreeMap;
 
 /// Where something was seen first.
@@ -97,7 +97,6 @@ pub(super) struct Worker<'p, M> {
     // The numbers of the state that is looked at, and of one that it leads to.
     here: Canonicalizer,
     there: Canonicalizer,
-    parts: Parts,
     asleep: Vec<Actor>,
 }
 
@@ -118,7 +117,6 @@ impl<'p, M: Monitor> Worker<'p, M> {
             scratch: Box::new(first.clone()),
             here: Canonicalizer::new(),
             there: Canonicalizer::new(),
-            parts: Parts::default(),
             asleep: Vec::new(),
         }
     }
@@ -126,7 +124,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
     /// Looks at a state of this level, and adds those that it leads to.
     pub(super) fn expand(&mut self, table: &Table<Box<Node<M>>>, at: &mut Fresh<Box<Node<M>>>, depth: u32, place: u64) {
         let node = &mut at.node;
-        self.node_bytes = self.node_bytes.max(node.machine.bytes());
+        self.node_bytes = self.node_bytes.max(node.bytes());
         let first = Sight { depth, rank: at.rank, at: at.id };
         if node.monitor.accepts() {
             self.finds.accepted = self.finds.accepted.into_iter().chain([first]).min();
@@ -148,8 +146,9 @@ impl<'p, M: Monitor> Worker<'p, M> {
             self.finds.cut_by_depth += 1;
             return;
         }
-        node.machine.canonical_in(&mut self.here);
-        self.parts.keep(&self.here, world.declared());
+        if self.reduces || self.keeps_graph || !numbered_by_themselves(world) {
+            node.machine.canonical_in(&mut self.here);
+        }
         (*self.scratch).clone_from(node);
         self.choices.list(world, &self.here, self.plan.clock);
         self.wake_up(world, at.sleep);
@@ -217,7 +216,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
         self.finds.transitions += 1;
         self.fits();
         let touched = self.scratch.machine.changed(&from.machine, touches);
-        way.digest = self.scratch.digest_after(&self.parts, touched, &mut self.there);
+        way.digest = self.scratch.digest_after(touched, &mut self.there);
         let quiet = self.reduces && is_quiet(&from.machine.world, &self.scratch.machine.world, choice.actor);
         if quiet {
             way.sleep = self.sleep_after(&from.machine.world, choice.actor);

@@ -417,10 +417,10 @@ impl<G: Snapshot> Machine<G> {
         w.expand(guest, &mut done);
     }
 
-    /// The digest of this state, of which only these parts may differ from those of `before`; `None` if it takes a walk over all of it.
-    pub fn digest_after(&self, before: &Parts, touched: Touched, room: &mut Canonicalizer) -> Option<u128> {
-        if !before.is_plain() {
-            return None;
+    /// Turns the parts of a state into those of this one, where a step changed only what it touched; false if it takes a walk over all of it.
+    pub fn follow_parts(&self, parts: &mut Parts, touched: Touched, room: &mut Canonicalizer) -> bool {
+        if !parts.is_plain() {
+            return false;
         }
         let declared = self.world.declared();
         room.clear_parts(declared);
@@ -439,6 +439,6 @@ impl<G: Snapshot> Machine<G> {
                 w.room.part(Part::Semaphore(id.index()));
             }
         }
-        before.with(room, declared)
+        parts.replace(room, declared)
     }
 }
