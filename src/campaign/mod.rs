@@ -29,7 +29,7 @@ pub use parallel::in_order;
 pub use report::{Evidence, FailureReport, OrderReport, PairReport, Phase1, Verdict};
 pub use saved::{Saved, SavedEnd};
 pub use sightings::Instance;
-pub use trial::{RunId, Trial};
+pub use trial::{Remade, RunId, Trial, remake};
 pub use variant::{Line, LineVerdict, Origin, RARE, Shown, TestPlan, Tested, test};
 
 use crate::base::mix;

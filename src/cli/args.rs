@@ -25,6 +25,7 @@ Examples:
   raceflip shrink app.race rf1-...         the same failure, with fewer preemptions
   raceflip detect app.race                 which pairs of accesses may race?
   raceflip confirm app.race                which of them are real, and which hurt?
+  raceflip explore app.race                every state: what can happen, and what never can
   raceflip test models                     do the `expect` lines of these models hold?
   raceflip new app.race                    a first model, to be changed into yours
   raceflip fmt app.race                    its layout put right
@@ -78,6 +79,7 @@ commands! {
     Detect = detect,
     Confirm = confirm,
     Test = test,
+    Explore = explore,
     Fmt = fmt,
     New = new,
     Completions = completions,

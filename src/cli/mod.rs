@@ -13,6 +13,7 @@ mod completions;
 mod confirm;
 mod detect;
 mod exit;
+mod explore;
 mod files;
 mod fmt;
 mod interrupt;

@@ -27,7 +27,7 @@ pub use ends::End;
 pub use estimate::Estimate;
 pub use livelock::{Livelock, livelocks};
 pub use monitor::{Monitor, Nothing, Preemptions};
-pub use order::{Instance, Order, instance_order, site_order, site_orders};
+pub use order::{Instance, Order, PairOrders, SiteOrders, instance_order, site_order, site_orders, witness};
 pub use path::Way;
 pub use stall::least_stalls;
 pub use table::MOST_STATES;

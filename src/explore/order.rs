@@ -10,8 +10,12 @@ use super::{Context, Cut, Explored, Plan, Way, search_for};
 use crate::base::Id;
 use crate::detect::Pair;
 use crate::event::{Access, AccessKind, AccessPlace, ContextId, Event, Happening, SiteId};
+use crate::exec::{Observer, run};
+use crate::sched::Rerun;
 use crate::world::{Canonicalizer, Made, Status, World};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Whether an order can happen.
 #[derive(Clone, Debug)]
@@ -30,17 +34,79 @@ pub fn site_order(plan: &Plan<'_>, first: SiteId, then: SiteId, context: Context
     search_for(plan, &SiteOrder { first, then, marks: Vec::new(), found: false }, context)
 }
 
-/// Every pair of sites that some run performs in this order, one writing, in different threads or tasks, on the same memory; and every other one that
-/// could conflict.
+/// In which orders the accesses of each pair that could conflict can be performed.
+pub type SiteOrders = BTreeMap<Pair, PairOrders>;
+
+/// In which orders the accesses of a pair can be performed.
+#[derive(Clone, Debug)]
+pub struct PairOrders {
+    /// The first, the second, and whether that happens; one order for a site with itself.
+    pub orders: Vec<(SiteId, SiteId, Order)>,
+    /// If both happen: whether the two instances that one order was seen of can also come the other way round.
+    pub flips: Option<Order>,
+}
+
+/// The orders of all pairs of accesses that may touch the same memory, one writing. Those of which nothing happens are left out.
 #[must_use]
-pub fn site_orders(plan: &Plan<'_>, found: &Explored, context: Context<'_>) -> BTreeMap<(SiteId, SiteId), Order> {
-    let mut orders = BTreeMap::new();
-    for Pair { a, b } in conflicting(plan, found) {
-        for (first, then) in BTreeSet::from([(a, b), (b, a)]) {
-            orders.insert((first, then), site_order(plan, first, then, context));
+pub fn site_orders(plan: &Plan<'_>, found: &Explored, context: Context<'_>) -> SiteOrders {
+    let mut all = BTreeMap::new();
+    for pair in conflicting(plan, found) {
+        let ways = BTreeSet::from([(pair.a, pair.b), (pair.b, pair.a)]);
+        let orders: Vec<(SiteId, SiteId, Order)> =
+            ways.into_iter().map(|(first, then)| (first, then, site_order(plan, first, then, context))).collect();
+        let happens = |o: &&(SiteId, SiteId, Order)| matches!(o.2, Order::Happens(_));
+        let flips = match orders.iter().filter(happens).collect::<Vec<_>>().as_slice() {
+            [(first, then, Order::Happens(way)), _, ..] => flips(plan, *first, *then, way, context),
+            [(first, then, Order::Happens(way))] if first == then => flips(plan, *first, *then, way, context),
+            _ => None,
+        };
+        if found.adjacent.contains_key(&pair) || orders.iter().any(|o| !matches!(o.2, Order::Never)) {
+            all.insert(pair, PairOrders { orders, flips });
         }
     }
-    orders
+    all
+}
+
+// Whether the instances of a run that has the order can come the other way round.
+fn flips(plan: &Plan<'_>, first: SiteId, then: SiteId, way: &Way, context: Context<'_>) -> Option<Order> {
+    let (one, other) = witness(plan, first, then, way)?;
+    Some(instance_order(plan, &other, &one, context))
+}
+
+/// The instances of a run's first operation of `first` and the operation of `then` that conflicts with it.
+#[must_use]
+pub fn witness(plan: &Plan<'_>, first: SiteId, then: SiteId, way: &Way) -> Option<(Instance, Instance)> {
+    let mut seen = Seen { first, then, visits: BTreeMap::new(), firsts: Vec::new(), found: None };
+    let mut machine = plan.model.machine(plan.limits);
+    let mut rerun = Rerun::new(Arc::new(way.choices.clone()));
+    run(&mut machine, &mut rerun, 0, &mut seen, &AtomicBool::new(false));
+    seen.found
+}
+
+struct Seen {
+    first: SiteId,
+    then: SiteId,
+    visits: BTreeMap<(SiteId, ContextId), u32>,
+    firsts: Vec<(Instance, ContextId, Access)>,
+    found: Option<(Instance, Instance)>,
+}
+
+impl Observer for Seen {
+    fn event(&mut self, world: &World, event: &Event) {
+        let (Some(site), Some(context)) = (event.site, event.context) else { return };
+        let Happening::Performed { op, .. } = &event.what else { return };
+        let Some(access) = op.access().filter(|_| site == self.first || site == self.then) else { return };
+        let visits = self.visits.entry((site, context)).or_default();
+        *visits += 1;
+        let instance = Instance { site, pedigree: world.contexts().chain(context), visit: *visits };
+        if site == self.then && self.found.is_none() {
+            let before = self.firsts.iter().find(|(_, c, a)| *c != context && a.conflicts(&access));
+            self.found = before.map(|(first, ..)| (first.clone(), instance.clone()));
+        }
+        if site == self.first {
+            self.firsts.push((instance, context, access));
+        }
+    }
 }
 
 // Sites that access memory of the same name, one writing. Names are the source's: of fields the last one counts, whatever object it is in.

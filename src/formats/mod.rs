@@ -12,6 +12,7 @@
 
 pub mod campaign;
 mod clean;
+pub mod explore;
 pub mod result;
 pub mod seed;
 pub mod shrink;

@@ -259,7 +259,7 @@ pub(crate) fn task_of(world: &World, thread: &str) -> Option<String> {
     (t.context != t.home).then(|| world.contexts().name(world.setup(), t.context))
 }
 
-fn ending(world: &World, end: &End) -> Ending {
+pub(super) fn ending(world: &World, end: &End) -> Ending {
     let at = |site: Option<SiteId>| site.map(|s| At::of(world, s));
     match end {
         End::Interrupted => Ending::Interrupted,
