@@ -157,7 +157,6 @@ pub(super) fn is_of_absence(kind: &ExpectationKind) -> bool {
 // Lines that no engine judges yet.
 pub(super) fn unchecked(kind: &ExpectationKind) -> Option<&'static str> {
     match kind {
-        ExpectationKind::Livelock { .. } => Some("livelocks are not found yet"),
         ExpectationKind::Atomicity { .. } => Some("atomicity is not checked yet"),
         _ => None,
     }

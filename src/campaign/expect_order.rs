@@ -15,6 +15,7 @@ pub(super) fn is_about_order(expectation: &ExpectationKind) -> bool {
     matches!(expectation, ExpectationKind::Order { .. } | ExpectationKind::ExecutesBefore(..))
 }
 
+#[derive(Clone)]
 enum Question<'p> {
     // How many of these were performed, one after the other.
     Order(&'p [SiteRef], usize),
@@ -23,6 +24,7 @@ enum Question<'p> {
 }
 
 /// Watches a run for all lines about order.
+#[derive(Clone)]
 pub(super) struct OrderWatch<'p> {
     questions: Vec<Question<'p>>,
 }
@@ -37,6 +39,46 @@ impl<'p> OrderWatch<'p> {
             _ => None,
         };
         Self { questions: expectations.iter().filter_map(question).collect() }
+    }
+
+    /// Whether there is no such line.
+    pub(super) fn is_idle(&self) -> bool {
+        self.questions.is_empty()
+    }
+
+    /// How many such lines there are.
+    pub(super) fn questions(&self) -> usize {
+        self.questions.len()
+    }
+
+    /// How far it is with all of them, in one number.
+    pub(super) fn code(&self) -> u64 {
+        self.questions.iter().fold(0, |code, question| {
+            let (at, of) = match question {
+                Question::Order(refs, at) => (*at as u64, refs.len() as u64 + 1),
+                Question::Before { began, broken, .. } => (u64::from(*began) + 2 * u64::from(*broken), 4),
+            };
+            code.wrapping_mul(of).wrapping_add(at)
+        })
+    }
+
+    /// One that is as far as this number says.
+    pub(super) fn at(&self, mut code: u64) -> Self {
+        let mut watch = self.clone();
+        for question in watch.questions.iter_mut().rev() {
+            match question {
+                Question::Order(refs, at) => {
+                    let of = refs.len() as u64 + 1;
+                    *at = (code % of) as usize;
+                    code /= of;
+                }
+                Question::Before { began, broken, .. } => {
+                    (*began, *broken) = (code & 1 != 0, code & 2 != 0);
+                    code /= 4;
+                }
+            }
+        }
+        watch
     }
 
     fn performed(&mut self, site: SiteId) {
@@ -103,6 +145,8 @@ impl Observer for OrderWatch<'_> {
 /// What many runs say of one line: how they ended, with the order and without.
 #[derive(Default)]
 pub(super) struct OrderTally {
+    // All ends were counted, not walks.
+    of_ends: bool,
     with: u32,
     without: u32,
     // By signature: failures with the order and without.
@@ -110,6 +154,11 @@ pub(super) struct OrderTally {
 }
 
 impl OrderTally {
+    /// One that counts all ends, of a search.
+    pub(super) fn of_ends() -> Self {
+        Self { of_ends: true, ..Self::default() }
+    }
+
     /// Adds a run; `failure` is its signature, if it failed.
     pub(super) fn add(&mut self, shows: bool, failure: Option<&str>) {
         *(if shows { &mut self.with } else { &mut self.without }) += 1;
@@ -126,16 +175,17 @@ impl OrderTally {
     /// Why the line does not hold; `None` if it does.
     pub(super) fn judge(&self, expectation: &ExpectationKind) -> Option<String> {
         let (with, all) = (self.with, self.with + self.without);
+        let runs = if self.of_ends { "ends" } else { "walks" };
         match expectation {
             ExpectationKind::Order { word: OrderWord::Never, .. } => {
-                (with > 0).then(|| format!("{with} of {all} walks have this order"))
+                (with > 0).then(|| format!("{with} of {all} {runs} have this order"))
             }
-            ExpectationKind::Order { .. } if with == 0 => Some(format!("none of {all} walks has this order")),
+            ExpectationKind::Order { .. } if with == 0 => Some(format!("none of {all} {runs} has this order")),
             ExpectationKind::Order { word: OrderWord::Harmful, .. } if !self.hurts() => {
-                Some(format!("{with} of {all} walks have this order, and no failure needs it"))
+                Some(format!("{with} of {all} {runs} have this order, and no failure needs it"))
             }
             ExpectationKind::ExecutesBefore(..) => {
-                (with > 0).then(|| format!("in {with} of {all} walks the second begins before the first has ended"))
+                (with > 0).then(|| format!("in {with} of {all} {runs} the second begins before the first has ended"))
             }
             _ => None,
         }

@@ -15,8 +15,10 @@ mod orders;
 mod parallel;
 mod report;
 mod saved;
+mod searched;
 mod sightings;
 mod smaller;
+mod tested;
 mod trial;
 mod variant;
 
@@ -29,8 +31,9 @@ pub use parallel::in_order;
 pub use report::{Evidence, FailureReport, OrderReport, PairReport, Phase1, Verdict};
 pub use saved::{Saved, SavedEnd};
 pub use sightings::Instance;
+pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
 pub use trial::{Remade, RunId, Trial, remake};
-pub use variant::{Line, LineVerdict, Origin, RARE, Shown, TestPlan, Tested, test};
+pub use variant::{RARE, test};
 
 use crate::base::mix;
 use crate::vm::{Code, Model};

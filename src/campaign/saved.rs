@@ -1,6 +1,6 @@
 //! Runs that were saved when they failed: does the failure still come?
 
-use super::variant::TestPlan;
+use super::tested::TestPlan;
 use crate::event::Outcome;
 use crate::exec::Ended;
 use crate::exec::{End, Unobserved, run};
@@ -90,7 +90,7 @@ fn perform<S: Strategy>(
     let summary = run(&mut machine, &mut recorder, saved.token.seed, &mut Unobserved, stop);
     let (strategy, schedule) = recorder.into_parts(&machine.world);
     let again = summary.outcome().map(|outcome| Again {
-        end: Ended::new(plan.program, of, outcome, &machine.world),
+        end: Ended::new(&plan.model.program, of, outcome, &machine.world),
         outcome: outcome.clone(),
         token: Token {
             program: code.digest() as u64,

@@ -1,7 +1,7 @@
 //! Runs that are shown against a line are shrunk first: the same end, as far as the line tells ends apart, with fewer preemptions and reorderings.
 
 use super::expect::{named, told_apart};
-use super::variant::TestPlan;
+use super::tested::TestPlan;
 use crate::event::Outcome;
 use crate::exec::{EndKind, Ended};
 use crate::lang::program::ExpectationKind;
@@ -21,9 +21,9 @@ pub(super) fn smaller(
     if !plan.shrinks || matches!(end.kind, EndKind::Limit(_)) {
         return None;
     }
-    let (code, of) = (&plan.campaign.code, named(plan.program));
+    let (code, of) = (&plan.campaign.code, named(&plan.model.program));
     let same = |world: &World, outcome: &Outcome| {
-        let values = || told_apart(line, &Ended::new(plan.program, &of, outcome, world)).values;
+        let values = || told_apart(line, &Ended::new(&plan.model.program, &of, outcome, world)).values;
         // Of some runs no values are known.
         signature(&code.setup, outcome) == token.signature && (end.values.is_empty() || values() == end.values)
     };

@@ -1,6 +1,7 @@
 //! One variant of a model tested: runs of it, and which of its `expect` lines they bear out.
 //!
-//! Saved runs come first, then seeded random walks, as many as the plan says; a campaign where lines speak of pairs, or where walks did not
+//! Saved runs come first, then a search of all states: if there are not too many, lines about ends and orders are judged by these (`searched`). Else
+//! seeded random walks, as many as the plan says; a campaign where lines speak of pairs, or where walks did not
 //! show what must be. What is rare gets more: up to [`RARE`] times as many walks, and a second campaign ten times as large, as long as
 //! something that must be was not seen. Only if nothing is said of what must not be do walks stop as soon as all is seen. Rounds have a
 //! fixed size, so that the number of workers decides nothing.
@@ -8,17 +9,17 @@
 use super::expect::{Unmet, is_of_absence, judge, named, told_apart, unchecked};
 use super::expect_order::{OrderTally, OrderWatch, is_about_order};
 use super::expect_race::{is_about_pairs, judge_pairs};
-use super::saved::{Again, Saved, SavedEnd, replay_saved};
+use super::saved::{Again, SavedEnd, replay_saved};
+use super::searched::search;
 use super::smaller::smaller;
+use super::tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
 use super::trial::{RunId, Trial, Worker};
 use super::{Confirmation, Context, Plan, confirm, parallel};
 use crate::base::mix;
 use crate::event::{LimitKind, Outcome};
 use crate::exec::{End, EndKind, Ended, Unobserved};
-use crate::lang::Program;
 use crate::lang::program::{Expectation, ExpectationKind};
 use crate::sched::StrategySpec;
-use crate::shrink::Size;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
@@ -37,97 +38,6 @@ const MOST_SHOWN: usize = 20;
 // Walks between two looks at whether more are needed.
 const ROUND: u32 = 250;
 
-/// What a test of a variant does.
-pub struct TestPlan<'p> {
-    /// The variant.
-    pub program: &'p Program,
-    /// Its code, its `-D` values, limits, seed and workers; detection runs and trials of a campaign, if there is one.
-    pub campaign: Plan,
-    /// Random walks.
-    pub walks: u32,
-    /// Saved runs of this variant.
-    pub saved: &'p [Saved],
-    /// Whether runs that are shown are shrunk first.
-    pub shrinks: bool,
-}
-
-/// What came of it.
-#[derive(Clone, Debug)]
-pub struct Tested {
-    /// Random walks that were done.
-    pub walks: u32,
-    /// Runs of the campaign, detection and trials; `None` without one.
-    pub trials: Option<u32>,
-    /// The lines that count for this variant, in order.
-    pub lines: Vec<Line>,
-    /// Walks that a limit cut short.
-    pub limits: BTreeMap<(LimitKind, u64), u32>,
-    /// What came of the saved runs, in their order.
-    pub saved: Vec<SavedEnd>,
-    /// Whether all planned runs were done.
-    pub complete: bool,
-}
-
-/// An `expect` line with its verdict.
-#[derive(Clone, Debug)]
-pub struct Line {
-    /// 1-based.
-    pub line: u32,
-    /// As the model says it.
-    pub text: String,
-    /// Whether it holds.
-    pub verdict: LineVerdict,
-}
-
-/// Whether a line holds.
-#[derive(Clone, Debug)]
-pub enum LineVerdict {
-    /// It does, as far as the runs tell.
-    Met,
-    /// It does not: why, the runs that contradict it, and how many more ends do so.
-    Unmet(Vec<String>, Vec<Shown>, usize),
-    /// Nothing here can tell yet: why.
-    Unchecked(&'static str),
-    /// It says what must not be, and no run came to its end, so that nothing is known.
-    Cut,
-}
-
-/// Runs that ended as they must not.
-#[derive(Clone, Debug)]
-pub struct Shown {
-    /// The end in words, with the values that the line names.
-    pub text: String,
-    /// The outcome of the first of them.
-    pub outcome: Outcome,
-    /// What makes two ends the same.
-    pub signature: String,
-    /// How many runs ended so.
-    pub runs: u32,
-    /// Where the first of them comes from.
-    pub origin: Origin,
-    /// Its token; if it was shrunk, that of the smaller run.
-    pub token: String,
-    /// The sizes before and after, if it was.
-    pub shrunk: Option<(Size, Size)>,
-}
-
-/// Where a run comes from.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Origin {
-    /// It was drawn.
-    Drawn(RunId),
-    /// It was made for the saved run of this number in [`TestPlan::saved`].
-    Saved(usize),
-}
-
-impl Tested {
-    /// Whether no line is broken, nor without any run that could have broken it.
-    #[must_use]
-    pub fn passed(&self) -> bool {
-        self.lines.iter().all(|l| !matches!(l.verdict, LineVerdict::Unmet(..) | LineVerdict::Cut))
-    }
-}
-
 // The runs that ended in one way.
 #[derive(Clone)]
 struct Seen {
@@ -144,6 +54,7 @@ struct Test<'t> {
     context: Context<'t>,
     ends: BTreeMap<Ended, Seen>,
     orders: Vec<(usize, OrderTally)>,
+    searched: Option<(u64, Option<bool>)>,
     walks: u32,
     steps: u64,
     limits: BTreeMap<(LimitKind, u64), u32>,
@@ -165,7 +76,7 @@ struct Test<'t> {
 ///     expect outcomes of x: ok 1, ok 2
 ///     expect deadlock";
 /// let model = Model::from_text("add.race", text, &[])?;
-/// let plan = TestPlan { program: &model.program, campaign: Plan::new(&model), walks: 100, saved: &[], shrinks: true };
+/// let plan = TestPlan { model: &model, campaign: Plan::new(&model), walks: 100, states: 0, saved: &[], shrinks: true };
 /// let tested = test(&plan, Context { stop: &stop, progress: &Silent });
 /// assert!(!tested.passed());
 /// assert!(matches!(tested.lines[0].verdict, LineVerdict::Met));
@@ -175,12 +86,13 @@ struct Test<'t> {
 /// ```
 #[must_use]
 pub fn test(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
-    let about_order = plan.program.expectations.iter().enumerate().filter(|(_, e)| is_about_order(&e.kind));
+    let about_order = plan.model.program.expectations.iter().enumerate().filter(|(_, e)| is_about_order(&e.kind));
     let mut test = Test {
         plan,
         context,
         ends: BTreeMap::new(),
         orders: about_order.map(|(i, _)| (i, OrderTally::default())).collect(),
+        searched: None,
         walks: 0,
         steps: 0,
         limits: BTreeMap::new(),
@@ -196,14 +108,18 @@ impl Test<'_> {
     // All runs; whether they came to their end.
     fn perform(&mut self) -> bool {
         self.replay_saved();
-        let kinds = || self.plan.program.expectations.iter().map(|e| &e.kind);
+        self.search();
+        if self.context.stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let kinds = || self.plan.model.program.expectations.iter().map(|e| &e.kind);
         let walked = kinds().any(|k| !is_about_pairs(k) && unchecked(k).is_none());
         let forbids = kinds().any(|k| {
             use ExpectationKind as K;
             is_of_absence(k) || matches!(k, K::Outcomes { .. } | K::Order { .. })
         });
         let pairs = kinds().any(is_about_pairs);
-        let n = if walked { self.plan.walks } else { 0 };
+        let n = if walked && self.searched.is_none() { self.plan.walks } else { 0 };
         while self.walks < n && (forbids || self.misses()) {
             if !self.round(ROUND.min(n - self.walks)) {
                 return false;
@@ -227,9 +143,22 @@ impl Test<'_> {
         judge(kind, self.ends.keys())
     }
 
-    // Whether an end or an order must still be seen.
+    // All states, if there are not too many.
+    fn search(&mut self) {
+        let Some(searched) = search(self.plan, self.context.stop) else { return };
+        for (end, outcome, signature, token) in searched.ends {
+            self.merge(end, Seen { outcome, signature, runs: 1, origin: Origin::Searched, token: Some(token) });
+        }
+        self.orders.iter_mut().zip(searched.orders).for_each(|((_, tally), of_search)| *tally = of_search);
+        self.searched = Some((searched.states, searched.livelock));
+    }
+
+    // Whether an end or an order must still be seen, and may be.
     fn misses(&self) -> bool {
-        let lines = &self.plan.program.expectations;
+        if self.searched.is_some() {
+            return false;
+        }
+        let lines = &self.plan.model.program.expectations;
         lines.iter().any(|e| self.unmet(&e.kind).is_some_and(|u| !u.missing.is_empty()))
             || self.orders.iter().any(|(i, tally)| tally.wants_more(&lines[*i].kind))
     }
@@ -237,14 +166,14 @@ impl Test<'_> {
     // Whether a pair must still be seen, or seen to be real or harmful.
     fn misses_pairs(&self) -> bool {
         let Some(found) = &self.found else { return false };
-        let lines = self.plan.program.expectations.iter();
+        let lines = self.plan.model.program.expectations.iter();
         lines.filter_map(|e| judge_pairs(&e.kind, found)).any(|b| b.more_may_help)
     }
 
     // The next walks; false if they were interrupted.
     fn round(&mut self, n: u32) -> bool {
         let (plan, from, stop) = (self.plan, self.walks, self.context.stop);
-        let of = named(plan.program);
+        let of = named(&plan.model.program);
         let done = parallel::map(
             plan.campaign.jobs,
             n as usize,
@@ -253,14 +182,14 @@ impl Test<'_> {
             |worker, i| {
                 let seed = mix(plan.campaign.seed, u64::from(from) + i as u64);
                 let id = RunId { strategy: StrategySpec::Random, seed };
-                let mut watch = OrderWatch::new(&plan.program.expectations);
+                let mut watch = OrderWatch::new(&plan.model.program.expectations);
                 let trial = if self.orders.is_empty() {
                     worker.perform(&id, &mut Unobserved, stop)
                 } else {
                     worker.perform(&id, &mut watch, stop)
                 };
                 let outcome = trial.summary.outcome();
-                let end = outcome.map(|o| Ended::new(plan.program, &of, o, &worker.machine.world));
+                let end = outcome.map(|o| Ended::new(&plan.model.program, &of, o, &worker.machine.world));
                 let orders = watch.finish(outcome);
                 (trial, end, orders)
             },
@@ -326,7 +255,7 @@ impl Test<'_> {
     }
 
     fn replay_saved(&mut self) {
-        let of = named(self.plan.program);
+        let of = named(&self.plan.model.program);
         for (number, saved) in self.plan.saved.iter().enumerate() {
             let (result, again) = replay_saved(self.plan, &of, saved, self.context.stop);
             // A limit says nothing of the app.
@@ -341,7 +270,7 @@ impl Test<'_> {
 
     fn finish(self, complete: bool) -> Tested {
         let mut worker = Worker::new(&self.plan.campaign);
-        let expectations = &self.plan.program.expectations;
+        let expectations = &self.plan.model.program.expectations;
         let line = |(i, e): (usize, &Expectation)| {
             let verdict = match self.verdict(i, &e.kind, &mut worker) {
                 // What was seen stays true; what was not might have come.
@@ -357,6 +286,7 @@ impl Test<'_> {
         };
         let lines = expectations.iter().enumerate().map(line).collect();
         Tested {
+            states: self.searched.map(|(states, _)| states),
             lines,
             walks: self.walks,
             trials: self.found.is_some().then_some(self.trials),
@@ -370,12 +300,22 @@ impl Test<'_> {
         if let Some(why) = unchecked(kind) {
             return LineVerdict::Unchecked(why);
         }
+        let unmet = |why: &str| LineVerdict::Unmet(vec![why.to_owned()], Vec::new(), 0);
+        if let ExpectationKind::Livelock { no } = kind {
+            return match self.searched {
+                Some((_, Some(found))) if found != *no => LineVerdict::Met,
+                Some((_, Some(true))) => unmet("some run may go on for ever: `raceflip explore` shows it"),
+                Some((_, Some(false))) => unmet("no run goes on for ever"),
+                _ => LineVerdict::Unchecked("livelocks are found by search, and there are too many states"),
+            };
+        }
         let met = if is_of_absence(kind) && self.all_cut() { LineVerdict::Cut } else { LineVerdict::Met };
         if let Some(unmet) = self.unmet(kind) {
             if unmet.is_met() {
                 return met;
             }
-            let why = unmet.missing.iter().map(|m| format!("`{m}` was never seen")).collect();
+            let never = if self.searched.is_some() { "can never be" } else { "was never seen" };
+            let why = unmet.missing.iter().map(|m| format!("`{m}` {never}")).collect();
             let surplus = self.surplus(kind, &unmet.surplus);
             let shown: Vec<Shown> =
                 surplus.iter().take(MOST_SHOWN).map(|(e, s)| self.shown(kind, e, s, worker)).collect();
@@ -394,7 +334,7 @@ impl Test<'_> {
 
     // Whether there were walks, and no run came to its end.
     fn all_cut(&self) -> bool {
-        self.walks > 0 && self.ends.keys().all(|end| matches!(end.kind, EndKind::Limit(_)))
+        (self.walks > 0 || self.searched.is_some()) && self.ends.keys().all(|end| matches!(end.kind, EndKind::Limit(_)))
     }
 
     // The ends of these numbers as far as the line tells them apart: those that were saved, then one of each signature, then the rest.

@@ -34,6 +34,7 @@ pub(super) fn through<M: Monitor>(first: &Node<M>, digests: &[u128], clock: Cloc
         node.machine.canonical_in(&mut here);
         choices.list(&node.machine.world, &here, clock);
         let mut found = None;
+        let last = node.machine.world.last_instant();
         'choices: for choice in &choices.all {
             let mut next = node.clone();
             let mut choice = *choice;
@@ -49,7 +50,7 @@ pub(super) fn through<M: Monitor>(first: &Node<M>, digests: &[u128], clock: Cloc
                 let goes_on = choice.actor == Actor::Clock
                     && clock == Clock::Exact
                     && next.machine.world.outcome().is_none()
-                    && next.machine.world.clock_open();
+                    && next.machine.world.now() < last;
                 if !goes_on {
                     break;
                 }

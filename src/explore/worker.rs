@@ -230,6 +230,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
     // The clock moves by one unit after another: all of them are one step. Where a state was visited before, that one's ticks were followed.
     fn tick(&mut self, table: &Table<Box<Node<M>>>, from: &Node<M>, choice: Choice, mut way: Way) {
         let rank = way.rank;
+        let last = from.machine.world.last_instant();
         let mut sleep = self.asleep.clone();
         for n in 0..AFTER_TICKS {
             let now = self.scratch.machine.world.now();
@@ -248,7 +249,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
                 self.edge(&from.machine.world, way.parent, to, Actor::Clock);
             }
             let world = &self.scratch.machine.world;
-            if seen == Seen::Before || world.outcome().is_some() || !world.clock_open() {
+            // A state that was visited before, and whose clock moves on, has had its own ticks.
+            if seen == Seen::Before && world.clock_open() || world.outcome().is_some() || world.now() >= last {
                 break;
             }
         }

@@ -35,6 +35,8 @@ pub struct Variant {
     pub file: String,
     pub defines: BTreeMap<String, i64>,
     pub verdict: String,
+    /// States, if all of them were searched.
+    pub states: Option<u64>,
     pub walks: u32,
     pub trials: Option<u32>,
     pub complete: bool,
@@ -85,7 +87,7 @@ pub struct SavedRun {
 fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
     let drawn = match &shown.origin {
         Origin::Drawn(id) => Some(id),
-        Origin::Saved(_) => None,
+        Origin::Saved(_) | Origin::Searched => None,
     };
     Against {
         end: shown.text.clone(),
@@ -97,7 +99,7 @@ fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
         shrunk: shown.shrunk.map(|(before, after)| Sizes::new(before, after)),
         saved: match shown.origin {
             Origin::Saved(number) => Some(plan.saved[number].name.clone()),
-            Origin::Drawn(_) => None,
+            Origin::Drawn(_) | Origin::Searched => None,
         },
     }
 }
@@ -138,6 +140,7 @@ impl Variant {
             file: file.to_owned(),
             defines: plan.campaign.defines.iter().cloned().collect(),
             verdict: verdict.to_owned(),
+            states: tested.states,
             walks: tested.walks,
             trials: tested.trials,
             complete: tested.complete,

@@ -100,6 +100,13 @@ impl World {
         all.len()
     }
 
+    /// The last instant that the clock may move to at once, while a deadline lies ahead: the last deadline, or the last constant of an `at`.
+    #[must_use]
+    pub(crate) fn last_instant(&self) -> u64 {
+        let constant = self.setup.instants.last().map_or(0, |last| self.scale.clone().instant(*last));
+        self.deadlines().max().unwrap_or(self.now).max(constant)
+    }
+
     /// The largest instant that the app may post `at`, in units.
     pub(super) fn absolute_until(&self) -> u64 {
         match self.setup.absolute_until {

@@ -152,8 +152,12 @@ impl World {
     /// Rides on the step before; at the limit of objects or cells the run's outcome is set and null returned.
     pub fn allocate(&mut self, class: u32, maker: ContextId) -> Value {
         let first = self.shell(class, maker);
-        // A field may start as a new object: a work list, since a class may hold itself.
-        let mut todo: SmallVec<[ObjectId; 8]> = first.into_iter().collect();
+        self.fill_objects(first.into_iter().collect(), maker);
+        first.map_or(crate::event::NULL, |object| i64::from(object.0))
+    }
+
+    // Gives the fields of new objects their first values. A field may start as a new object: a work list, since a class may hold itself.
+    fn fill_objects(&mut self, mut todo: SmallVec<[ObjectId; 8]>, maker: ContextId) {
         while let Some(object) = todo.pop() {
             let Object { class, base, .. } = self.memory.objects[object];
             let setup = self.setup.clone();
@@ -171,7 +175,15 @@ impl World {
                 self.memory.cells[base as usize + i] = value;
             }
         }
-        first.map_or(crate::event::NULL, |object| i64::from(object.0))
+    }
+
+    /// The objects that immutable names stand for, numbered in the order of their declaration, before all others.
+    pub(super) fn allocate_declared(&mut self, maker: ContextId) {
+        let classes = self.setup.clone();
+        let mut declared: SmallVec<[ObjectId; 8]> =
+            classes.objects.iter().map_while(|class| self.shell(*class, maker)).collect();
+        declared.reverse();
+        self.fill_objects(declared, maker);
     }
 
     pub(super) fn first_value(&mut self, value: &FirstValue, maker: ContextId) -> Value {

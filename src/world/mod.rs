@@ -225,9 +225,7 @@ impl World {
     pub(crate) fn fill_memory(&mut self, maker: ContextId) {
         let setup = self.setup.clone();
         self.memory.cells.resize(setup.cells.len(), 0);
-        for class in &setup.objects {
-            self.allocate(*class, maker);
-        }
+        self.allocate_declared(maker);
         for (i, value) in setup.cells.iter().enumerate() {
             self.memory.cells[i] = self.first_value(value, maker);
         }

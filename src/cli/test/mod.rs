@@ -55,6 +55,9 @@ pub(super) struct Args {
     /// Random walks for each variant
     #[arg(long, value_name = "N", default_value = "2000", value_parser = number_of_runs())]
     runs: u32,
+    /// Search all states of variants that have no more of them than this, instead of random walks (0: never)
+    #[arg(long, value_name = "STATES", default_value_t = TestPlan::STATES)]
+    explore_limit: u64,
     /// Trials of each potential pair, where lines speak of pairs, or where walks do not show what must be
     #[arg(long, value_name = "N", default_value_t = Plan::TRIALS, value_parser = number_of_runs())]
     trials: u32,
@@ -117,7 +120,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         .cases
         .iter()
         .map(|case| TestPlan {
-            program: &case.model.program,
+            model: &case.model,
+            states: args.explore_limit,
             campaign: plan(case),
             walks: args.runs,
             saved: &case.saved,

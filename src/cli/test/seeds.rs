@@ -157,6 +157,7 @@ impl Seeds {
                 let shrunk = shown.shrunk.map_or("", |_| ", and was shrunk");
                 format!("It came with strategy {} and seed {}{shrunk}.", id.strategy, id.seed)
             }
+            Origin::Searched => "It came from a search of all states.".to_owned(),
             Origin::Saved(_) => "It came from an older saved run of an edited model.".to_owned(),
         };
         let lines = [

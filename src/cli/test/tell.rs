@@ -214,6 +214,7 @@ impl<'t> Told<'t> {
             Origin::Drawn(id) => {
                 (id.strategy.to_string(), id.seed, format!("strategy {}, seed {}", id.strategy, id.seed))
             }
+            Origin::Searched => ("explore".to_owned(), 0, "a shortest way, by search".to_owned()),
             Origin::Saved(number) => {
                 let saved = &self.plans[i].saved[*number];
                 (saved.token.strategy.clone(), saved.token.seed, format!("made first, for {}", saved.name))
@@ -270,8 +271,9 @@ fn did(tested: &Tested) -> String {
 }
 
 fn did_runs(tested: &Tested) -> String {
+    let states = tested.states.map(|n| format!("all {}", counted(n, "state")));
     let walks = (tested.walks > 0).then(|| counted(u64::from(tested.walks), "walk"));
     let trials = tested.trials.map(|n| format!("{} of a campaign", counted(u64::from(n), "run")));
-    let parts: Vec<String> = walks.into_iter().chain(trials).collect();
+    let parts: Vec<String> = states.into_iter().chain(walks).chain(trials).collect();
     if parts.is_empty() { "no run".to_owned() } else { parts.join(", ") }
 }

@@ -1,0 +1,95 @@
+//! A variant of a model judged by a search of all its states, where it is small enough: then what a line misses can never be, and what it forbids and is
+//! found comes with a shortest run.
+
+use super::expect::named;
+use super::expect_order::{OrderTally, OrderWatch};
+use super::tested::TestPlan;
+use super::trial::remake;
+use crate::event::Outcome;
+use crate::exec::Ended;
+use crate::explore::{self, Bounds, End, Explored, Monitor, Nothing, Way, explore_with, livelocks};
+use crate::lang::program::ExpectationKind;
+use crate::world::{Canonicalizer, World, signature};
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+/// What a complete search says.
+pub(super) struct Searched {
+    /// States that were visited.
+    pub(super) states: u64,
+    /// Every end, with its outcome, its signature and the token of a run.
+    pub(super) ends: Vec<(Ended, Outcome, String, String)>,
+    /// For the lines about order, in their order.
+    pub(super) orders: Vec<OrderTally>,
+    /// Whether some run may go on for ever, if a line asks.
+    pub(super) livelock: Option<bool>,
+}
+
+// The memory of a search beside other work.
+const MEMORY: u64 = 1 << 30;
+
+/// Searches the variant; `None` if its states are more than the plan allows, or if it was interrupted.
+pub(super) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched> {
+    if plan.states == 0 {
+        return None;
+    }
+    let bounds = Bounds { states: plan.states, memory: MEMORY, ..Bounds::default() };
+    let model = plan.model;
+    let expectations = &model.program.expectations;
+    let watch = OrderWatch::new(expectations);
+    let reduce = watch.is_idle();
+    let (limits, jobs, observe) = (plan.campaign.limits, plan.campaign.jobs, named(&model.program));
+    let plan = explore::Plan { limits, jobs, bounds, reduce, observe, ..explore::Plan::new(model) };
+    let context = explore::Context { stop, progress: &explore::Silent };
+    let found = if reduce { explore_with(&plan, &Nothing, context) } else { explore_with(&plan, &watch, context) };
+    if !found.complete() {
+        return None;
+    }
+    let asks = expectations.iter().any(|e| matches!(e.kind, ExpectationKind::Livelock { .. }));
+    let livelock = match asks.then(|| livelocks(&plan, context)) {
+        Some((_, Some(_))) => return None,
+        livelocks => livelocks.map(|(found, _)| !found.is_empty()),
+    };
+    let orders = tallies(&watch, &plan, &found);
+    // Ends that differ only for the lines about order are one.
+    let mut seen = BTreeSet::new();
+    let distinct = found.ends.iter().filter(|(end, _)| seen.insert(end.ended.clone()));
+    let told = |(end, way): (&End, &Way)| {
+        let token = remake(model, &limits, &way.choices).token;
+        (end.ended.clone(), way.outcome.clone(), token.signature.clone(), token.to_string())
+    };
+    Some(Searched { states: found.states, ends: distinct.map(told).collect(), orders, livelock })
+}
+
+fn tallies(watch: &OrderWatch<'_>, plan: &explore::Plan<'_>, found: &Explored) -> Vec<OrderTally> {
+    let mut tallies: Vec<OrderTally> = (0..watch.questions()).map(|_| OrderTally::of_ends()).collect();
+    for (end, way) in &found.ends {
+        let failure = match &way.outcome {
+            Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. } => {
+                Some(signature(&plan.model.code.setup, &way.outcome))
+            }
+            Outcome::Ok | Outcome::Limit(..) => None,
+        };
+        let shown = watch.at(end.mark).finish(Some(&way.outcome));
+        for (tally, shows) in tallies.iter_mut().zip(shown) {
+            tally.add(shows, failure.as_deref());
+        }
+    }
+    tallies
+}
+
+impl Monitor for OrderWatch<'_> {
+    const WATCHES: bool = true;
+
+    fn event(&mut self, world: &World, event: &crate::event::Event) {
+        crate::exec::Observer::event(self, world, event);
+    }
+
+    fn write(&self, _: &World, state: &mut Canonicalizer) {
+        state.tell_apart(self.code());
+    }
+
+    fn mark(&self) -> u64 {
+        self.code()
+    }
+}
