@@ -6,6 +6,7 @@ use super::independent::{independent, is_quiet};
 use super::monitor::{Monitor, Node};
 use super::table::{Fresh, Seen, StateId, Table, Way};
 use super::{Clock, Plan};
+use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Outcome, ThreadId};
 use crate::world::{Canonicalizer, Parts, Scale, Status, World};
@@ -209,12 +210,16 @@ impl<'p, M: Monitor> Worker<'p, M> {
                 break;
             }
             self.finds.transitions += u64::from(n == 0);
+            let to_deadlines = mutant::is(Mutant::TicksToDeadlines);
+            if to_deadlines && tick.argument < from.machine.world.next_deadline() {
+                continue;
+            }
             way.digest = self.scratch.digest(&mut self.there);
             way.rank = rank - AFTER_TICKS + n;
             way.sleep = sleep.iter().fold(0, |mask, a| mask | bit(&self.there, *a));
             let seen = table.insert(way, &self.scratch, &mut self.spare);
             let world = &self.scratch.machine.world;
-            if seen == Seen::Before || world.outcome().is_some() || !world.clock_open() {
+            if seen == Seen::Before || world.outcome().is_some() || !world.clock_open() || to_deadlines {
                 break;
             }
         }

@@ -11,6 +11,7 @@ use super::queue::{MessageKind, Queue, fence_of};
 use super::threads::Status;
 use super::{Guest, Machine, World};
 use crate::base::Id;
+use crate::base::mutant::{self, Mutant};
 use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Op, Target, ThreadId, Value};
 use smallvec::SmallVec;
 
@@ -136,7 +137,7 @@ impl CanonicalWriter<'_> {
 
     fn object(&mut self, object: ObjectId) {
         let number = self.room.objects.of(object);
-        self.word(number);
+        self.word(if mutant::is(Mutant::ObjectsByAllocation) { u64::from(object.0) } else { number });
     }
 
     fn thread(&mut self, thread: ThreadId) {
@@ -184,7 +185,7 @@ impl CanonicalWriter<'_> {
             0 => 0,
             last => last.saturating_add(1),
         };
-        self.word(when.saturating_sub(world.now));
+        self.word(when.saturating_sub(if mutant::is(Mutant::NowInForm) { 0 } else { world.now }));
         self.word(if when <= world.now { when.min(later) } else { 0 });
     }
 
@@ -197,6 +198,9 @@ impl CanonicalWriter<'_> {
     }
 
     fn threads_in_order(&mut self, threads: &[ThreadId]) {
+        if mutant::is(Mutant::WaitersNotInForm) {
+            return;
+        }
         self.word(threads.len() as u64);
         for thread in threads {
             self.thread(*thread);
@@ -235,11 +239,17 @@ impl CanonicalWriter<'_> {
         self.word(1 + u64::from(queue.quit));
         self.word(queue.len() as u64);
         for message in queue.messages() {
-            self.time(message.when);
+            if !mutant::is(Mutant::DeadlinesNotInForm) {
+                self.time(message.when);
+            }
+            if mutant::is(Mutant::SequenceInForm) {
+                self.word(message.seq as u64);
+            }
             match &message.kind {
                 MessageKind::Fence(_) => self.word(u64::MAX),
                 MessageKind::Task(task) => {
-                    self.word(u64::from(task.body.0) << 1 | u64::from(task.is_async));
+                    let is_async = task.is_async && !mutant::is(Mutant::AsyncNotInForm);
+                    self.word(u64::from(task.body.0) << 1 | u64::from(is_async));
                     match task.target {
                         Target::Thread(_) => self.word(u64::MAX),
                         Target::Handler(handler) => self.handler(handler),
@@ -259,7 +269,7 @@ impl CanonicalWriter<'_> {
     fn object_state<G: Snapshot>(&mut self, guest: &G, object: ObjectId) {
         let world = self.world;
         let o = &world.memory.objects[object];
-        self.word(u64::from(o.class) << 1 | u64::from(o.freed));
+        self.word(u64::from(o.class) << 1 | u64::from(o.freed && !mutant::is(Mutant::FreedNotInForm)));
         self.lock(o.lock);
         for (i, kind) in guest.class_kinds(o.class).iter().enumerate() {
             self.value(*kind, world.memory.cells[o.base as usize + i]);
@@ -374,9 +384,16 @@ impl World {
             _ => 0,
         };
         [
-            u64::from(t.daemon) | u64::from(t.notified) << 1 | u64::from(t.interrupted) << 2,
+            u64::from(t.daemon)
+                | u64::from(t.notified && !mutant::is(Mutant::WaitersNotInForm)) << 1
+                | u64::from(t.interrupted && !mutant::is(Mutant::InterruptsNotInForm)) << 2,
             half,
-            t.deadline.map_or(0, |deadline| 1 + deadline.saturating_sub(self.now)),
+            match t.deadline {
+                Some(_) if mutant::is(Mutant::DeadlinesNotInForm) => 1,
+                Some(deadline) if mutant::is(Mutant::OverdueIsNotDue) => deadline.saturating_sub(self.now).max(1),
+                Some(deadline) => 1 + deadline.saturating_sub(self.now),
+                None => 0,
+            },
             u64::from(t.saved_depth),
         ]
     }

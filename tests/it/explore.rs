@@ -20,11 +20,7 @@ fn it_comes_to_the_ends_of_all_runs() {
         let of = words(&model.program);
         // Random walks' clock: then both see the same instants.
         let Some(all) = enumerate(&model.program, &of, true, 3_000) else { continue };
-            std::fs::write("/tmp/last.race", &text).unwrap();
-        }
         for (reduce, clock) in [(false, Clock::Critical), (false, Clock::Exact), (true, Clock::Exact)] {
-                eprintln!("{reduce} {clock:?}");
-            }
             let found = search(&Plan { reduce, clock, observe: of.clone(), ..Plan::new(&model) });
             assert!(found.complete(), "{i} {:?}", found.cut);
             let ends: BTreeSet<_> = found.ends.keys().map(|e| e.ended.clone()).collect();

@@ -1,5 +1,6 @@
 //! All integration tests, as one program.
 
+mod agree;
 mod allocations;
 mod bounded;
 mod cli;
@@ -34,8 +35,11 @@ mod mutations;
 mod perfetto;
 mod races;
 mod readme;
+mod small;
 mod snapshot;
+mod stateless;
 mod support;
 mod tidy;
 mod timeline;
 mod tiny;
+mod trust;

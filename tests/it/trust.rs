@@ -1,0 +1,63 @@
+//! The exhaustive search against the enumeration of all runs, on many small models.
+//!
+//! A part of them with all tests; all of them with `cargo test --release --test it trust -- --ignored --nocapture`.
+
+use crate::agree::{compare, compare_jobs};
+use crate::small;
+use crate::stateless::{facts, words};
+use raceflip::vm::Model;
+use std::collections::BTreeMap;
+
+/// Models with more steps over all their runs are left out.
+const MOST_STEPS: u64 = 30_000;
+
+/// What was compared.
+#[derive(Default, Debug)]
+struct Compared {
+    models: u64,
+    too_large: u64,
+    steps: u64,
+    states: u64,
+    ends: usize,
+    adjacent: usize,
+    orders: usize,
+}
+
+/// Compares the models of these seeds, and tells all that differ.
+fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> Compared {
+    let (mut all, mut wrong) = (Compared::default(), BTreeMap::new());
+    for seed in seeds {
+        let text = small::model(seed);
+        let model = Model::from_text(&format!("small {seed}"), &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let Some(facts) = facts(&model, &words(&model.program), most_steps) else {
+            all.too_large += 1;
+            continue;
+        };
+        match compare(&model, &facts).and_then(|states| compare_jobs(&model).map(|()| states)) {
+            Ok(states) => all.states += states,
+            Err(difference) => _ = wrong.insert(seed, format!("small {seed}: {difference}\n{text}")),
+        }
+        all.models += 1;
+        all.steps += facts.steps;
+        all.ends += facts.ends.len();
+        all.adjacent += facts.adjacent.len();
+        all.orders += facts.orders.len();
+    }
+    println!("{all:?}");
+    let texts: Vec<&str> = wrong.values().take(3).map(String::as_str).collect();
+    assert!(wrong.is_empty(), "{} models differ: {:?}\n{}", wrong.len(), wrong.keys(), texts.join("\n"));
+    all
+}
+
+#[test]
+fn it_finds_what_all_runs_come_to() {
+    let all = compare_models(0..300, 3_000);
+    assert!(all.models > 150, "{all:?}");
+}
+
+#[test]
+#[ignore = "takes minutes; see above"]
+fn it_finds_what_all_runs_of_five_thousand_models_come_to() {
+    let all = compare_models(0..5_000, MOST_STEPS);
+    assert!(all.models > 4_000, "{all:?}");
+}
