@@ -98,6 +98,7 @@ fn threads(world: &World, a: ThreadId, b: ThreadId) -> bool {
     }
     if let (Some(p), Some(q)) = (x.access(), y.access())
         && p.conflicts(&q)
+        && !mutant::is(Mutant::AccessesCommute)
     {
         return false;
     }
@@ -113,9 +114,6 @@ fn threads(world: &World, a: ThreadId, b: ThreadId) -> bool {
     }
     if matches!(x, Op::Await { .. }) && !is_silent(y) {
         return false;
-    }
-    if mutant::is(Mutant::ReleaseBesideAcquire) && matches!((x, y), (Op::Release(_), _) | (_, Op::Release(_))) {
-        return true;
     }
     let (p, q) = (thing(x), thing(y));
     p == Thing::Nothing || p != q

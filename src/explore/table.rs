@@ -4,7 +4,6 @@
 //! a state is named by its shard and its number in it. What is found in a level is kept beside until the level is done, so that
 //! of two ways to a state the lesser one counts, whichever worker came first.
 
-use crate::base::mutant::{self, Mutant};
 use parking_lot::{Mutex, MutexGuard};
 
 const SHARD_BITS: u32 = 6;
@@ -123,7 +122,7 @@ impl<N: Clone> Table<N> {
                 Seen::Now
             }
             Ok(index) => {
-                if self.sleeps && shard.sleeps[index] & !way.sleep != 0 && !mutant::is(Mutant::SleepNotKept) {
+                if self.sleeps && shard.sleeps[index] & !way.sleep != 0 {
                     let id = StateId::new(number, index);
                     match shard.again.iter_mut().find(|f| f.id == id) {
                         Some(known) => _ = known.add(&way, node),

@@ -246,7 +246,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
 
     // Who need not be tried after a choice: those that need not be tried before it, or were, and commute with it.
     fn sleep_after(&self, before: &World, actor: Actor) -> u64 {
-        let still = self.asleep.iter().filter(|a| independent(before, actor, **a));
+        let still =
+            self.asleep.iter().filter(|a| independent(before, actor, **a) || mutant::is(Mutant::SleepersNeverWake));
         still.fold(0, |mask, a| mask | bit(&self.there, *a))
     }
 }

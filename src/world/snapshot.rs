@@ -185,7 +185,11 @@ impl CanonicalWriter<'_> {
             0 => 0,
             last => last.saturating_add(1),
         };
-        self.word(when.saturating_sub(if mutant::is(Mutant::NowInForm) { 0 } else { world.now }));
+        self.word(if mutant::is(Mutant::NegativeDistances) {
+            when.wrapping_sub(world.now)
+        } else {
+            when.saturating_sub(world.now)
+        });
         self.word(if when <= world.now { when.min(later) } else { 0 });
     }
 

@@ -1,16 +1,11 @@
 //! The exhaustive search against other ways to the same answer.
 
+use crate::agree::search;
 use crate::enumerate::{enumerate, words};
 use crate::tiny;
-use raceflip::explore::{self, Clock, Explored, Plan, Silent};
+use raceflip::explore::{Clock, Plan};
 use raceflip::vm::Model;
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicBool;
-
-/// A search of a whole model.
-pub(crate) fn search(plan: &Plan<'_>) -> Explored {
-    explore::explore(plan, explore::Context { stop: &AtomicBool::new(false), progress: &Silent })
-}
 
 #[test]
 fn it_comes_to_the_ends_of_all_runs() {

@@ -18,13 +18,16 @@ use stateless::{Facts, facts, words};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Small models that are compared.
-const MODELS: u64 = 1_000;
+const MODELS: u64 = 600;
 /// Those with more steps over all their runs are left out.
 const MOST_STEPS: u64 = 3_000;
 
 /// Models whose states are few only if what does not matter is not in them.
 const LOOPS: [(&str, &str); 3] = [
-    ("posts", "var x = 0; looper main; task m() { x = 1 - x; post m() to main }; thread a { post m() to main }"),
+    (
+        "posts",
+        "var x = 0; looper main; task m() { x = 1 - x; post m() to main }; thread a { post m() to main; post m() to main }",
+    ),
     ("sleeps", "var x = 0; looper main; task m() { x = 1 }; thread a { post m() to main; loop { sleep 1 } }"),
     ("objects", "class Box { var v = 0 }; var o: Box = null; thread a { loop { o = new Box; o.v = 1 } }"),
 ];
