@@ -161,6 +161,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`shrink::shrink`] makes the run of a token smaller: the same end, with as few preemptions and reorderings as it finds.
+//!
 //! # 6. Potential races
 //!
 //! [`detect::Hybrid`] is an *observer*: it is shown what happens in a run, and finds pairs of statements that might race in another one.
@@ -224,7 +226,7 @@
 //! for fixed in [0, 1] {
 //!     let model = Model::from_text("menu.race", &text, &[("FIXED".to_owned(), fixed)])?;
 //!     let campaign = Plan::new(&model);
-//!     let tested = test(&TestPlan { program: &model.program, campaign, walks: 200, saved: &[] }, context);
+//!     let tested = test(&TestPlan { program: &model.program, campaign, walks: 200, saved: &[], shrinks: true }, context);
 //!     for line in &tested.lines {
 //!         assert!(matches!(line.verdict, LineVerdict::Met), "{}", line.text);
 //!     }
@@ -317,6 +319,7 @@
 //! | load, check, print and lay out models | [`vm::Model`], [`lang`] |
 //! | run one, and limit it | [`exec`], [`world::Machine`], [`world::Limits`] |
 //! | schedule it: random walks, PCT, delay bounding, RaceFuzzer; by name | [`sched`], [`sched::StrategySpec`] |
+//! | make a run smaller that fails | [`mod@shrink`] |
 //! | read events and outcomes | [`event`] |
 //! | look at the state of a run, digest it | [`world::World`], [`world::Snapshot`] |
 //! | detect, confirm and test | [`detect`], [`campaign`] |
@@ -335,6 +338,7 @@ pub mod explore;
 pub mod formats;
 pub mod lang;
 pub mod sched;
+pub mod shrink;
 pub mod token;
 pub mod vm;
 pub mod world;

@@ -4,7 +4,11 @@
 //! seconds, with numbers that mean nothing, below `target/tmp`.
 
 mod callgrind;
+#[path = "../common/machine.rs"]
+mod machine;
 mod measure;
+#[path = "../common/numbers.rs"]
+mod numbers;
 mod ours;
 mod peers;
 mod plot;

@@ -1,5 +1,6 @@
 //! The clock: tools take turns, round by round, so that what else the machine does meets all of them; ratios are taken within a round.
 
+use crate::numbers::Spread;
 use crate::ours::Ours;
 use crate::peers::{self, Batch};
 use crate::workloads::{self, Workload};
@@ -46,28 +47,6 @@ pub(crate) struct Timed {
     pub(crate) cells: Vec<Result<Spread, String>>,
     /// Runs a second of raceflip over those of the tool, by tool.
     pub(crate) ratios: Vec<Option<Spread>>,
-}
-
-/// The middle and the ends of what the rounds gave.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Spread {
-    pub(crate) median: f64,
-    pub(crate) least: f64,
-    pub(crate) most: f64,
-}
-
-impl Spread {
-    fn of(values: impl IntoIterator<Item = f64>) -> Self {
-        let mut values: Vec<f64> = values.into_iter().collect();
-        values.sort_by(f64::total_cmp);
-        let (half, last) = (values.len() / 2, values.len() - 1);
-        let median = if values.len() % 2 == 1 { values[half] } else { (values[half - 1] + values[half]) / 2.0 };
-        Self { median, least: values[0], most: values[last] }
-    }
-
-    pub(crate) fn times(self, factor: f64) -> Self {
-        Self { median: self.median * factor, least: self.least * factor, most: self.most * factor }
-    }
 }
 
 /// What performs runs of a workload with a tool, or why nothing does.

@@ -1,7 +1,8 @@
 //! The plot: iterations a second by workload and tool, as bars on a logarithmic axis. Plain SVG that reads on light and on dark pages.
 
-use crate::measure::{Spread, TOOLS, Tool};
-use crate::report::{Row, short};
+use crate::measure::{TOOLS, Tool};
+use crate::numbers::{Axis, Spread, short};
+use crate::report::Row;
 use std::fmt::Write as _;
 
 // All lengths are in pixels.
@@ -18,7 +19,7 @@ pub(crate) fn svg(rows: &[Row]) -> String {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.timed.workload.compared()).collect();
     let rate = |row: &Row, tool| row.rate(tool).map(|rate| rate.times(row.timed.workload.iterations() as f64));
     let rates: Vec<Spread> = rows.iter().flat_map(|row| TOOLS.map(|tool| rate(row, tool))).flatten().collect();
-    let axis = Axis::over(&rates);
+    let axis = Axis::over(&rates, LEFT, WIDTH);
     let (width, bottom) = (LEFT + WIDTH + RIGHT, TOP + GROUP * rows.len() as f64);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{h}\" viewBox=\"0 0 {width} {h}\" role=\"img\" aria-label=\"Iterations a second of \
@@ -36,7 +37,7 @@ pub(crate) fn svg(rows: &[Row]) -> String {
         line(format!("<text x=\"{}\" y=\"45\">{}</text>", x + 18.0, tool.name()));
     }
     for decade in axis.from..=axis.to {
-        let x = axis.x(10f64.powi(decade));
+        let x = axis.at(10f64.powi(decade));
         line(format!("<line class=\"grid\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom}\"/>"));
         let text = short(10f64.powi(decade)).replace(".00", "").replace(".0", "");
         line(format!("<text class=\"mid\" x=\"{x:.1}\" y=\"{}\">{text}</text>", bottom + 18.0));
@@ -60,7 +61,7 @@ fn bar(axis: &Axis, y: f64, tool: Tool, rate: Option<Spread>) -> String {
         return format!("<text class=\"small\" x=\"{}\" y=\"{baseline}\">{name} cannot</text>", LEFT + 4.0);
     };
     let mut text = String::new();
-    let (end, least, most) = (axis.x(rate.median), axis.x(rate.least), axis.x(rate.most));
+    let (end, least, most) = (axis.at(rate.median), axis.at(rate.least), axis.at(rate.most));
     let height = BAR - 1.0;
     write!(text, "<rect class=\"{name}\" x=\"{LEFT}\" y=\"{y}\" width=\"{:.1}\" height=\"{height}\"/>", end - LEFT)
         .and_then(|()| {
@@ -71,24 +72,6 @@ fn bar(axis: &Axis, y: f64, tool: Tool, rate: Option<Spread>) -> String {
         })
         .expect("a string takes all");
     text
-}
-
-/// A logarithmic axis over whole decades.
-struct Axis {
-    from: i32,
-    to: i32,
-}
-
-impl Axis {
-    fn over(rates: &[Spread]) -> Self {
-        let least = rates.iter().map(|r| r.least).fold(f64::INFINITY, f64::min);
-        let most = rates.iter().map(|r| r.most).fold(1.0, f64::max);
-        Self { from: least.log10().floor() as i32, to: most.log10().ceil() as i32 }
-    }
-
-    fn x(&self, value: f64) -> f64 {
-        LEFT + WIDTH * (value.log10() - f64::from(self.from)) / f64::from(self.to - self.from)
-    }
 }
 
 const STYLE: &str = "<style>

@@ -1,10 +1,11 @@
 //! What was measured, as a page: two tables, the goals, and how to read them.
 
 use crate::callgrind::Instructions;
-use crate::measure::{Counted, Effort, Spread, TOOLS, Timed, Tool};
+use crate::machine::{locked, machine};
+use crate::measure::{Counted, Effort, TOOLS, Timed, Tool};
+use crate::numbers::{Spread, grouped, short, spread, times};
 use crate::workloads::Workload;
 use std::fmt::Write as _;
-use std::process::Command;
 
 /// Everything about one workload.
 pub(crate) struct Row {
@@ -46,7 +47,7 @@ pub(crate) fn page(rows: &[Row], effort: Effort) -> String {
         "# Speed\n\n\
          Written by `cargo bench --bench speed`; [benches/speed](../../benches/speed) is what it does. Every number here was measured in one run of that command.\n\n",
     );
-    writeln!(out, "{}\n", machine()).expect(STRING);
+    writeln!(out, "{}\n", machine(&["shuttle", "loom"].map(|name| format!("{name} {}", locked(name))))).expect(STRING);
     out.push_str("![Iterations a second, by workload and tool](speed.svg)\n\n");
     compared(out, rows, effort);
     costs(out, rows);
@@ -181,63 +182,4 @@ fn goals(out: &mut String, rows: &[Row]) {
         let verdict = met.map_or("–", |met| if met { "met" } else { "not met" });
         writeln!(out, "| {goal} | {measured} | {verdict} |").expect(STRING);
     }
-}
-
-/// `3.21 M (3.1 M..3.3 M)`
-fn spread(spread: Spread, number: fn(f64) -> String) -> String {
-    format!("{} ({}..{})", number(spread.median), number(spread.least), number(spread.most))
-}
-
-/// Three digits: `3.21 M`.
-pub(crate) fn short(n: f64) -> String {
-    let (n, unit) = match n {
-        ..1e3 => (n, ""),
-        ..1e6 => (n / 1e3, " k"),
-        ..1e9 => (n / 1e6, " M"),
-        _ => (n / 1e9, " G"),
-    };
-    let digits = if n >= 99.95 { 0 } else { 1 + usize::from(n < 9.995) };
-    format!("{n:.digits$}{unit}")
-}
-
-fn times(n: f64) -> String {
-    format!("{}×", short(n))
-}
-
-/// `1,000`
-pub(crate) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-// What it was measured with and on.
-fn machine() -> String {
-    let compiler = Command::new("rustc").arg("--version").output().ok();
-    let compiler = compiler.and_then(|o| String::from_utf8(o.stdout).ok()).unwrap_or_default();
-    let compiler = compiler.split(" (").next().unwrap_or_default().trim().to_owned();
-    let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let processor = processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let processor = processor.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let versions = ["shuttle", "loom"].map(|name| format!("{name} {}", locked(name)));
-    format!(
-        "raceflip {}, {}; {compiler}, `bench` profile; {processor}, {cores} cores, {}.",
-        env!("CARGO_PKG_VERSION"),
-        versions.join(", "),
-        std::env::consts::OS,
-    )
-}
-
-// The version of a package that the lock file names.
-fn locked(package: &str) -> &'static str {
-    let lock = include_str!("../../Cargo.lock");
-    let entry = lock.split_once(&format!("name = \"{package}\"\nversion = \"")).map(|(_, rest)| rest);
-    entry.and_then(|rest| rest.split('"').next()).unwrap_or("?")
 }

@@ -54,7 +54,7 @@ impl Workload {
             Counter => "counter, 2 threads".to_owned(),
             Lock { threads, .. } => format!("lock, {threads} threads"),
             Figure2 { k } => format!("figure 2, k = {k}"),
-            Looper { tasks } => format!("looper, {} tasks", crate::report::grouped(tasks)),
+            Looper { tasks } => format!("looper, {} tasks", crate::numbers::grouped(tasks)),
         }
     }
 }

@@ -16,6 +16,7 @@ mod parallel;
 mod report;
 mod saved;
 mod sightings;
+mod smaller;
 mod trial;
 mod variant;
 
@@ -28,9 +29,10 @@ pub use parallel::in_order;
 pub use report::{Evidence, FailureReport, OrderReport, PairReport, Phase1, Verdict};
 pub use saved::{Saved, SavedEnd};
 pub use sightings::Instance;
-pub use trial::{RunId, Trial};
+pub use trial::{Remade, RunId, Trial, remake};
 pub use variant::{Line, LineVerdict, Origin, RARE, Shown, TestPlan, Tested, test};
 
+use crate::base::mix;
 use crate::vm::{Code, Model};
 use crate::world::Limits;
 use std::sync::Arc;
@@ -83,6 +85,18 @@ impl Plan {
             runs: Self::RUNS,
             trials: Self::TRIALS,
             jobs: 1,
+        }
+    }
+}
+
+impl Plan {
+    /// A larger campaign, of other runs.
+    pub(crate) fn larger(&self, times: u32) -> Self {
+        Self {
+            seed: mix(self.seed, u64::MAX),
+            runs: self.runs.saturating_mul(times),
+            trials: self.trials.saturating_mul(times),
+            ..self.clone()
         }
     }
 }

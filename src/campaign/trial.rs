@@ -2,10 +2,11 @@
 
 use super::Plan;
 use crate::exec::{Observer, RunSummary, Unobserved, run};
-use crate::sched::{Hit, Named, Recorder, Strategy, StrategySpec};
+use crate::sched::{Hit, Named, RawChoices, Recorder, Rerun, Strategy, StrategySpec};
 use crate::token::Token;
-use crate::vm::Vm;
-use crate::world::{Machine, signature};
+use crate::vm::{Model, Vm};
+use crate::world::{Limits, Machine, signature};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A run: its strategy and its seed.
@@ -37,6 +38,34 @@ impl Trial {
         use crate::event::Outcome;
         matches!(self.summary.outcome(), Some(Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. }))
     }
+}
+
+/// A run that was made again from its raw choices.
+pub struct Remade {
+    /// Its token, of strategy `explore`.
+    pub token: Token,
+    /// How it ended.
+    pub summary: RunSummary,
+    /// The state at its end.
+    pub machine: Machine<Vm>,
+}
+
+/// Makes a run again that a search has found, for its token and its last state.
+#[must_use]
+pub fn remake(model: &Model, limits: &Limits, choices: &RawChoices) -> Remade {
+    let mut machine = model.machine(*limits);
+    let mut strategy = Recorder::new(Rerun::new(Arc::new(choices.clone())));
+    let summary = run(&mut machine, &mut strategy, 0, &mut Unobserved, &AtomicBool::new(false));
+    let token = Token {
+        program: model.digest(),
+        defines: model.defines.clone(),
+        limits: *limits,
+        strategy: "explore".to_owned(),
+        seed: 0,
+        signature: summary.outcome().map_or(String::new(), |o| signature(&model.code.setup, o)),
+        schedule: strategy.schedule(&machine.world),
+    };
+    Remade { token, summary, machine }
 }
 
 /// A worker: a machine that is used for run after run.

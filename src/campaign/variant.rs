@@ -9,6 +9,7 @@ use super::expect::{Unmet, is_of_absence, judge, named, told_apart, unchecked};
 use super::expect_order::{OrderTally, OrderWatch, is_about_order};
 use super::expect_race::{is_about_pairs, judge_pairs};
 use super::saved::{Again, Saved, SavedEnd, replay_saved};
+use super::smaller::smaller;
 use super::trial::{RunId, Trial, Worker};
 use super::{Confirmation, Context, Plan, confirm, parallel};
 use crate::base::mix;
@@ -17,6 +18,7 @@ use crate::exec::{End, EndKind, Ended, Unobserved};
 use crate::lang::Program;
 use crate::lang::program::{Expectation, ExpectationKind};
 use crate::sched::StrategySpec;
+use crate::shrink::Size;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
@@ -45,6 +47,8 @@ pub struct TestPlan<'p> {
     pub walks: u32,
     /// Saved runs of this variant.
     pub saved: &'p [Saved],
+    /// Whether runs that are shown are shrunk first.
+    pub shrinks: bool,
 }
 
 /// What came of it.
@@ -101,8 +105,10 @@ pub struct Shown {
     pub runs: u32,
     /// Where the first of them comes from.
     pub origin: Origin,
-    /// Its token.
+    /// Its token; if it was shrunk, that of the smaller run.
     pub token: String,
+    /// The sizes before and after, if it was.
+    pub shrunk: Option<(Size, Size)>,
 }
 
 /// Where a run comes from.
@@ -159,7 +165,7 @@ struct Test<'t> {
 ///     expect outcomes of x: ok 1, ok 2
 ///     expect deadlock";
 /// let model = Model::from_text("add.race", text, &[])?;
-/// let plan = TestPlan { program: &model.program, campaign: Plan::new(&model), walks: 100, saved: &[] };
+/// let plan = TestPlan { program: &model.program, campaign: Plan::new(&model), walks: 100, saved: &[], shrinks: true };
 /// let tested = test(&plan, Context { stop: &stop, progress: &Silent });
 /// assert!(!tested.passed());
 /// assert!(matches!(tested.lines[0].verdict, LineVerdict::Met));
@@ -211,7 +217,7 @@ impl Test<'_> {
                 return false;
             }
         }
-        if self.misses_pairs() && !self.campaign(&larger(&self.plan.campaign)) {
+        if self.misses_pairs() && !self.campaign(&self.plan.campaign.larger(LARGER)) {
             return false;
         }
         !self.context.stop.load(Ordering::Relaxed)
@@ -371,7 +377,8 @@ impl Test<'_> {
             }
             let why = unmet.missing.iter().map(|m| format!("`{m}` was never seen")).collect();
             let surplus = self.surplus(kind, &unmet.surplus);
-            let shown: Vec<Shown> = surplus.iter().take(MOST_SHOWN).map(|(e, s)| self.shown(e, s, worker)).collect();
+            let shown: Vec<Shown> =
+                surplus.iter().take(MOST_SHOWN).map(|(e, s)| self.shown(kind, e, s, worker)).collect();
             let more = surplus.len() - shown.len();
             return LineVerdict::Unmet(why, shown, more);
         }
@@ -412,11 +419,14 @@ impl Test<'_> {
         ends
     }
 
-    fn shown(&self, end: &Ended, seen: &Seen, worker: &mut Worker<'_>) -> Shown {
-        let token = match (&seen.token, &seen.origin) {
-            (None, Origin::Drawn(id)) => worker.token(id).to_string(),
-            (token, _) => token.clone().unwrap_or_default(),
-        };
+    fn shown(&self, kind: &ExpectationKind, end: &Ended, seen: &Seen, worker: &mut Worker<'_>) -> Shown {
+        let (mut token, mut shrunk) = (seen.token.clone().unwrap_or_default(), None);
+        if let Origin::Drawn(id) = &seen.origin {
+            let drawn = token.parse().unwrap_or_else(|_| worker.token(id));
+            let smaller = smaller(self.plan, kind, end, &drawn, self.context.stop);
+            shrunk = smaller.as_ref().map(|s| (s.before, s.after));
+            token = smaller.map_or(drawn, |s| s.token).to_string();
+        }
         Shown {
             text: end.text(),
             outcome: seen.outcome.clone(),
@@ -424,17 +434,8 @@ impl Test<'_> {
             runs: seen.runs,
             origin: seen.origin.clone(),
             token,
+            shrunk,
         }
-    }
-}
-
-// A larger campaign, of other runs.
-fn larger(plan: &Plan) -> Plan {
-    Plan {
-        seed: mix(plan.seed, u64::MAX),
-        runs: plan.runs.saturating_mul(LARGER),
-        trials: plan.trials.saturating_mul(LARGER),
-        ..plan.clone()
     }
 }
 

@@ -22,8 +22,10 @@ Examples:
   raceflip run app.race                    one run, as a timeline
   raceflip run app.race --seed 7 --quiet   another one, its outcome and its token only
   raceflip replay app.race rf1-...         a run again, from its token
+  raceflip shrink app.race rf1-...         the same failure, with fewer preemptions
   raceflip detect app.race                 which pairs of accesses may race?
   raceflip confirm app.race                which of them are real, and which hurt?
+  raceflip explore app.race                every state: what can happen, and what never can
   raceflip test models                     do the `expect` lines of these models hold?
   raceflip new app.race                    a first model, to be changed into yours
   raceflip fmt app.race                    its layout put right
@@ -73,9 +75,11 @@ commands! {
     Check = check,
     Run = run,
     Replay = replay,
+    Shrink = shrink,
     Detect = detect,
     Confirm = confirm,
     Test = test,
+    Explore = explore,
     Fmt = fmt,
     New = new,
     Completions = completions,

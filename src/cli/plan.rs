@@ -4,6 +4,7 @@ use super::Refusal;
 use super::args::{ReportArgs, RunFormat};
 use super::load::Model;
 use super::output::clean;
+use super::shrunk::Shrinking;
 use super::state::StateArgs;
 use super::timeline::View;
 use crate::sched::Named;
@@ -22,6 +23,8 @@ pub(super) struct Plan {
     pub(super) strategy: String,
     pub(super) seed: u64,
     pub(super) report: Report,
+    /// Whether it is shrunk.
+    pub(super) shrinking: Shrinking,
 }
 
 /// Where the choices come from.
@@ -42,6 +45,13 @@ pub(super) struct Report {
     pub(super) view: View,
     /// Where it stops, and whether its state is told.
     pub(super) state: StateArgs,
+}
+
+impl Report {
+    /// Whether nothing but the run itself is told: no file is written about it, and it goes to its end.
+    pub(super) fn is_plain(&self) -> bool {
+        self.trace.is_none() && self.perfetto.is_none() && self.state.until.is_none() && !self.state.state
+    }
 }
 
 /// The form of what goes to stdout.

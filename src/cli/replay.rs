@@ -2,16 +2,18 @@
 
 use super::args::{Defines, ReportArgs};
 use super::exit::Status;
+use super::load::Model;
 use super::output::clean;
 use super::plan::{Choices, Plan, Report};
+use super::shrunk::Shrinking;
 use super::state::StateArgs;
 use super::{Context, Refusal, load, single};
 use crate::token::Token;
 use std::io::{ErrorKind, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
-Makes a run again from its token, and prints exactly what `raceflip run` printed for it.
+Makes a run again from its token, and prints exactly what `raceflip run` printed for it (but for the line that says that it was shrunk).
 
 A token holds the choices of the run by name, the -D values and the limits. It survives edits elsewhere in the model: \
 comments, labels, statements that the run does not come to. Where the model no longer fits, the replay stops (exit status 3) \
@@ -53,9 +55,29 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     // What could not be followed would stand behind the diagram.
     args.report.alone("--tolerant", args.tolerant)?;
-    let token: Token = token_text(&args.token)?.parse().map_err(Refusal::new)?;
-    let given = args.defines.resolve();
-    for (name, value) in &given {
+    let (token, model) = resolve(&args.file, &args.token, &args.defines, context)?;
+    let plan = Plan {
+        limits: token.limits,
+        strategy: token.strategy.clone(),
+        seed: token.seed,
+        choices: if args.tolerant { Choices::Tolerant(Box::new(token)) } else { Choices::Replay(Box::new(token)) },
+        report: Report::resolve(&args.report, args.state, &model)?,
+        shrinking: Shrinking::Off,
+        model,
+    };
+    single::perform(plan, context)
+}
+
+/// The token that was given, and the model with its constants.
+pub(super) fn resolve(
+    file: &Path,
+    given: &str,
+    constants: &Defines,
+    context: &mut Context,
+) -> Result<(Token, Model), Refusal> {
+    let token: Token = token_text(given)?.parse().map_err(Refusal::new)?;
+    let constants = constants.resolve();
+    for (name, value) in &constants {
         match token.defines.iter().find(|(n, _)| n == name) {
             Some((_, made)) if made == value => {}
             Some((_, made)) => context.out.note(format_args!("-D {name}={value} overrides the token's {name}={made}")),
@@ -63,9 +85,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         }
     }
     let mut defines: std::collections::BTreeMap<_, _> = token.defines.iter().cloned().collect();
-    defines.extend(given);
+    defines.extend(constants);
     let defines: Vec<_> = defines.into_iter().collect();
-    let model = load::model(&args.file, &defines, &context.out).inspect_err(|_| {
+    let model = load::model(file, &defines, &context.out).inspect_err(|_| {
         if !token.defines.is_empty() {
             let list: Vec<String> = token.defines.iter().map(|(n, v)| format!("-D {n}={v}")).collect();
             context.out.note(format_args!("the token was made with {}", list.join(" ")));
@@ -74,15 +96,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     if model.digest() != token.program {
         context.out.warning("the token was made for another version of this model; the choices decide");
     }
-    let plan = Plan {
-        limits: token.limits,
-        strategy: token.strategy.clone(),
-        seed: token.seed,
-        choices: if args.tolerant { Choices::Tolerant(Box::new(token)) } else { Choices::Replay(Box::new(token)) },
-        report: Report::resolve(&args.report, args.state, &model)?,
-        model,
-    };
-    single::perform(plan, context)
+    Ok((token, model))
 }
 
 // More than the token of any run with the default limits, with the output around it.

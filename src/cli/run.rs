@@ -3,6 +3,7 @@
 use super::args::{Defines, LimitArgs, ReportArgs};
 use super::exit::Status;
 use super::plan::{Choices, Plan, Report};
+use super::shrunk::Shrinking;
 use super::state::StateArgs;
 use super::{Context, Refusal, load, single};
 use crate::sched::StrategySpec;
@@ -13,7 +14,11 @@ Runs a model once and prints what happened as a timeline: a column for each thre
 the values it read and wrote, and where it stands in the model; then how the run ended, and a token that replays it. \
 The README explains the signs.
 
-The seed decides every choice. It is 0 unless another one is given, so the same command prints the same run, on any machine.";
+The seed decides every choice. It is 0 unless another one is given, so the same command prints the same run, on any machine.
+
+A run that fails is shrunk (`raceflip shrink` says how): the timeline and the token are those of a smaller run that fails in the same way, and a line says so. \
+--no-shrink shows the run as it was drawn; so do --trace, --perfetto, --until and --state, which look into that very run. The JSON is about the run as \
+drawn as well, and has the token of the smaller one beside it.";
 
 const AFTER: &str = "\
 Strategies:
@@ -34,6 +39,7 @@ Examples:
   raceflip run app.race --seed 7 -D FIXED=1
   raceflip run app.race --strategy directed:@store~@load --quiet
   raceflip run app.race --strategy pct:3 --seed 7
+  raceflip run app.race --seed 7 --no-shrink
   raceflip run app.race --format json | jq .outcome
   raceflip run app.race --only main,worker --around 120
   raceflip run app.race --format mermaid > run.mmd
@@ -54,6 +60,9 @@ pub(super) struct Args {
     /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], or directed:SITE~SITE[,patience=N]
     #[arg(long, value_name = "STRATEGY", default_value = "random")]
     strategy: StrategySpec,
+    /// Show a run that fails as it was drawn, and not a smaller one that fails in the same way
+    #[arg(long)]
+    no_shrink: bool,
     #[command(flatten)]
     defines: Defines,
     #[command(flatten)]
@@ -69,12 +78,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let limits = args.limits.resolve();
     let spec = args.strategy.profiled(|| single::profile(&model, limits));
     let strategy = spec.build(&model.code.setup.sites).map_err(Refusal::new)?;
+    let report = Report::resolve(&args.report, args.state, &model)?;
+    let shrinks = !args.no_shrink && report.is_plain();
     let plan = Plan {
         limits,
         choices: Choices::Draw(Box::new(strategy)),
         strategy: spec.to_string(),
         seed: args.seed,
-        report: Report::resolve(&args.report, args.state, &model)?,
+        report,
+        shrinking: if shrinks { Shrinking::IfItFails } else { Shrinking::Off },
         model,
     };
     single::perform(plan, context)

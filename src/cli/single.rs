@@ -3,13 +3,15 @@
 use super::exit::Status;
 use super::load::Model;
 use super::output::{BOLD, clean, paint};
-use super::plan::{Choices, Form, NewFile, Plan};
+use super::plan::{Choices, Form, NewFile, Plan, Report};
 use super::progress::Progress;
+use super::shrunk::{self, Shrinking};
 use super::timeline::{self, View};
 use super::{Context, Refusal, again, interrupt, outcome, state, tolerance};
 use crate::event::{Event, LimitKind, Outcome};
 use crate::exec::{self, End, Observer, RunSummary, Unobserved};
 use crate::formats::result::{self, Kept, RunReport};
+use crate::formats::shrink::{ShrinkReport, Smaller};
 use crate::formats::state::State;
 use crate::formats::timeline::perfetto;
 use crate::formats::timeline::{Recorder as TimelineRecorder, Timeline, Window};
@@ -46,8 +48,12 @@ impl Observer for Watch<'_> {
 
 /// Performs the plan and reports it.
 pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refusal> {
-    let Plan { model, limits, choices, strategy, seed, report } = plan;
-    let stop = interrupt::install();
+    perform_until(plan, &interrupt::install(), context)
+}
+
+/// The same, until somebody wants it to stop.
+pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context) -> Result<Status, Refusal> {
+    let Plan { model, limits, choices, strategy, seed, report, shrinking } = plan;
     let until = report.state.until.filter(|n| *n < limits.steps);
     let mut machine = model.machine(Limits { steps: until.unwrap_or(limits.steps), ..limits });
     let trace_name = report.trace.as_ref().map(|t| t.name.clone());
@@ -65,18 +71,18 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
     let mut tolerance = None;
     let (summary, schedule, recorded) = match choices {
         Choices::Draw(named) => {
-            let (summary, _, schedule) = go(&mut machine, *named, seed, &mut watch, &stop);
+            let (summary, _, schedule) = go(&mut machine, *named, seed, &mut watch, stop);
             (summary, schedule, None)
         }
         Choices::Tolerant(token) => {
             let tolerant = Tolerant::new(Arc::new(token.schedule.clone()));
-            let (summary, tolerant, schedule) = go(&mut machine, tolerant, seed, &mut watch, &stop);
+            let (summary, tolerant, schedule) = go(&mut machine, tolerant, seed, &mut watch, stop);
             tolerance = Some((tolerant.finish(), token.signature));
             (summary, schedule, None)
         }
         Choices::Replay(token) => {
             let replay = Replay::new(Arc::new(token.schedule.clone()));
-            let (mut summary, replay, schedule) = go(&mut machine, replay, seed, &mut watch, &stop);
+            let (mut summary, replay, schedule) = go(&mut machine, replay, seed, &mut watch, stop);
             let left = replay.left_over(summary.steps).filter(|_| !stopped(&summary));
             if let (End::Outcome(_), Some(left)) = (&summary.end, left) {
                 summary.end = End::Diverged(Box::new(left));
@@ -100,6 +106,14 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
         signature: signature(&model.code.setup, outcome),
         schedule,
     });
+    let smaller = token.as_ref().zip(summary.outcome()).filter(|_| matches!(shrinking, Shrinking::IfItFails));
+    let smaller = smaller.and_then(|(token, outcome)| shrunk::smaller(&model, token, outcome, stop));
+    if let Some(shrunk) = smaller.as_ref().filter(|_| report.form != Form::Json) {
+        let choices = Choices::Replay(Box::new(shrunk.token.clone()));
+        let report = Report { trace: None, ..report };
+        let shrinking = Shrinking::Drawn(shrunk.clone());
+        return perform_until(Plan { model, limits, choices, strategy, seed, report, shrinking }, stop, context);
+    }
     let world = &machine.world;
     let told = Told {
         model: &model,
@@ -109,6 +123,8 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
         seed,
         limits,
         stopped,
+        shrinking: &shrinking,
+        smaller: smaller.as_deref().map(Smaller::new),
         kept: tolerance.map(|(t, recorded)| Kept::new(&t, &recorded, token.as_ref().map(|t| t.signature.as_str()))),
         state: report.state.state.then(|| state::of(&model, world)),
     };
@@ -155,6 +171,8 @@ struct Told<'r> {
     seed: u64,
     limits: Limits,
     stopped: bool,
+    shrinking: &'r Shrinking,
+    smaller: Option<Smaller>,
     kept: Option<Kept>,
     state: Option<State>,
 }
@@ -214,10 +232,15 @@ impl Told<'_> {
             summary,
             token: token.map(|t| (t.signature.as_str(), t.to_string())),
             stopped: self.stopped,
+            shrunk: self.smaller.clone(),
             tolerance: self.kept.clone(),
             state: self.state.clone(),
         });
-        writeln!(context.out, "{}", report.to_json());
+        let text = match self.shrinking {
+            Shrinking::Asked(shrunk) => ShrinkReport::new(shrunk, report).to_json(),
+            _ => report.to_json(),
+        };
+        writeln!(context.out, "{text}");
     }
 
     fn result(&self, form: Form, token: Option<&Token>, context: &mut Context) {
@@ -243,10 +266,14 @@ impl Told<'_> {
         let Some(token) = token else { return };
         let text = token.to_string();
         if form == Form::Brief {
+            if let Shrinking::Asked(_) = self.shrinking {
+                shrunk::print(out, self.shrinking);
+            }
             writeln!(out, "{text}");
             return;
         }
         writeln!(out, "steps {}, virtual time {} ms, stall {} ms", summary.steps, summary.now, summary.stall);
+        shrunk::print(out, self.shrinking);
         writeln!(out, "strategy {}, seed {}", clean(self.strategy), self.seed);
         let commands = again::replay(model, &text, self.strategy, self.seed, &self.limits);
         for (i, command) in commands.iter().enumerate() {

@@ -4,7 +4,7 @@
 //! between two batches, cut at the same place for any number of workers.
 
 use super::monitor::{Monitor, Node};
-use super::table::{Fresh, StateId, Table, Way};
+use super::table::{Fresh, SHARDS, StateId, Table, Way};
 use super::worker::{Finds, Worker};
 use super::{Context, Cut, Plan, Status};
 use crate::world::{Canonicalizer, Scale};
@@ -32,14 +32,28 @@ pub(super) struct Searched<M> {
     pub(super) memory: u64,
 }
 
+/// What a search keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Keep {
+    /// The states.
+    States,
+    /// The transitions as well.
+    Graph,
+}
+
 /// Visits every state that can be reached, within the bounds. It also ends where the scale of the clock does not fit.
-pub(super) fn search<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M, context: Context<'_>) -> Searched<M> {
+pub(super) fn search<M: Monitor>(
+    plan: &Plan<'_>,
+    scale: Scale,
+    monitor: &M,
+    keep: Keep,
+    context: Context<'_>,
+) -> Searched<M> {
     let first = super::first(plan, scale, monitor);
-    let table = Table::new(plan.reduces());
-    let digest = first.digest(&mut Canonicalizer::new());
-    let root = Way { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
-    table.insert(root, &Box::new(first.clone()), &mut Vec::new());
-    let mut workers: Vec<Worker<'_, M>> = (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &first)).collect();
+    let table = Table::new(plan.reduces(), SHARDS);
+    insert_first(&table, &first);
+    let mut workers: Vec<Worker<'_, M>> =
+        (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &first, keep)).collect();
     let finds = Finds { fits: first.machine.world.scale().fits, ..Finds::default() };
     let mut searched = Searched { table, finds, first, depth: 0, cut: None, frontier: 0, memory: 0 };
     let mut level = Vec::new();
@@ -61,6 +75,9 @@ pub(super) fn search<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M, con
             let (transitions, frontier, depth) = (searched.finds.transitions, searched.frontier, searched.depth);
             context.progress.at(&Status { states, transitions, frontier, memory, depth });
             searched.cut = plan.bounds.cut(states, memory, context.stop.load(Ordering::Relaxed));
+            if searched.finds.accepted.is_some() {
+                return searched;
+            }
             if searched.cut.is_some() || super::misfit(plan, scale, &searched.finds).is_some() {
                 return searched;
             }
@@ -75,6 +92,14 @@ pub(super) fn search<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M, con
         searched.cut = Some(Cut::Depth);
     }
     searched
+}
+
+/// Puts the first state into an empty table.
+pub(super) fn insert_first<M: Monitor>(table: &Table<Box<Node<M>>>, first: &Node<M>) {
+    let mut first = first.clone();
+    let digest = first.digest(&mut Canonicalizer::new());
+    let root = Way { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
+    table.insert(root, &Box::new(first), &mut Vec::new());
 }
 
 type Batch<M> = Vec<(usize, Fresh<Box<Node<M>>>)>;

@@ -27,8 +27,7 @@ impl Choices {
                 }
             }
         }
-        let declared = world.setup().threads.len();
-        if numbered_by_themselves(world, declared) {
+        if numbered_by_themselves(world) {
             for thread in world.enabled().iter() {
                 push(&mut self.all, world, thread);
             }
@@ -46,7 +45,8 @@ impl Choices {
 }
 
 /// Whether the enabled threads are declared ones, whose numbers are those of their declaration.
-pub(super) fn numbered_by_themselves(world: &World, declared: usize) -> bool {
+pub(super) fn numbered_by_themselves(world: &World) -> bool {
+    let declared = world.setup().threads.len();
     world.enabled().len() == 0 || world.enabled().nth(world.enabled().len() - 1).is_some_and(|t| t.index() < declared)
 }
 

@@ -11,16 +11,25 @@
 
 mod breadth;
 mod choices;
+mod depth;
 mod ends;
+mod estimate;
 mod independent;
+mod livelock;
 mod monitor;
+mod order;
 mod path;
+mod stall;
 mod table;
 mod worker;
 
 pub use ends::End;
+pub use estimate::Estimate;
+pub use livelock::{Livelock, livelocks};
 pub use monitor::{Monitor, Nothing, Preemptions};
+pub use order::{Instance, Order, PairOrders, SiteOrders, instance_order, site_order, site_orders, witness};
 pub use path::Way;
+pub use stall::least_stalls;
 pub use table::MOST_STATES;
 
 use crate::base::mutant::{self, Mutant};
@@ -28,11 +37,11 @@ use crate::detect::Pair;
 use crate::lang::program::GlobalId;
 use crate::vm::Model;
 use crate::world::{Limits, Scale, divisor};
-use breadth::{Searched, search};
+use breadth::{Keep, Searched};
 use monitor::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
-use worker::{Finds, First};
+use worker::{Finds, Sight};
 
 /// What is searched, and how far.
 #[derive(Clone)]
@@ -45,9 +54,12 @@ pub struct Plan<'m> {
     pub jobs: usize,
     /// Where the search ends if the states do not.
     pub bounds: Bounds,
+    /// Which states are looked at first.
+    pub first: First,
     /// How the clock moves.
     pub clock: Clock,
-    /// Whether of choices that commute only one order is followed. States, ends and shortest ways are the same, and there are fewer transitions.
+    /// Whether of choices that commute only one order is followed. States and ends are the same, and there are fewer transitions; ways are no
+    /// shortest ones any more.
     pub reduce: bool,
     /// Whether it is noted which accesses can stand side by side; then nothing is reduced.
     pub pairs: bool,
@@ -64,8 +76,9 @@ impl<'m> Plan<'m> {
             limits: Limits::default(),
             jobs: 1,
             bounds: Bounds::default(),
+            first: First::Nearest,
             clock: Clock::Exact,
-            reduce: true,
+            reduce: false,
             pairs: false,
             observe: BTreeSet::new(),
         }
@@ -99,6 +112,15 @@ impl Bounds {
             [(stopped, Cut::Stopped), (states >= self.states, Cut::States), (memory >= self.memory, Cut::Memory)];
         cuts.into_iter().find(|(is, _)| *is).map(|(_, cut)| cut)
     }
+}
+
+/// Which states a search looks at first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum First {
+    /// Those that take the fewest steps: what is found is found on a shortest way.
+    Nearest,
+    /// Those that were found last: in little memory, by one worker, at most 16 million states.
+    Deepest,
 }
 
 /// How the clock of a search moves.
@@ -174,6 +196,8 @@ pub struct Explored {
     pub cut: Option<Cut>,
     /// States that were found and not looked at.
     pub frontier: u64,
+    /// How large the whole may be, if the search was cut.
+    pub estimate: Option<Estimate>,
     /// The length of the clock's unit: `down / up` milliseconds.
     pub scale: Scale,
     /// How runs end, each with a shortest run that ends so.
@@ -220,30 +244,59 @@ pub fn explore(plan: &Plan<'_>, context: Context<'_>) -> Explored {
 #[must_use]
 pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Explored {
     let (scale, searched) = in_scale(plan, |scale| {
-        let searched = search(plan, scale, monitor, context);
+        let searched = search(plan, scale, monitor, Keep::States, context);
         let misfit = misfit(plan, scale, &searched.finds);
         (searched, misfit)
     });
-    let Searched { table, finds, first, depth, cut, frontier, memory } = searched;
-    let way = |first_seen: &First| {
-        let choices = path::through(&first, &table.way(first_seen.at), plan.clock);
-        let choices = choices.expect("a search finds its way again to what it has visited");
-        path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
-    };
-    let ends = finds.ends.iter().map(|(end, seen)| (end.clone(), way(seen))).collect();
-    let adjacent = finds.adjacent.iter().map(|(pair, seen)| (*pair, way(seen))).collect();
+    let ends =
+        searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
+    let adjacent =
+        searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
+    let visited = |digest| searched.table.contains(digest);
+    let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, visited));
+    let Searched { table, finds, depth, cut, frontier, memory, .. } = searched;
     Explored {
         states: table.len(),
         transitions: finds.transitions,
         depth,
         cut,
         frontier,
+        estimate,
         scale,
         ends,
         adjacent,
         table_bytes: table.bytes(),
         memory,
     }
+}
+
+/// Searches for what a monitor accepts.
+fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Order {
+    let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
+    let (scale, searched) = in_scale(&plan, |scale| {
+        let searched = search(&plan, scale, monitor, Keep::States, context);
+        let misfit = misfit(&plan, scale, &searched.finds);
+        (searched, misfit)
+    });
+    match (searched.finds.accepted, searched.cut) {
+        (Some(first), _) => Order::Happens(way(&plan, scale, &searched, first)),
+        (None, Some(cut)) => Order::Unknown(cut),
+        (None, None) => Order::Never,
+    }
+}
+
+fn search<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M, keep: Keep, context: Context<'_>) -> Searched<M> {
+    match plan.first {
+        First::Nearest => breadth::search(plan, scale, monitor, keep, context),
+        First::Deepest => depth::search(plan, scale, monitor, keep, context),
+    }
+}
+
+// A shortest run to a state that was visited, and on to an end.
+fn way<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: &Searched<M>, to: Sight) -> Way {
+    let choices = path::through(&searched.first, &searched.table.way(to.at), plan.clock);
+    let choices = choices.expect("a search finds its way again to what it has visited");
+    path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
 }
 
 /// Where a search starts.
@@ -255,7 +308,7 @@ fn first<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M) -> Node<M> {
     for event in machine.world.recorded() {
         monitor.event(&machine.world, event);
     }
-    Node { machine, monitor }
+    Node::new(machine, monitor)
 }
 
 // What a scale has to fit: what divides all durations, and the deadlines that are ahead at once.

@@ -25,8 +25,13 @@ pub trait Monitor: Clone + Send + Sync {
     }
 
     /// Writes where it stands. The numbers of threads and objects are those of the state.
-    fn write(&self, state: &mut Canonicalizer) {
-        let _ = state;
+    fn write(&self, world: &World, state: &mut Canonicalizer) {
+        let _ = (world, state);
+    }
+
+    /// Whether it has seen what it was looking for: then the search is over.
+    fn accepts(&self) -> bool {
+        false
     }
 
     /// What it says of a run that ends here: part of what makes two ends the same.
@@ -75,7 +80,7 @@ impl Monitor for Preemptions {
         true
     }
 
-    fn write(&self, state: &mut Canonicalizer) {
+    fn write(&self, _: &World, state: &mut Canonicalizer) {
         state.tell_apart(u64::from(self.left));
         // A thread that nothing refers to any more has ended.
         let last = self.last.and_then(|t| state.thread(t));
@@ -87,21 +92,28 @@ impl Monitor for Preemptions {
 pub(super) struct Node<M> {
     pub(super) machine: Machine<Vm>,
     pub(super) monitor: M,
+    // Of the state alone.
+    parts: Parts,
 }
 
 impl<M: Clone> Clone for Node<M> {
     fn clone(&self) -> Self {
-        Self { machine: self.machine.clone(), monitor: self.monitor.clone() }
+        Self { machine: self.machine.clone(), monitor: self.monitor.clone(), parts: self.parts.clone() }
     }
 
     #[inline]
     fn clone_from(&mut self, other: &Self) {
         self.machine.clone_from(&other.machine);
         self.monitor.clone_from(&other.monitor);
+        self.parts.clone_from(&other.parts);
     }
 }
 
 impl<M: Monitor> Node<M> {
+    pub(super) fn new(machine: Machine<Vm>, monitor: M) -> Self {
+        Self { machine, monitor, parts: Parts::default() }
+    }
+
     /// Follows a choice; false, and nothing done, if the monitor does not want it.
     #[inline]
     pub(super) fn follow(&mut self, choice: Choice) -> bool {
@@ -117,15 +129,15 @@ impl<M: Monitor> Node<M> {
         true
     }
 
-    /// [`digest`](Self::digest) after a step from a state with these parts. The numbers that `room` has afterwards are those of this state.
+    /// [`digest`](Self::digest) after a step that changed this, if that is known. `room` has the numbers of this state afterwards.
     #[inline]
-    pub(super) fn digest_after(&self, before: &Parts, touched: Option<Touched>, room: &mut Canonicalizer) -> u128 {
+    pub(super) fn digest_after(&mut self, touched: Option<Touched>, room: &mut Canonicalizer) -> u128 {
         if M::ALONE
             && let Some(touched) = touched
-            && let Some(digest) = self.machine.digest_after(before, touched, room)
+            && self.machine.follow_parts(&mut self.parts, touched, room)
         {
-            debug_assert_eq!(kept(digest), self.digest(&mut Canonicalizer::new()));
-            return kept(digest);
+            debug_assert_eq!(kept(self.parts.digest()), self.clone().digest(&mut Canonicalizer::new()));
+            return kept(self.parts.digest());
         }
         self.digest(room)
     }
@@ -136,17 +148,24 @@ impl<M: Monitor> Node<M> {
         let Some(touched) = touched else { return self.clone_from(before) };
         self.machine.take_back(&before.machine, touched);
         self.monitor.clone_from(&before.monitor);
+        self.parts.clone_from(&before.parts);
     }
 
     /// The digest of the state and of where the monitor stands; also of how it ended.
     #[inline]
-    pub(super) fn digest(&self, room: &mut Canonicalizer) -> u128 {
+    pub(super) fn digest(&mut self, room: &mut Canonicalizer) -> u128 {
         self.machine.canonical_in(room);
         if let Some(outcome) = self.machine.world.outcome() {
             super::ends::tell_apart(outcome, room);
         }
-        self.monitor.write(room);
-        kept(room.digest())
+        self.monitor.write(&self.machine.world, room);
+        self.parts.keep(room, self.machine.world.declared());
+        kept(self.parts.digest())
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.machine.bytes() + self.parts.bytes()
     }
 }
 

@@ -4,7 +4,7 @@ use super::choices::Choices;
 use super::ends::{Standing, standing};
 use super::monitor::{Monitor, Node};
 use super::{Clock, Plan};
-use crate::event::{Actor, Choice, Outcome};
+use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::sched::RawChoices;
 use crate::vm::Vm;
 use crate::world::{Canonicalizer, Machine, Question, Scale};
@@ -63,26 +63,38 @@ pub(super) fn through<M: Monitor>(first: &Node<M>, digests: &[u128], clock: Cloc
     Some(way)
 }
 
-/// The run that makes these choices, and then goes on as little as it can to its end: the last thread while it can, else the first one, the clock, an event.
-pub(super) fn complete(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<Way> {
+/// The run that makes these choices and no more: a limit of steps cuts it off there.
+pub(super) fn cut_off(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<Way> {
+    let (machine, choices) = perform(plan, scale, way)?;
+    let (steps, stall) = (machine.world.steps(), machine.world.stall());
+    Some(Way { choices, outcome: Outcome::Limit(LimitKind::Steps, steps), steps, stall })
+}
+
+// In milliseconds.
+fn perform(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<(Machine<Vm>, RawChoices)> {
     let mut machine = plan.model.machine(plan.limits);
     machine.start(false);
     let mut raw = RawChoices::default();
     for choice in way {
         let argument = if choice.actor == Actor::Clock { scale.milliseconds(choice.argument) } else { choice.argument };
-        let choice = Choice { argument, ..*choice };
         if machine.world.outcome().is_some() || !machine.world.is_open(choice.actor) {
             return None;
         }
-        make(&mut machine, &mut raw, choice);
+        make(&mut machine, &mut raw, Choice { argument, ..*choice });
     }
+    Some((machine, raw))
+}
+
+/// The run that makes these choices, and then goes on as little as it can to its end: the last thread while it can, else the first one, the clock, an event.
+pub(super) fn complete(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<Way> {
+    let (mut machine, mut raw) = perform(plan, scale, way)?;
     let mut last = way.last().map(|c| c.actor);
     let outcome = loop {
         let outcome = match standing(&mut machine) {
             Standing::Ended(outcome) => Some(outcome),
             Standing::Rests(outcome) => Some(outcome),
             Standing::Open if machine.world.steps() >= plan.limits.steps => {
-                Some(Outcome::Limit(crate::event::LimitKind::Steps, plan.limits.steps))
+                Some(Outcome::Limit(LimitKind::Steps, plan.limits.steps))
             }
             Standing::Open => None,
         };

@@ -7,10 +7,12 @@
 use parking_lot::{Mutex, MutexGuard};
 
 const SHARD_BITS: u32 = 6;
+/// The most shards of a table.
+pub(super) const SHARDS: usize = 1 << SHARD_BITS;
 const INDEX_BITS: u32 = 24;
 const TAG_BITS: u32 = 32 - INDEX_BITS;
 
-const MOST_IN_SHARD: usize = (1 << INDEX_BITS) - 1;
+pub(super) const MOST_IN_SHARD: usize = (1 << INDEX_BITS) - 1;
 
 /// The most states that a search may be asked for: digests fall into the shards evenly, but not quite.
 pub const MOST_STATES: u64 = 1_000_000_000;
@@ -86,13 +88,14 @@ const EMPTY: u32 = u32::MAX;
 
 /// The visited set. `N` is what a level keeps of each of its states.
 pub(super) struct Table<N> {
+    // invariant: a power of two of them
     shards: Vec<Mutex<Shard<N>>>,
     sleeps: bool,
 }
 
 impl<N: Clone> Table<N> {
     /// An empty table; `sleeps` says whether it keeps a sleep set with each state.
-    pub(super) fn new(sleeps: bool) -> Self {
+    pub(super) fn new(sleeps: bool, shards: usize) -> Self {
         let shard = || Shard {
             slots: vec![EMPTY; 16],
             digests: Vec::new(),
@@ -102,7 +105,7 @@ impl<N: Clone> Table<N> {
             fresh: Vec::new(),
             again: Vec::new(),
         };
-        Self { shards: (0..1 << SHARD_BITS).map(|_| Mutex::new(shard())).collect(), sleeps }
+        Self { shards: (0..shards.next_power_of_two().min(SHARDS)).map(|_| Mutex::new(shard())).collect(), sleeps }
     }
 
     fn locked(&self, shard: usize) -> MutexGuard<'_, Shard<N>> {
@@ -110,8 +113,8 @@ impl<N: Clone> Table<N> {
     }
 
     /// Adds a state, or a way to one that is known. The node is copied where the search has to go on with it, into one of `spare` if there is one.
-    pub(super) fn insert(&self, way: Way, node: &N, spare: &mut Vec<N>) -> Seen {
-        let number = (way.digest >> (128 - SHARD_BITS)) as usize;
+    pub(super) fn insert(&self, way: Way, node: &N, spare: &mut Vec<N>) -> (Seen, StateId) {
+        let number = (way.digest >> (128 - SHARD_BITS)) as usize & (self.shards.len() - 1);
         let shard = &mut *self.locked(number);
         match shard.find(way.digest) {
             Ok(index) if index >= shard.level_start => {
@@ -119,23 +122,23 @@ impl<N: Clone> Table<N> {
                 if fresh.add(&way, node) {
                     shard.parents[index] = way.parent;
                 }
-                Seen::Now
+                (Seen::Now, StateId::new(number, index))
             }
             Ok(index) => {
+                let id = StateId::new(number, index);
                 if self.sleeps && shard.sleeps[index] & !way.sleep != 0 {
-                    let id = StateId::new(number, index);
                     match shard.again.iter_mut().find(|f| f.id == id) {
                         Some(known) => _ = known.add(&way, node),
                         None => shard.again.push(Fresh::new(id, &way, copied(node, spare))),
                     }
                 }
-                Seen::Before
+                (Seen::Before, id)
             }
             Err(slot) => {
                 let id = StateId::new(number, shard.digests.len());
                 shard.add(slot, &way, self.sleeps);
                 shard.fresh.push(Fresh::new(id, &way, copied(node, spare)));
-                Seen::Now
+                (Seen::Now, id)
             }
         }
     }
@@ -168,12 +171,6 @@ impl<N: Clone> Table<N> {
         self.shards.iter().map(|s| s.lock().digests.len() as u64).sum()
     }
 
-    /// Whether a digest is there.
-    pub(super) fn contains(&self, digest: u128) -> bool {
-        let number = (digest >> (128 - SHARD_BITS)) as usize;
-        self.locked(number).find(digest).is_ok()
-    }
-
     /// Bytes that it takes, without what the levels keep.
     pub(super) fn bytes(&self) -> u64 {
         let one = |s: &Mutex<Shard<N>>| {
@@ -181,6 +178,17 @@ impl<N: Clone> Table<N> {
             s.slots.capacity() * 4 + s.digests.capacity() * 16 + s.parents.capacity() * 4 + s.sleeps.capacity() * 8
         };
         self.shards.iter().map(|s| one(s) as u64).sum()
+    }
+
+    /// Whether a digest is there.
+    pub(super) fn contains(&self, digest: u128) -> bool {
+        let number = (digest >> (128 - SHARD_BITS)) as usize & (self.shards.len() - 1);
+        self.locked(number).find(digest).is_ok()
+    }
+
+    /// The digest of a state.
+    pub(super) fn digest(&self, of: StateId) -> u128 {
+        self.locked(of.shard()).digests[of.index()]
     }
 
     /// The digests on the way from the first state to this one, both included.

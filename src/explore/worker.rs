@@ -1,6 +1,7 @@
 //! What one worker does with one state: looks at it, and follows every choice that is open there.
 
-use super::choices::Choices;
+use super::breadth::Keep;
+use super::choices::{Choices, numbered_by_themselves};
 use super::ends::{End, Standing, standing};
 use super::independent::{independent, is_quiet};
 use super::monitor::{Monitor, Node};
@@ -8,13 +9,13 @@ use super::table::{Fresh, Seen, StateId, Table, Way};
 use super::{Clock, Plan};
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
-use crate::event::{Actor, Choice, EventId, Outcome, ThreadId};
-use crate::world::{Canonicalizer, Parts, Scale, Status, World};
+use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
+use crate::world::{Canonicalizer, Scale, Status, World};
 use std::collections::BTreeMap;
 
 /// Where something was seen first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct First {
+pub(super) struct Sight {
     /// The fewest steps to it.
     pub(super) depth: u32,
     /// Among those, the least way.
@@ -23,12 +24,29 @@ pub(super) struct First {
     pub(super) at: StateId,
 }
 
+/// A transition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Edge {
+    pub(super) from: StateId,
+    pub(super) to: StateId,
+    /// The bit of the actor.
+    pub(super) by: u64,
+    /// Whether it begins a task.
+    pub(super) begins: bool,
+}
+
 /// What workers find. Merged in any order it is the same.
 #[derive(Clone, Default)]
 pub(super) struct Finds {
     pub(super) transitions: u64,
-    pub(super) ends: BTreeMap<End, First>,
-    pub(super) adjacent: BTreeMap<Pair, First>,
+    pub(super) ends: BTreeMap<End, Sight>,
+    pub(super) adjacent: BTreeMap<Pair, Sight>,
+    /// Where the monitor saw what it was looking for.
+    pub(super) accepted: Option<Sight>,
+    /// The graph, if it is wanted: from where, to where, by whom (as in a sleep set; none of them twice).
+    pub(super) edges: Vec<Edge>,
+    /// Who could act in each state, in the same bits.
+    pub(super) open: Vec<(StateId, u64)>,
     /// States at the bound of depth that go on.
     pub(super) cut_by_depth: u64,
     /// Choices that the monitor did not want.
@@ -46,18 +64,21 @@ impl Finds {
         self.refused += std::mem::take(&mut other.refused);
         self.deadlines = self.deadlines.max(other.deadlines);
         self.fits = crate::world::divisor(self.fits, other.fits);
+        self.accepted = self.accepted.into_iter().chain(other.accepted.take()).min();
+        self.edges.append(&mut other.edges);
+        self.open.append(&mut other.open);
         merge(&mut self.ends, &mut other.ends);
         merge(&mut self.adjacent, &mut other.adjacent);
     }
 }
 
-fn merge<K: Ord>(into: &mut BTreeMap<K, First>, from: &mut BTreeMap<K, First>) {
+fn merge<K: Ord>(into: &mut BTreeMap<K, Sight>, from: &mut BTreeMap<K, Sight>) {
     for (key, first) in std::mem::take(from) {
         note(into, key, first);
     }
 }
 
-fn note<K: Ord>(into: &mut BTreeMap<K, First>, key: K, first: First) {
+fn note<K: Ord>(into: &mut BTreeMap<K, Sight>, key: K, first: Sight) {
     let known = into.entry(key).or_insert(first);
     *known = first.min(*known);
 }
@@ -66,6 +87,7 @@ fn note<K: Ord>(into: &mut BTreeMap<K, First>, key: K, first: First) {
 pub(super) struct Worker<'p, M> {
     plan: &'p Plan<'p>,
     reduces: bool,
+    keeps_graph: bool,
     pub(super) finds: Finds,
     /// Bytes of the largest node that it has looked at, about.
     pub(super) node_bytes: u64,
@@ -76,7 +98,6 @@ pub(super) struct Worker<'p, M> {
     // The numbers of the state that is looked at, and of one that it leads to.
     here: Canonicalizer,
     there: Canonicalizer,
-    parts: Parts,
     asleep: Vec<Actor>,
 }
 
@@ -85,10 +106,11 @@ const AFTER_TICKS: u64 = 1 << 20;
 const RANK_BITS: u32 = 32;
 
 impl<'p, M: Monitor> Worker<'p, M> {
-    pub(super) fn new(plan: &'p Plan<'p>, scale: Scale, first: &Node<M>) -> Self {
+    pub(super) fn new(plan: &'p Plan<'p>, scale: Scale, first: &Node<M>, keep: Keep) -> Self {
         Self {
             plan,
             reduces: plan.reduces(),
+            keeps_graph: keep == Keep::Graph,
             finds: Finds { fits: scale.down, ..Finds::default() },
             node_bytes: 0,
             spare: Vec::new(),
@@ -96,7 +118,6 @@ impl<'p, M: Monitor> Worker<'p, M> {
             scratch: Box::new(first.clone()),
             here: Canonicalizer::new(),
             there: Canonicalizer::new(),
-            parts: Parts::default(),
             asleep: Vec::new(),
         }
     }
@@ -104,8 +125,12 @@ impl<'p, M: Monitor> Worker<'p, M> {
     /// Looks at a state of this level, and adds those that it leads to.
     pub(super) fn expand(&mut self, table: &Table<Box<Node<M>>>, at: &mut Fresh<Box<Node<M>>>, depth: u32, place: u64) {
         let node = &mut at.node;
-        self.node_bytes = self.node_bytes.max(node.machine.bytes());
-        let first = First { depth, rank: at.rank, at: at.id };
+        self.node_bytes = self.node_bytes.max(node.bytes());
+        let first = Sight { depth, rank: at.rank, at: at.id };
+        if node.monitor.accepts() {
+            self.finds.accepted = self.finds.accepted.into_iter().chain([first]).min();
+            return;
+        }
         match standing(&mut node.machine) {
             Standing::Ended(outcome) => return self.ended(node, &outcome, first),
             Standing::Rests(outcome) => self.ended(node, &outcome, first),
@@ -122,11 +147,16 @@ impl<'p, M: Monitor> Worker<'p, M> {
             self.finds.cut_by_depth += 1;
             return;
         }
-        node.machine.canonical_in(&mut self.here);
-        self.parts.keep(&self.here, world.declared());
+        if self.reduces || self.keeps_graph || !numbered_by_themselves(world) {
+            node.machine.canonical_in(&mut self.here);
+        }
         (*self.scratch).clone_from(node);
         self.choices.list(world, &self.here, self.plan.clock);
         self.wake_up(world, at.sleep);
+        if self.keeps_graph {
+            let open = self.choices.all.iter().fold(0, |mask, c| mask | bit(&self.here, c.actor));
+            self.finds.open.push((at.id, open));
+        }
         let choices = std::mem::take(&mut self.choices.all);
         let mut i = 0;
         for of_actor in choices.chunk_by(|a, b| a.actor == b.actor) {
@@ -153,14 +183,14 @@ impl<'p, M: Monitor> Worker<'p, M> {
         self.choices.all = choices;
     }
 
-    fn ended(&mut self, node: &Node<M>, outcome: &Outcome, first: First) {
+    fn ended(&mut self, node: &Node<M>, outcome: &Outcome, first: Sight) {
         let world = &node.machine.world;
         let end = End::new(&self.plan.model.program, &self.plan.observe, outcome, world, node.monitor.mark());
         note(&mut self.finds.ends, end, first);
     }
 
     // Which accesses stand side by side (RaceFuzzer, algorithm 2): plain ones never block.
-    fn adjacent(&mut self, world: &World, first: First) {
+    fn adjacent(&mut self, world: &World, first: Sight) {
         let standing = |id: ThreadId| {
             let t = world.thread(id);
             let access = (t.status == Status::Alive).then(|| t.pending.access()).flatten()?;
@@ -187,12 +217,13 @@ impl<'p, M: Monitor> Worker<'p, M> {
         self.finds.transitions += 1;
         self.fits();
         let touched = self.scratch.machine.changed(&from.machine, touches);
-        way.digest = self.scratch.digest_after(&self.parts, touched, &mut self.there);
+        way.digest = self.scratch.digest_after(touched, &mut self.there);
         let quiet = self.reduces && is_quiet(&from.machine.world, &self.scratch.machine.world, choice.actor);
         if quiet {
             way.sleep = self.sleep_after(&from.machine.world, choice.actor);
         }
-        table.insert(way, &self.scratch, &mut self.spare);
+        let (_, to) = table.insert(way, &self.scratch, &mut self.spare);
+        self.edge(&from.machine.world, way.parent, to, choice.actor);
         self.scratch.take_back(from, touched);
         quiet
     }
@@ -217,13 +248,23 @@ impl<'p, M: Monitor> Worker<'p, M> {
             way.digest = self.scratch.digest(&mut self.there);
             way.rank = rank - AFTER_TICKS + n;
             way.sleep = sleep.iter().fold(0, |mask, a| mask | bit(&self.there, *a));
-            let seen = table.insert(way, &self.scratch, &mut self.spare);
+            let (seen, to) = table.insert(way, &self.scratch, &mut self.spare);
+            if n == 0 {
+                self.edge(&from.machine.world, way.parent, to, Actor::Clock);
+            }
             let world = &self.scratch.machine.world;
             if seen == Seen::Before || world.outcome().is_some() || !world.clock_open() || to_deadlines {
                 break;
             }
         }
         (*self.scratch).clone_from(from);
+    }
+
+    fn edge(&mut self, before: &World, from: StateId, to: StateId, actor: Actor) {
+        if self.keeps_graph {
+            let begins = matches!(actor, Actor::Thread(t) if matches!(before.thread(t).pending, Op::Begin));
+            self.finds.edges.push(Edge { from, to, by: bit(&self.here, actor), begins });
+        }
     }
 
     fn fits(&mut self) {
@@ -252,11 +293,11 @@ impl<'p, M: Monitor> Worker<'p, M> {
     }
 }
 
-const CLOCK_BIT: u32 = 63;
-const FIRST_EVENT_BIT: u32 = 48;
+pub(super) const CLOCK_BIT: u32 = 63;
+pub(super) const FIRST_EVENT_BIT: u32 = 48;
 
 /// The bit of an actor in a sleep set of this state; none for those that are too many.
-fn bit(state: &Canonicalizer, actor: Actor) -> u64 {
+pub(super) fn bit(state: &Canonicalizer, actor: Actor) -> u64 {
     match actor {
         Actor::Clock => 1 << CLOCK_BIT,
         Actor::Event(EventId(e)) if FIRST_EVENT_BIT + e < CLOCK_BIT => 1 << (FIRST_EVENT_BIT + e),

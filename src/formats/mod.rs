@@ -7,12 +7,15 @@
 //! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
 //! | the results of `detect`, `confirm` | [`mod@campaign`] |
 //! | the results of `test` | [`mod@test`] |
+//! | the results of `shrink` | [`mod@shrink`] |
 //! | saved failures, as TOML | [`seed::SeedFile`] |
 
 pub mod campaign;
 mod clean;
+pub mod explore;
 pub mod result;
 pub mod seed;
+pub mod shrink;
 pub mod state;
 pub mod test;
 pub mod timeline;

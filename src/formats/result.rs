@@ -1,5 +1,6 @@
 //! The result of one run as a JSON object, `raceflip-run` version 1.
 
+use super::shrink::Smaller;
 use super::state::State;
 use crate::event::{BlockedThread, Failure, FailureKind, Outcome, SiteId};
 use crate::exec::{End, RunSummary};
@@ -33,6 +34,7 @@ pub const VERSION: u32 = 1;
 ///     summary: &summary,
 ///     token: None,
 ///     stopped: false,
+///     shrunk: None,
 ///     tolerance: None,
 ///     state: None,
 /// });
@@ -70,6 +72,9 @@ pub struct RunReport {
     pub refused_posts: u32,
     /// The token that replays it; null if the run came to no outcome.
     pub token: Option<String>,
+    /// A smaller run that ends in the same way.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub shrunk: Option<Smaller>,
     /// How far a tolerant replay kept to its recording.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tolerance: Option<Kept>,
@@ -194,6 +199,7 @@ pub struct About<'r> {
     pub token: Option<(&'r str, String)>,
     /// It was stopped before its end because that was asked for.
     pub stopped: bool,
+    pub shrunk: Option<Smaller>,
     pub tolerance: Option<Kept>,
     pub state: Option<State>,
 }
@@ -202,7 +208,7 @@ impl RunReport {
     /// The report of a run.
     #[must_use]
     pub fn new(about: About<'_>) -> Self {
-        let About { file, program, defines, strategy, seed, world, summary, token, stopped, tolerance, state } = about;
+        let About { file, program, defines, strategy, seed, world, summary, token, stopped, .. } = about;
         let (signature, token) = token.map(|(s, t)| (s.to_owned(), t)).unzip();
         Self {
             format: "raceflip-run".to_owned(),
@@ -219,8 +225,9 @@ impl RunReport {
             stall: summary.stall,
             refused_posts: summary.refused_posts,
             token,
-            tolerance,
-            state,
+            shrunk: about.shrunk,
+            tolerance: about.tolerance,
+            state: about.state,
         }
     }
 
@@ -252,7 +259,7 @@ pub(crate) fn task_of(world: &World, thread: &str) -> Option<String> {
     (t.context != t.home).then(|| world.contexts().name(world.setup(), t.context))
 }
 
-fn ending(world: &World, end: &End) -> Ending {
+pub(super) fn ending(world: &World, end: &End) -> Ending {
     let at = |site: Option<SiteId>| site.map(|s| At::of(world, s));
     match end {
         End::Interrupted => Ending::Interrupted,

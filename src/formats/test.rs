@@ -1,5 +1,6 @@
 //! The result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
 
+use super::shrink::Sizes;
 use crate::campaign::{LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,6 +65,8 @@ pub struct Against {
     pub strategy: Option<String>,
     pub seed: Option<u64>,
     pub token: String,
+    /// If the run was shrunk.
+    pub shrunk: Option<Sizes>,
     /// The seed file that it comes from.
     pub saved: Option<String>,
 }
@@ -91,6 +94,7 @@ fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
         strategy: drawn.map(|id| id.strategy.to_string()),
         seed: drawn.map(|id| id.seed),
         token: shown.token.clone(),
+        shrunk: shown.shrunk.map(|(before, after)| Sizes::new(before, after)),
         saved: match shown.origin {
             Origin::Saved(number) => Some(plan.saved[number].name.clone()),
             Origin::Drawn(_) => None,

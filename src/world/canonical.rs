@@ -242,24 +242,28 @@ const SHORT: u64 = 0xf0;
 #[derive(Default)]
 pub struct Parts {
     sum: u128,
-    all: Vec<(Part, u128)>,
-    // Nothing is numbered by the walk, but by its declaration alone.
-    plain: bool,
-    // Where threads and locks stand in `all`.
-    globals: usize,
-    threads: usize,
-    locks: usize,
-    semaphores: usize,
+    // In the order of the walk; empty if something is numbered by the walk and not by its declaration.
+    all: Vec<u128>,
+    // Where the first of each kind stands.
+    globals: u32,
+    threads: u32,
+    locks: u32,
+    semaphores: u32,
 }
+
+crate::clone_in_place!(Parts { sum, all, globals, threads, locks, semaphores });
 
 impl Parts {
     /// Keeps those of the last state of `room`.
     pub fn keep(&mut self, room: &Canonicalizer, declared: Declared) {
-        self.plain = room.is_plain(declared);
         self.all.clear();
-        self.all.extend(room.each_part());
-        self.sum = self.all.iter().fold(0, |sum, (_, digest)| sum.wrapping_add(*digest));
-        let first = |of: Part| self.all.iter().position(|(part, _)| *part == of).unwrap_or(usize::MAX);
+        if !room.is_plain(declared) {
+            self.sum = room.digest();
+            return;
+        }
+        self.all.extend(room.each_part().map(|(_, digest)| digest));
+        self.sum = self.all.iter().fold(0, |sum, digest| sum.wrapping_add(*digest));
+        let first = |of: Part| room.parts.iter().position(|(part, _)| *part == of).map_or(u32::MAX, |at| at as u32);
         (self.globals, self.threads) = (first(Part::Globals(0)), first(Part::Thread(0)));
         (self.locks, self.semaphores) = (first(Part::Lock(0)), first(Part::Semaphore(0)));
     }
@@ -270,30 +274,34 @@ impl Parts {
         self.sum
     }
 
-    /// Whether the digests of neighbours can be found part by part.
-    #[must_use]
-    pub(super) fn is_plain(&self) -> bool {
-        self.plain
-    }
-
-    /// The digest of a state that differs in the parts that `room` has; `None` if it has more to it.
-    pub(super) fn with(&self, room: &Canonicalizer, declared: Declared) -> Option<u128> {
-        if !self.plain || !room.is_plain(declared) {
-            return None;
+    /// Puts the parts of `room` in the place of those that are known; false, and nothing done, if there is more to it.
+    pub(super) fn replace(&mut self, room: &Canonicalizer, declared: Declared) -> bool {
+        if self.all.is_empty() || !room.is_plain(declared) {
+            return false;
         }
-        let mut sum = self.sum;
         for (part, digest) in room.each_part() {
             let at = match part {
-                Part::Globals(n) => self.globals.checked_add(n)?,
-                Part::Thread(n) => self.threads.checked_add(n)?,
-                Part::Lock(n) => self.locks.checked_add(n)?,
-                Part::Semaphore(n) => self.semaphores.checked_add(n)?,
-                _ => return None,
+                Part::Globals(n) => self.globals as usize + n,
+                Part::Thread(n) => self.threads as usize + n,
+                Part::Lock(n) => self.locks as usize + n,
+                Part::Semaphore(n) => self.semaphores as usize + n,
+                _ => unreachable!("no step that touches little changes it"),
             };
-            let (known, old) = self.all.get(at)?;
-            debug_assert_eq!(*known, part);
-            sum = sum.wrapping_sub(*old).wrapping_add(digest);
+            self.sum = self.sum.wrapping_sub(self.all[at]).wrapping_add(digest);
+            self.all[at] = digest;
         }
-        Some(sum)
+        true
+    }
+
+    /// About how many bytes they take.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        (size_of::<Self>() + size_of_val(&*self.all)) as u64
+    }
+
+    /// Whether the digests of neighbours can be found part by part.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        !self.all.is_empty()
     }
 }

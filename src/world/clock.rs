@@ -100,12 +100,6 @@ impl World {
         all.len()
     }
 
-    /// The last deadline; now if none lies ahead.
-    #[must_use]
-    pub(crate) fn last_deadline(&self) -> u64 {
-        if self.horizon <= self.now { self.now } else { self.deadlines().max().unwrap_or(self.now) }
-    }
-
     /// The largest instant that the app may post `at`, in units.
     pub(super) fn absolute_until(&self) -> u64 {
         match self.setup.absolute_until {

@@ -129,6 +129,38 @@ impl Contexts {
         self.all.is_empty()
     }
 
+    /// What was made, and the how-manieth of its kind it was, from the outermost maker on.
+    #[must_use]
+    pub fn chain(&self, context: ContextId) -> Vec<(Made, u32)> {
+        let mut chain = Vec::new();
+        let mut at = Some(context);
+        while let Some(id) = at {
+            let c = &self.all[id];
+            chain.push((c.made, c.nth));
+            at = c.parent;
+        }
+        chain.reverse();
+        chain
+    }
+
+    /// The context that `parent` made as its `nth` of this kind, if it has.
+    #[must_use]
+    pub fn find(&self, parent: Option<ContextId>, made: Made, nth: u32) -> Option<ContextId> {
+        let is = |c: &Context| c.parent == parent && c.made == made && c.nth == nth;
+        self.all.enumerate().find(|(_, c)| is(c)).map(|(id, _)| id)
+    }
+
+    /// How many of this kind `parent` has made.
+    #[must_use]
+    pub fn counted(&self, parent: Option<ContextId>, made: Made) -> u32 {
+        let of = |counts: &[(Made, u32)]| counts.iter().find(|(m, _)| *m == made).map_or(0, |(_, n)| *n);
+        match (parent, made) {
+            (Some(parent), _) => of(&self.all[parent].counts),
+            (None, Made::Event(event)) => self.fired.iter().find(|(e, _)| *e == event).map_or(0, |(_, n)| *n),
+            (None, _) => 0,
+        }
+    }
+
     /// The pedigree of a context: `binder/launch#1/download#1`.
     #[must_use]
     pub fn name(&self, setup: &Setup, context: ContextId) -> String {

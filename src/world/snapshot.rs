@@ -12,7 +12,7 @@ use super::threads::Status;
 use super::{Guest, Machine, World};
 use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
-use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Op, Target, ThreadId, Value};
+use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Target, ThreadId, Value};
 use smallvec::SmallVec;
 
 /// What a word means, and so how it is renumbered.
@@ -376,31 +376,6 @@ impl World {
     pub(crate) fn declared(&self) -> Declared {
         Declared { threads: self.setup.threads.len(), objects: self.setup.objects.len() }
     }
-
-    // Where a thread stands, without what the guest knows of it.
-    fn stand_words(&self, thread: ThreadId) -> [u64; 4] {
-        let t = &self.threads[thread];
-        // The second half of an operation stands at the same program counter as the first.
-        let half = match &t.pending {
-            Op::Reacquire { .. } => 1,
-            Op::Wake => 2,
-            Op::Pass { barrier, generation } => 3 + u64::from(self.barriers[*barrier].generation == *generation),
-            _ => 0,
-        };
-        [
-            u64::from(t.daemon)
-                | u64::from(t.notified && !mutant::is(Mutant::WaitersNotInForm)) << 1
-                | u64::from(t.interrupted && !mutant::is(Mutant::InterruptsNotInForm)) << 2,
-            half,
-            match t.deadline {
-                Some(_) if mutant::is(Mutant::DeadlinesNotInForm) => 1,
-                Some(deadline) if mutant::is(Mutant::OverdueIsNotDue) => deadline.saturating_sub(self.now).max(1),
-                Some(deadline) => 1 + deadline.saturating_sub(self.now),
-                None => 0,
-            },
-            u64::from(t.saved_depth),
-        ]
-    }
 }
 
 impl<G: Snapshot> Machine<G> {
@@ -438,10 +413,10 @@ impl<G: Snapshot> Machine<G> {
         w.expand(guest, &mut done);
     }
 
-    /// The digest of this state, of which only these parts may differ from those of `before`; `None` if it takes a walk over all of it.
-    pub fn digest_after(&self, before: &Parts, touched: Touched, room: &mut Canonicalizer) -> Option<u128> {
-        if !before.is_plain() {
-            return None;
+    /// Turns the parts of a state into those of this one, where a step changed only what it touched; false if it takes a walk over all of it.
+    pub fn follow_parts(&self, parts: &mut Parts, touched: Touched, room: &mut Canonicalizer) -> bool {
+        if !parts.is_plain() {
+            return false;
         }
         let declared = self.world.declared();
         room.clear_parts(declared);
@@ -460,6 +435,6 @@ impl<G: Snapshot> Machine<G> {
                 w.room.part(Part::Semaphore(id.index()));
             }
         }
-        before.with(room, declared)
+        parts.replace(room, declared)
     }
 }

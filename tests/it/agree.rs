@@ -35,10 +35,7 @@ pub(crate) fn compare(model: &Model, facts: &Facts) -> Result<u64, String> {
     let reduced = search(&Plan { reduce: true, ..plan.clone() });
     same_ends("reduced", &reduced, facts)?;
     for (end, way) in ends(&reduced) {
-        let steps = rerun(model, &plan.observe, &end, way)?;
-        if steps != facts.ends[&end] {
-            return Err(format!("reduced, {steps} steps to {end:?}, there is a way with {}", facts.ends[&end]));
-        }
+        rerun(model, &plan.observe, &end, way)?;
     }
     if reduced.states != plain.states {
         return Err(format!("{} states, reduced {}", plain.states, reduced.states));

@@ -82,7 +82,7 @@ pub(crate) const ENDLESS: &str = "var x = 0\nthread a { loop { x = 1 } }\nthread
 
 #[test]
 fn a_run_in_words() {
-    let run = call(&["run", MENU]);
+    let run = call(&["run", MENU, "--no-shrink"]);
     assert_eq!((run.status, run.err.as_str()), (FOUND, ""));
     let (timeline, ending) = run.out.split_once("\n\n").expect("a timeline, and how it ended");
     assert!(
@@ -101,7 +101,7 @@ fn a_run_in_words() {
 
 #[test]
 fn a_deadlock_in_words() {
-    let run = call(&["run", "harnesses/bugs/mopub_deadlock.race", "-q"]);
+    let run = call(&["run", "harnesses/bugs/mopub_deadlock.race", "-q", "--no-shrink"]);
     assert_eq!(run.status, FOUND);
     insta::assert_snapshot!(steady(&run.out), @r#"
     deadlock: 2 threads can never go on

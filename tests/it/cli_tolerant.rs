@@ -75,7 +75,7 @@ fn tolerant_replays_follow_edited_models() {
 fn a_tolerant_replay_of_the_same_model_is_a_replay() {
     for path in crate::load::models("harnesses/bugs") {
         let path = path.display().to_string();
-        let run = call(&["run", &path, "--seed", "3", "--format", "json"]);
+        let run = call(&["run", &path, "--seed", "3", "--format", "json", "--no-shrink"]);
         let token = report(&run).token.expect("a token");
         let again = call(&["replay", &path, &token, "--tolerant", "--format", "json"]);
         let mut tolerant = report(&again);
@@ -91,7 +91,7 @@ fn a_tolerant_replay_says_what_it_could_not_follow() {
     let text = std::fs::read_to_string(MENU).expect("a model");
     let path =
         file(&folder, "m.race", &text.replace("    post onStart() to main\n", "    skip; post onStart() to main\n"));
-    let run = call(&["run", MENU, "--seed", "7027375552431000598", "-q"]);
+    let run = call(&["run", MENU, "--seed", "7027375552431000598", "-q", "--no-shrink"]);
     let ran = call(&["replay", &path, &token(&run), "--tolerant", "-q"]);
     assert_eq!(ran.status, FOUND);
     let expected = "tolerant replay: 7 of 7 recorded choices followed, 0 skipped, 1 step inserted\n  \
@@ -190,7 +190,7 @@ fn the_state_at_a_deadlock_says_who_waits_for_what() {
 
 #[test]
 fn a_replay_stops_where_it_is_told_to() {
-    let run = call(&["run", MENU, "--seed", "7027375552431000598", "-q"]);
+    let run = call(&["run", MENU, "--seed", "7027375552431000598", "-q", "--no-shrink"]);
     let token = token(&run);
     for (until, due) in
         [("0", &[][..]), ("1", &["env/onStart#1"]), ("2", &["env/onStart#1", "env/onCreateContextMenu#1"])]

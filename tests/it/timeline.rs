@@ -244,7 +244,7 @@ fn columns_that_do_not_fit_share_one() {
 fn options_of_a_timeline() {
     use crate::cli::{FOUND, REFUSED, call, scratch};
     const TIMER: &str = "harnesses/bugs/timer_lifecycle.race";
-    let run = |args: &[&str]| call(&[&["run", TIMER, "--seed", "3"], args].concat());
+    let run = |args: &[&str]| call(&[&["run", TIMER, "--seed", "3", "--no-shrink"], args].concat());
     let check = |args: &[&str], expected: &[&str], absent: &[&str]| {
         let ran = run(args);
         assert_eq!((ran.status, ran.err.as_str()), (FOUND, ""), "{args:?}");

@@ -3,11 +3,12 @@
 //! A part of them with all tests; all of them with `cargo test --release --test it trust -- --ignored --nocapture`.
 
 use crate::agree::{compare, search};
+use crate::explore::context;
 use crate::small;
-use crate::stateless::{facts, words};
-use raceflip::explore::{Explored, Plan};
+use crate::stateless::{Facts, facts, words};
+use raceflip::explore::{Explored, Order, Plan, site_orders};
 use raceflip::vm::Model;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Models with more steps over all their runs are left out.
 const MOST_STEPS: u64 = 30_000;
@@ -33,6 +34,20 @@ fn compare_jobs(model: &Model) -> Result<(), String> {
     Ok(())
 }
 
+/// Compares the orders in which conflicting accesses can be performed.
+fn compare_orders(model: &Model, facts: &Facts) -> Result<(), String> {
+    let plan = Plan { pairs: true, ..Plan::new(model) };
+    let orders = site_orders(&plan, &search(&plan), context());
+    let all = orders.values().flat_map(|pair| &pair.orders);
+    let happen: BTreeSet<_> =
+        all.filter(|o| matches!(o.2, Order::Happens(_))).map(|(first, then, _)| (*first, *then)).collect();
+    if happen == facts.orders {
+        return Ok(());
+    }
+    let missing: Vec<_> = facts.orders.difference(&happen).collect();
+    Err(format!("orders: missing {missing:?}, too many {:?}", happen.difference(&facts.orders).collect::<Vec<_>>()))
+}
+
 /// What was compared.
 #[derive(Default, Debug)]
 struct Compared {
@@ -45,6 +60,13 @@ struct Compared {
     orders: usize,
 }
 
+fn compared(model: &Model, facts: &Facts) -> Result<u64, String> {
+    let states = compare(model, facts)?;
+    compare_jobs(model)?;
+    compare_orders(model, facts)?;
+    Ok(states)
+}
+
 /// Compares the models of these seeds, and tells all that differ.
 fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> Compared {
     let (mut all, mut wrong) = (Compared::default(), BTreeMap::new());
@@ -55,7 +77,7 @@ fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> Compared {
             all.too_large += 1;
             continue;
         };
-        match compare(&model, &facts).and_then(|states| compare_jobs(&model).map(|()| states)) {
+        match compared(&model, &facts) {
             Ok(states) => all.states += states,
             Err(difference) => _ = wrong.insert(seed, format!("small {seed}: {difference}\n{text}")),
         }

@@ -47,7 +47,7 @@ fn queue_facts() -> Vec<Model> {
 
 /// Whether a fact about queues holds.
 fn holds(fact: &Model) -> bool {
-    let found = search(&Plan { observe: named(&fact.program), ..Plan::new(fact) });
+    let found = search(&Plan { reduce: true, observe: named(&fact.program), ..Plan::new(fact) });
     let ends: Vec<_> = found.ends.keys().map(|e| e.ended.clone()).collect();
     fact.program.expectations.iter().filter_map(|e| judge(&e.kind, ends.iter())).all(|u| u.is_met())
 }

@@ -25,7 +25,8 @@ what is rare up to a hundred times --runs are made, and campaigns as `raceflip c
 holds if no run shows it: that is no proof. (It is not checked, and the variant fails, if a limit cuts all runs.) \
 For lines about order the random walks count.
 
-A failure that must not be is saved in the folder `seeds`, and made again first by every later test, until it is gone and the file is deleted.";
+A failure that must not be is saved in the folder `seeds`, and made again first by every later test, until it is gone and the file is deleted. \
+What is shown and saved is shrunk first (`raceflip shrink` says how): a smaller run with the same end.";
 
 const AFTER: &str = "\
 Examples:
@@ -69,6 +70,9 @@ pub(super) struct Args {
     /// Save no failures (those that are saved are still made again)
     #[arg(long)]
     no_save: bool,
+    /// Show and save runs as they were drawn, and not smaller ones that end in the same way
+    #[arg(long)]
+    no_shrink: bool,
     /// The form of the result on stdout
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -117,6 +121,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
             campaign: plan(case),
             walks: args.runs,
             saved: &case.saved,
+            shrinks: !args.no_shrink,
         })
         .collect();
     let bar = Bar::new("variant");

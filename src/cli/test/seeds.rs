@@ -153,7 +153,10 @@ impl Seeds {
         let what = super::super::campaign::ending(&case.model, &shown.outcome).unwrap_or_else(|| shown.text.clone());
         let file = shell::quote(&format!("@{}", self.name_of(path)));
         let drawn = match &shown.origin {
-            Origin::Drawn(id) => format!("It came with strategy {} and seed {}.", id.strategy, id.seed),
+            Origin::Drawn(id) => {
+                let shrunk = shown.shrunk.map_or("", |_| ", and was shrunk");
+                format!("It came with strategy {} and seed {}{shrunk}.", id.strategy, id.seed)
+            }
             Origin::Saved(_) => "It came from an older saved run of an edited model.".to_owned(),
         };
         let lines = [

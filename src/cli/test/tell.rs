@@ -6,6 +6,7 @@ use super::super::campaign::{Bar, ending};
 use super::super::check::counted;
 use super::super::outcome::limit_text;
 use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, clean, paint};
+use super::super::shrunk::sizes;
 use super::seeds::{Files, Kept};
 use super::suite::{Case, Suite};
 use crate::campaign::{Line, LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
@@ -223,7 +224,8 @@ impl<'t> Told<'t> {
         }
         let file = files.iter().find(|kept| kept.token == shown.token);
         let kept = file.map_or(String::new(), |kept| format!(", saved as {}", kept.name));
-        writeln!(self.out, "      {}", paint(DIM, format_args!("({}{kept})", clean(&drawn))));
+        let shrunk = shown.shrunk.map_or(String::new(), |(before, after)| format!(", shrunk {}", sizes(before, after)));
+        writeln!(self.out, "      {}", paint(DIM, format_args!("({}{shrunk}{kept})", clean(&drawn))));
     }
 
     fn summary(&mut self) {

@@ -1,0 +1,27 @@
+//! What a benchmark ran with and on.
+
+use std::process::Command;
+
+/// This version, the compiler, other tools with their versions, and the processor.
+pub(crate) fn machine(others: &[String]) -> String {
+    let compiler = Command::new("rustc").arg("--version").output().ok();
+    let compiler = compiler.and_then(|o| String::from_utf8(o.stdout).ok()).unwrap_or_default();
+    let compiler = compiler.split(" (").next().unwrap_or_default().trim().to_owned();
+    let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let processor = processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let processor = processor.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!(
+        "raceflip {}, {}; {compiler}, `bench` profile; {processor}, {cores} cores, {}.",
+        env!("CARGO_PKG_VERSION"),
+        others.join(", "),
+        std::env::consts::OS,
+    )
+}
+
+/// The version of a package that the lock file names.
+pub(crate) fn locked(package: &str) -> &'static str {
+    let lock = include_str!("../../Cargo.lock");
+    let entry = lock.split_once(&format!("name = \"{package}\"\nversion = \"")).map(|(_, rest)| rest);
+    entry.and_then(|rest| rest.split('"').next()).unwrap_or("?")
+}

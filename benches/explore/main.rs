@@ -1,0 +1,111 @@
+//! Exhaustive search: raceflip against SPIN and stateright with the same workloads.
+//!
+//! `cargo bench --bench explore` writes `docs/results/explore.md` and its two plots. With `-- --quick`, and where a test run starts it, the same happens in seconds, with numbers that
+//! mean nothing, below `target/tmp`. SPIN (the Debian package `spin`) and gcc are left out where they are not installed.
+
+#[path = "../common/machine.rs"]
+mod machine;
+mod measure;
+#[path = "../common/numbers.rs"]
+mod numbers;
+mod ours;
+mod plot;
+mod report;
+mod spin;
+mod stateright;
+mod tools;
+mod workloads;
+
+use clap::Parser;
+use report::Results;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use tools::Tool;
+use workloads::{Program, Workload};
+
+#[derive(Parser)]
+#[command(about = "Measures exhaustive search of raceflip, SPIN and stateright")]
+struct Args {
+    /// Only to see that it works
+    #[arg(long)]
+    quick: bool,
+    /// Given by `cargo bench`, not by `cargo test`
+    #[arg(long, hide = true)]
+    bench: bool,
+    /// Searches once with this tool, says what came out, and measures nothing else
+    #[arg(long, hide = true, requires = "program")]
+    only: Option<Tool>,
+    #[arg(long, hide = true)]
+    program: Option<Program>,
+    #[arg(long, hide = true, default_value_t = 1)]
+    n: u64,
+    #[arg(long, hide = true, default_value_t = 0)]
+    second: u64,
+    /// Names of benchmarks, which cargo hands to all of them
+    #[arg(hide = true)]
+    filters: Vec<String>,
+}
+
+/// How much to measure.
+#[derive(Clone, Copy)]
+struct Effort {
+    rounds: usize,
+    /// The most threads of the growth by threads.
+    threads: u64,
+    /// The most tasks of each poster of the growth by tasks.
+    tasks: u64,
+}
+
+const FULL: Effort = Effort { rounds: 5, threads: 11, tasks: 9 };
+const QUICK: Effort = Effort { rounds: 2, threads: 4, tasks: 3 };
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match (args.only, args.program) {
+        (Some(tool), Some(program)) => tools::perform(tool, Workload { program, n: args.n, second: args.second }),
+        _ => everything(args.quick || !args.bench),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn everything(quick: bool) -> Result<(), String> {
+    let (effort, folder) = if quick {
+        (QUICK, Path::new(env!("CARGO_TARGET_TMPDIR")).join("explore"))
+    } else {
+        (FULL, Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results"))
+    };
+    let spin = spin::versions();
+    if let Err(reason) = &spin {
+        eprintln!("{reason}: SPIN is not measured");
+    }
+    let equal = measure::compare(spin.is_ok())?;
+    // Of a smoke test the small ones will do.
+    let these: Vec<Workload> = if quick { workloads::SMALL[3..].into() } else { workloads::LARGE.into() };
+    let results = Results {
+        compared: measure::all(&these, effort, spin.is_ok())?,
+        threads: measure::all(&workloads::threads(effort.threads), effort, false)?,
+        tasks: measure::all(&workloads::tasks(effort.tasks), effort, false)?,
+        equal,
+        spin,
+        rounds: effort.rounds,
+    };
+    let files = [
+        ("explore.md", report::page(&results)),
+        ("explore.svg", plot::compared(&results.compared)),
+        ("explore_growth.svg", plot::growth(&results)),
+    ];
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        eprintln!("written: {}", path.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! The clock: tools take turns, round by round, each search in a process of its own; ratios are taken within a round.
+//!
+//! A rate is one per second of processor time, so that what else the machine does matters less: the rate of a core.
+
+use crate::numbers::Spread;
+use crate::tools::{self, TOOLS, Tool, Turn};
+use crate::workloads::{self, Counts, Memory, Workload};
+use crate::{Effort, spin};
+
+/// One tool with one workload.
+pub(crate) struct Cell {
+    /// Of the last round; it is the same in all.
+    pub(crate) memory: Memory,
+    // Searches a second, of each round.
+    rates: Vec<f64>,
+}
+
+impl Cell {
+    fn of(turns: &[Turn]) -> Self {
+        let memory = turns[turns.len() - 1].searched.memory;
+        Self { memory, rates: turns.iter().map(|turn| 1.0 / seconds(turn)).collect() }
+    }
+
+    /// The rate of what each search does so often.
+    pub(crate) fn rate(&self, of: u64) -> Spread {
+        Spread::of(self.rates.iter().copied()).times(of as f64)
+    }
+}
+
+// The shell tells processor time in hundredths: too coarse for a small search, which nothing else disturbs for long.
+fn seconds(turn: &Turn) -> f64 {
+    if turn.processor >= 0.1 { turn.processor } else { turn.searched.took.as_secs_f64().max(1e-6) }
+}
+
+/// What came out for one workload.
+pub(crate) struct Timed {
+    pub(crate) workload: Workload,
+    pub(crate) counts: Counts,
+    /// By tool; `None`: it is not there, or does not search this.
+    pub(crate) cells: Vec<Option<Cell>>,
+}
+
+impl Timed {
+    pub(crate) fn cell(&self, tool: Tool) -> Option<&Cell> {
+        self.cells[tool as usize].as_ref()
+    }
+
+    /// The rate of raceflip over that of a tool.
+    pub(crate) fn ratio(&self, tool: Tool) -> Option<Spread> {
+        let (ours, theirs) = (self.cell(Tool::Raceflip)?, self.cell(tool)?);
+        Some(Spread::of(ours.rates.iter().zip(&theirs.rates).map(|(ours, theirs)| ours / theirs)))
+    }
+}
+
+fn runs(tool: Tool, workload: Workload, with_spin: bool) -> bool {
+    match tool {
+        Tool::Raceflip => true,
+        Tool::Spin | Tool::SpinBreadth => with_spin && workload.promela().is_some(),
+        Tool::Stateright => workload.promela().is_some(),
+    }
+}
+
+/// Has all tools search through the small workloads, and compares.
+///
+/// # Errors
+///
+/// Two tools differ, or one fails.
+pub(crate) fn compare(with_spin: bool) -> Result<Vec<(Workload, Counts)>, String> {
+    workloads::SMALL.into_iter().map(|workload| Ok((workload, compared(workload, with_spin)?))).collect()
+}
+
+fn compared(workload: Workload, with_spin: bool) -> Result<Counts, String> {
+    make(workload, with_spin)?;
+    let mut first = None;
+    for tool in TOOLS.into_iter().filter(|tool| runs(*tool, workload, with_spin)) {
+        let counts = tools::search(tool, workload, 10_000)?.searched.counts;
+        same(workload, *first.get_or_insert(counts), tool, counts)?;
+    }
+    first.ok_or_else(|| format!("nobody searches through {workload}"))
+}
+
+fn make(workload: Workload, with_spin: bool) -> Result<(), String> {
+    if with_spin && workload.promela().is_some() {
+        spin::build(workload, false)?;
+        spin::build(workload, true)?;
+    }
+    Ok(())
+}
+
+fn same(workload: Workload, ours: Counts, tool: Tool, theirs: Counts) -> Result<(), String> {
+    if ours == theirs {
+        return Ok(());
+    }
+    Err(format!("{workload}: {} finds {theirs:?}, raceflip {ours:?}", tool.name()))
+}
+
+/// Measures some workloads with all tools that are there.
+///
+/// # Errors
+///
+/// Two tools differ in what they find, or one fails.
+pub(crate) fn all(these: &[Workload], effort: Effort, with_spin: bool) -> Result<Vec<Timed>, String> {
+    let mut turns: Vec<Vec<Vec<Turn>>> = these.iter().map(|_| TOOLS.map(|_| Vec::new()).into()).collect();
+    for round in 1..=effort.rounds {
+        for (workload, turns) in these.iter().zip(&mut turns) {
+            eprintln!("round {round} of {}: {workload}", effort.rounds);
+            // The small ones were made when they were compared.
+            if round == 1 && !workloads::SMALL.contains(workload) {
+                make(*workload, with_spin)?;
+            }
+            for tool in TOOLS.into_iter().filter(|tool| runs(*tool, *workload, with_spin)) {
+                // raceflip is the first, and tells how many states there are.
+                let states = turns[0].first().map_or(0, |turn| turn.searched.counts.states);
+                let turn = tools::search(tool, *workload, states)?;
+                turns[tool as usize].push(turn);
+                same(*workload, turns[0][0].searched.counts, tool, turn.searched.counts)?;
+            }
+        }
+    }
+    Ok(these.iter().zip(turns).map(|(workload, turns)| timed(*workload, &turns)).collect())
+}
+
+fn timed(workload: Workload, turns: &[Vec<Turn>]) -> Timed {
+    Timed {
+        workload,
+        counts: turns[0][0].searched.counts,
+        cells: turns.iter().map(|turns| (!turns.is_empty()).then(|| Cell::of(turns))).collect(),
+    }
+}

@@ -1,0 +1,28 @@
+//! The workloads in raceflip: models of `benches/models/explore`, searched through by one worker, unreduced.
+
+use crate::tools::peak_memory;
+use crate::workloads::{Counts, Memory, Searched, Workload};
+use raceflip::explore::{Bounds, Context, MOST_STATES, Plan, Silent, explore};
+use raceflip::vm::Model;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Loads a model and searches through all its states.
+///
+/// # Errors
+///
+/// The model is wrong, or the search came to a bound.
+pub(crate) fn search(workload: Workload) -> Result<Searched, String> {
+    let defines: Vec<_> = workload.defines().iter().map(|(name, value)| ((*name).to_owned(), *value as i64)).collect();
+    let model = Model::from_text(&workload.to_string(), workload.race(), &defines).map_err(|e| e.to_string())?;
+    let start = Instant::now();
+    let bounds = Bounds { states: MOST_STATES, depth: u32::MAX, memory: u64::MAX };
+    let stop = AtomicBool::new(false);
+    let found = explore(&Plan { bounds, ..Plan::new(&model) }, Context { stop: &stop, progress: &Silent });
+    if let Some(cut) = found.cut {
+        return Err(format!("the search of {workload} was cut: {cut:?}"));
+    }
+    let counts = Counts { states: found.states, transitions: found.transitions };
+    let memory = Memory { visited: Some(found.table_bytes), peak: peak_memory() };
+    Ok(Searched { counts, took: start.elapsed(), memory })
+}

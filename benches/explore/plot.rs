@@ -1,0 +1,184 @@
+//! The plots: transitions a second by workload and tool, as bars; states and rates by threads and tasks, as lines. Logarithmic axes; plain SVG that reads on light and on dark pages.
+
+use crate::measure::Timed;
+use crate::numbers::{Axis, Spread, short};
+use crate::report::Results;
+use crate::tools::{TOOLS, Tool};
+use std::fmt::Write as _;
+
+// All lengths are in pixels.
+const LEFT: f64 = 190.0;
+const WIDTH: f64 = 480.0;
+const RIGHT: f64 = 70.0;
+const TOP: f64 = 58.0;
+const BAR: f64 = 12.0;
+const GROUP: f64 = 4.0 * BAR + 12.0;
+const BOTTOM: f64 = 44.0;
+
+const STRING: &str = "a string takes all";
+
+// The class of a tool in the style.
+fn class(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Raceflip => "raceflip",
+        Tool::Spin => "spin",
+        Tool::SpinBreadth => "breadth",
+        Tool::Stateright => "stateright",
+    }
+}
+
+fn head(width: f64, height: f64, label: &str, title: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">\n\
+         {STYLE}<rect class=\"page\" width=\"{width}\" height=\"{height}\"/>\n<text class=\"head\" x=\"16\" y=\"24\">{title}</text>\n",
+    )
+}
+
+// The number of a decade.
+fn decade(power: i32) -> String {
+    short(10f64.powi(power)).replace(".00", "").replace(".0", "")
+}
+
+/// Transitions a second, by workload and tool.
+pub(crate) fn compared(rows: &[Timed]) -> String {
+    let rate = |row: &Timed, tool| row.cell(tool).map(|cell| cell.rate(row.counts.transitions));
+    let rates: Vec<Spread> = rows.iter().flat_map(|row| TOOLS.map(|tool| rate(row, tool))).flatten().collect();
+    let axis = Axis::over(&rates, LEFT, WIDTH);
+    let bottom = TOP + GROUP * rows.len() as f64;
+    let label = "Transitions a second of raceflip, SPIN and stateright, by workload, on a logarithmic axis";
+    let title = "Transitions a second on a core, logarithmic axis: median, least and most";
+    let mut out = head(LEFT + WIDTH + RIGHT, bottom + BOTTOM, label, title);
+    let mut line = |text: String| writeln!(out, "{text}").expect(STRING);
+    // The longest name stands last.
+    for (i, tool) in [Tool::Raceflip, Tool::Stateright, Tool::Spin, Tool::SpinBreadth].into_iter().enumerate() {
+        let x = LEFT + 110.0 * i as f64;
+        line(format!("<rect class=\"{}\" x=\"{x}\" y=\"36\" width=\"12\" height=\"10\"/>", class(tool)));
+        line(format!("<text x=\"{}\" y=\"45\">{}</text>", x + 18.0, tool.name()));
+    }
+    for power in axis.from..=axis.to {
+        let x = axis.at(10f64.powi(power));
+        line(format!("<line class=\"grid\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom}\"/>"));
+        line(format!("<text class=\"mid\" x=\"{x:.1}\" y=\"{}\">{}</text>", bottom + 18.0, decade(power)));
+    }
+    for (i, row) in rows.iter().enumerate() {
+        let top = TOP + GROUP * i as f64 + 6.0;
+        let middle = top + 2.0 * BAR + 4.0;
+        line(format!("<text class=\"end\" x=\"{}\" y=\"{middle}\">{}</text>", LEFT - 10.0, row.workload));
+        for (j, tool) in TOOLS.into_iter().enumerate() {
+            if let Some(rate) = rate(row, tool) {
+                line(bar(&axis, top + BAR * j as f64, class(tool), rate));
+            }
+        }
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+fn bar(axis: &Axis, y: f64, class: &str, rate: Spread) -> String {
+    let (middle, baseline, height) = (y + BAR / 2.0 - 0.5, y + BAR - 2.5, BAR - 1.0);
+    let (end, least, most) = (axis.at(rate.median), axis.at(rate.least), axis.at(rate.most));
+    format!(
+        "<rect class=\"{class}\" x=\"{LEFT}\" y=\"{y}\" width=\"{:.1}\" height=\"{height}\"/>\
+         <line class=\"range\" x1=\"{least:.1}\" y1=\"{middle}\" x2=\"{most:.1}\" y2=\"{middle}\"/>\
+         <text class=\"small\" x=\"{:.1}\" y=\"{baseline}\">{}</text>",
+        end - LEFT,
+        most + 5.0,
+        short(rate.median),
+    )
+}
+
+const PANEL: f64 = 300.0;
+const HEIGHT: f64 = 240.0;
+const GAP: f64 = 70.0;
+
+/// Two panels: states by threads or tasks, and states a second by states.
+pub(crate) fn growth(results: &Results) -> String {
+    let series = [("threads", "raceflip", &results.threads), ("tasks", "stateright", &results.tasks)];
+    let label =
+        "States by number of threads and of tasks, and states a second by number of states, on logarithmic axes";
+    let mut out = head(2.0 * (GAP + PANEL) + 40.0, TOP + HEIGHT + 60.0, label, "Growth by threads and tasks");
+    for (i, (name, class, _)) in series.iter().enumerate() {
+        let x = GAP + 100.0 * i as f64;
+        writeln!(out, "<rect class=\"{class}\" x=\"{x}\" y=\"36\" width=\"12\" height=\"10\"/>").expect(STRING);
+        writeln!(out, "<text x=\"{}\" y=\"45\">{name}</text>", x + 18.0).expect(STRING);
+    }
+    let all = || results.threads.iter().chain(&results.tasks);
+    let exact = |n: u64| Spread::of([n as f64]);
+    let rate = |row: &Timed| row.cell(Tool::Raceflip).map_or(1.0, |cell| cell.rate(row.counts.states).median);
+    let bottom = TOP + HEIGHT;
+    // Upwards.
+    let states_up = Axis::over(&all().map(|row| exact(row.counts.states)).collect::<Vec<_>>(), bottom, -HEIGHT);
+    let rates_up = Axis::over(&all().map(|row| Spread::of([rate(row)])).collect::<Vec<_>>(), bottom, -HEIGHT);
+    let second = 2.0 * GAP + PANEL;
+    let states = Axis::over(&all().map(|row| exact(row.counts.states)).collect::<Vec<_>>(), second, PANEL);
+    let most = all().map(|row| row.workload.size()).max().unwrap_or(1);
+    let by_size = |row: &Timed| GAP + PANEL * row.workload.size() as f64 / most as f64;
+    for (left, axis) in [(GAP, &states_up), (second, &rates_up)] {
+        upright(&mut out, axis, left);
+    }
+    for size in (0..=most).step_by(1 + most as usize / 10) {
+        let x = GAP + PANEL * size as f64 / most as f64;
+        writeln!(out, "<text class=\"mid\" x=\"{x:.1}\" y=\"{}\">{size}</text>", bottom + 18.0).expect(STRING);
+    }
+    for power in states.from..=states.to {
+        let x = states.at(10f64.powi(power));
+        writeln!(out, "<text class=\"mid\" x=\"{x:.1}\" y=\"{}\">{}</text>", bottom + 18.0, decade(power))
+            .expect(STRING);
+    }
+    for (x, text) in [(GAP, "states, by threads or tasks"), (second, "states a second on a core, by states")] {
+        writeln!(out, "<text x=\"{x}\" y=\"{}\">{text}</text>", bottom + 40.0).expect(STRING);
+    }
+    for (_, class, rows) in series {
+        curve(&mut out, class, rows.iter().map(|row| (by_size(row), states_up.at(row.counts.states as f64))));
+        curve(&mut out, class, rows.iter().map(|row| (states.at(row.counts.states as f64), rates_up.at(rate(row)))));
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+// The lines of an axis that goes up, over a panel.
+fn upright(out: &mut String, axis: &Axis, left: f64) {
+    for power in axis.from..=axis.to {
+        let (y, right) = (axis.at(10f64.powi(power)), left + PANEL);
+        writeln!(out, "<line class=\"grid\" x1=\"{left}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>").expect(STRING);
+        let (x, y) = (left - 8.0, y + 4.0);
+        writeln!(out, "<text class=\"end\" x=\"{x}\" y=\"{y:.1}\">{}</text>", decade(power)).expect(STRING);
+    }
+}
+
+fn curve(out: &mut String, class: &str, points: impl Iterator<Item = (f64, f64)> + Clone) {
+    let path: Vec<String> = points.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    writeln!(out, "<polyline class=\"{class} line\" points=\"{}\"/>", path.join(" ")).expect(STRING);
+    for (x, y) in points {
+        writeln!(out, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>").expect(STRING);
+    }
+}
+
+const STYLE: &str = "<style>
+text { font: 12px sans-serif; fill: #1f2328 }
+.head { font-size: 14px; font-weight: bold }
+.small { font-size: 10px }
+.mid { text-anchor: middle }
+.end { text-anchor: end }
+.page { fill: #ffffff }
+.grid { stroke: #d0d7de }
+.range { stroke: #1f2328; stroke-width: 1.5 }
+.raceflip { fill: #0969da; stroke: none }
+.spin { fill: #d4780a }
+.breadth { fill: #bf8700 }
+.stateright { fill: #8c959f; stroke: none }
+.line { fill: none; stroke-width: 2 }
+.line.raceflip { stroke: #0969da }
+.line.stateright { stroke: #8c959f }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3 }
+.page { fill: #0d1117 }
+.grid { stroke: #30363d }
+.range { stroke: #e6edf3 }
+.raceflip { fill: #4493f8 }
+.spin { fill: #e8963a }
+.line { fill: none }
+.line.raceflip { stroke: #4493f8 }
+}
+</style>
+";

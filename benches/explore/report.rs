@@ -1,0 +1,173 @@
+//! What was measured, as a page: rates, memory, growth, the goals, and how to read them.
+
+use crate::machine::{locked, machine};
+use crate::measure::Timed;
+use crate::numbers::{Spread, grouped, short, spread, times};
+use crate::spin;
+use crate::tools::{TOOLS, Tool};
+use crate::workloads::{Counts, Memory, Workload};
+use std::fmt::Write as _;
+
+/// Everything.
+pub(crate) struct Results {
+    /// Workloads in which all tools were found to count the same.
+    pub(crate) equal: Vec<(Workload, Counts)>,
+    pub(crate) compared: Vec<Timed>,
+    pub(crate) threads: Vec<Timed>,
+    pub(crate) tasks: Vec<Timed>,
+    /// The versions of SPIN and gcc, or why there are none.
+    pub(crate) spin: Result<Vec<String>, String>,
+    pub(crate) rounds: usize,
+}
+
+const STRING: &str = "a string takes all";
+
+/// The page.
+pub(crate) fn page(results: &Results) -> String {
+    let mut page = String::new();
+    let out = &mut page;
+    out.push_str(
+        "# Exhaustive search\n\n\
+         Written by `cargo bench --bench explore`; [benches/explore](../../benches/explore) is what it does. Every number here was measured in one run of that command.\n\n",
+    );
+    let mut others = vec![format!("stateright {}", locked("stateright"))];
+    others.extend(results.spin.iter().flatten().cloned());
+    writeln!(out, "{}\n", machine(&others)).expect(STRING);
+    out.push_str("![Transitions a second, by workload and tool](explore.svg)\n\n");
+    rates(out, results);
+    equality(out, results);
+    memory(out, results);
+    growth(out, results);
+    goals(out, results);
+    page
+}
+
+fn rates(out: &mut String, results: &Results) {
+    out.push_str("## Against SPIN and stateright\n\n| workload | states | transitions |");
+    TOOLS.iter().for_each(|tool| write!(out, " {} states/s | transitions/s |", tool.name()).expect(STRING));
+    out.push_str(" raceflip : SPIN | : SPIN, breadth first | : stateright |\n|---|---|---|");
+    out.push_str(&"---|".repeat(2 * TOOLS.len() + 3));
+    for timed in &results.compared {
+        let Counts { states, transitions } = timed.counts;
+        write!(out, "\n| {} | {} | {} |", timed.workload, grouped(states), grouped(transitions)).expect(STRING);
+        for tool in TOOLS {
+            match timed.cell(tool) {
+                Some(cell) => {
+                    let transitions = spread(cell.rate(transitions), short);
+                    write!(out, " {} | {transitions} |", short(cell.rate(states).median)).expect(STRING);
+                }
+                None => out.push_str(" – | – |"),
+            }
+        }
+        for tool in [Tool::Spin, Tool::SpinBreadth, Tool::Stateright] {
+            write!(out, " {} |", timed.ratio(tool).map_or("–".to_owned(), |r| spread(r, times))).expect(STRING);
+        }
+    }
+    write!(
+        out,
+        "\n\nMedian (least..most) of {} rounds. In each round every tool searches through every workload, in turns, each time in a new process; ratios are taken within a round. \
+         All tools use one thread and reduce nothing. A rate is one per second of processor time, user and system, that the process took from its start to its end, so it is the rate of a core.\n\n",
+        results.rounds,
+    )
+    .expect(STRING);
+    match &results.spin {
+        Ok(_) => writeln!(
+            out,
+            "SPIN's verifiers are made by `spin -a` and `gcc {}`, with `-DBFS` for breadth first, and run with `-m` as deep as there are states and `-w` for twice the states.\n",
+            spin::OPTIONS.join(" "),
+        ),
+        Err(reason) => writeln!(out, "SPIN was left out: {reason}.\n"),
+    }
+    .expect(STRING);
+}
+
+fn equality(out: &mut String, results: &Results) {
+    out.push_str(
+        "A transition is one step of one thread: an access to shared memory, what is done to a lock or a semaphore. All tools count the same states and the same transitions: in the \
+         workloads above in every round, and before anything was timed in these:\n\n| workload | states | transitions |\n|---|---|---|\n",
+    );
+    for (workload, Counts { states, transitions }) in &results.equal {
+        writeln!(out, "| {workload} | {} | {} |", grouped(*states), grouped(*transitions)).expect(STRING);
+    }
+}
+
+// Bytes a state.
+fn bytes(timed: &Timed, tool: Tool, of: fn(Memory) -> Option<u64>) -> Option<f64> {
+    Some(of(timed.cell(tool)?.memory)? as f64 / timed.counts.states as f64)
+}
+
+fn memory(out: &mut String, results: &Results) {
+    out.push_str("\n## Bytes a state\n\n| workload | raceflip, visited | whole |");
+    out.push_str(" SPIN, visited | whole | SPIN, breadth first, visited | whole | stateright, whole |\n");
+    out.push_str("|---|---|---|---|---|---|---|---|\n");
+    for timed in &results.compared {
+        write!(out, "| {} |", timed.workload).expect(STRING);
+        for tool in TOOLS {
+            let (visited, whole) = (bytes(timed, tool, |m| m.visited), bytes(timed, tool, |m| m.peak));
+            for number in [visited, whole].into_iter().skip(usize::from(tool == Tool::Stateright)) {
+                write!(out, " {} |", number.map_or("–".to_owned(), |n| format!("{n:.1}"))).expect(STRING);
+            }
+        }
+        out.push('\n');
+    }
+    out.push_str(
+        "\n\"Visited\" is the set of visited states: in raceflip with the link that leads back from each, in SPIN the hash table and the states in it, without such links (depth first its \
+         stack has the way; breadth first the states in the queue are among them). \"Whole\" is the largest size of the process, for SPIN as its report says, with a stack for the longest way \
+         that there could be.\n",
+    );
+}
+
+fn growth(out: &mut String, results: &Results) {
+    out.push_str("\n## Growth\n\n![States, and states a second, by threads and tasks](explore_growth.svg)\n");
+    let tables = [
+        ("threads", "Threads that write three times each, every one to a variable of its own", &results.threads),
+        ("tasks", "Tasks that two threads post to a looper", &results.tasks),
+    ];
+    for (name, what, rows) in tables {
+        writeln!(out, "\n{what}:\n").expect(STRING);
+        writeln!(out, "| {name} | states | transitions | states/s | bytes a state |\n|---|---|---|---|---|")
+            .expect(STRING);
+        for timed in rows {
+            let rate = timed.cell(Tool::Raceflip).map(|cell| short(cell.rate(timed.counts.states).median));
+            let bytes = bytes(timed, Tool::Raceflip, |m| m.visited).map(|n| format!("{n:.1}"));
+            writeln!(
+                out,
+                "| {} | {} | {} | {} | {} |",
+                timed.workload.size(),
+                grouped(timed.counts.states),
+                grouped(timed.counts.transitions),
+                rate.unwrap_or_default(),
+                bytes.unwrap_or("–".to_owned()),
+            )
+            .expect(STRING);
+        }
+    }
+    out.push_str("\nSearches of less than a tenth of a second are timed by the clock on the wall.\n");
+}
+
+fn goals(out: &mut String, results: &Results) {
+    let least = |tool| {
+        let ratios: Option<Vec<Spread>> = results.compared.iter().map(|timed| timed.ratio(tool)).collect();
+        ratios.map(|ratios| ratios.iter().map(|r| r.median).fold(f64::INFINITY, f64::min))
+    };
+    let most_bytes: Option<Vec<f64>> =
+        results.compared.iter().map(|timed| bytes(timed, Tool::Raceflip, |m| m.visited)).collect();
+    let most_bytes = most_bytes.map(|bytes| bytes.into_iter().fold(0.0, f64::max));
+    let at_least = |n: Option<f64>| n.map_or("not measured".to_owned(), |n| format!("{} at least", times(n)));
+    let (spin, breadth, stateright) = (least(Tool::Spin), least(Tool::SpinBreadth), least(Tool::Stateright));
+    let goals = [
+        ("SPIN's rate on a core or better, in every workload", at_least(spin), spin.map(|r| r >= 1.0)),
+        ("the same of SPIN breadth first", at_least(breadth), breadth.map(|r| r >= 1.0)),
+        ("ten times the rate of stateright, in every workload", at_least(stateright), stateright.map(|r| r >= 10.0)),
+        (
+            "40 bytes a visited state, with the link that leads back",
+            most_bytes.map_or("not measured".to_owned(), |n| format!("{n:.1} at most")),
+            most_bytes.map(|n| n <= 40.0),
+        ),
+    ];
+    out.push_str("\n## Goals\n\n| goal | measured | |\n|---|---|---|\n");
+    for (goal, measured, met) in goals {
+        let verdict = met.map_or("–", |met| if met { "met" } else { "not met" });
+        writeln!(out, "| {goal} | {measured} | {verdict} |").expect(STRING);
+    }
+}

@@ -1,0 +1,32 @@
+//! Runs that are shown against a line are shrunk first: the same end, as far as the line tells ends apart, with fewer preemptions and reorderings.
+
+use super::expect::{named, told_apart};
+use super::variant::TestPlan;
+use crate::event::Outcome;
+use crate::exec::{EndKind, Ended};
+use crate::lang::program::ExpectationKind;
+use crate::shrink::{Effort, Shrunk, shrink_to};
+use crate::token::Token;
+use crate::world::{World, signature};
+use std::sync::atomic::AtomicBool;
+
+/// A smaller run that ends so; `None` if none was found, or if its end is a limit of the tool.
+pub(super) fn smaller(
+    plan: &TestPlan<'_>,
+    line: &ExpectationKind,
+    end: &Ended,
+    token: &Token,
+    stop: &AtomicBool,
+) -> Option<Shrunk> {
+    if !plan.shrinks || matches!(end.kind, EndKind::Limit(_)) {
+        return None;
+    }
+    let (code, of) = (&plan.campaign.code, named(plan.program));
+    let same = |world: &World, outcome: &Outcome| {
+        let values = || told_apart(line, &Ended::new(plan.program, &of, outcome, world)).values;
+        // Of some runs no values are known.
+        signature(&code.setup, outcome) == token.signature && (end.values.is_empty() || values() == end.values)
+    };
+    let shrunk = shrink_to(code, token, &same, Effort::QUICK, stop, &|_| {}).ok()?;
+    shrunk.is_smaller().then_some(shrunk)
+}

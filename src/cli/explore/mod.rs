@@ -1,0 +1,228 @@
+//! `raceflip explore`: every state that a model can reach, and what that says.
+
+mod bounds;
+mod tell;
+
+use super::args::{Defines, Format, LimitArgs};
+use super::campaign::workers;
+use super::exit::Status;
+use super::load::{self, Model};
+use super::{Context, Refusal, interrupt};
+use crate::campaign::named;
+use crate::event::Outcome;
+use crate::explore::{
+    self, Clock, Cut, Explored, First, Livelock, Plan, Preemptions, SiteOrders, explore, explore_with, least_stalls,
+    livelocks, site_orders,
+};
+use crate::formats::explore::ExploreReport;
+use crate::lang::near;
+use crate::lang::program::GlobalId;
+use bounds::{Bar, BoundArgs, Timer};
+use clap::ValueEnum;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+const ABOUT: &str = "\
+Visits every state that the model can reach, up to the bounds, and prints how runs can end, each with a shortest run and its token: what is not \
+printed by a search that was complete can never happen. With `--pairs` also which accesses can stand side by side, and in which orders they can be \
+performed. Two states are the same if nothing that can happen later differs.
+
+Where a bound cuts the search it says so, what was covered, and how large the whole may be: then what is not printed may still happen. A cut by `--memory` or \
+`--time` is not reproducible; all else is the same for any number of workers.
+
+The clock is exact: it moves in units that tell all orders of deadlines apart. `--clock fast` moves it to the instants that random walks use, which misses \
+some orders; on it nothing is called impossible.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip explore app.race
+  raceflip explore app.race --observe total,done   ends with different values are different ends
+  raceflip explore app.race --pairs                can these two accesses race, and in which order?
+  raceflip explore app.race --states 50000000 --memory 16G
+  raceflip explore app.race --format json | jq '.ends[].text'
+
+Exit status:
+  0    every end that was found is `ok`, and no livelock (see `complete` for whether all was seen)
+  1    some run fails, blocks, is stuck or comes to a limit, or may go on for ever
+  2    bad input or usage
+  130  interrupted; what was found by then is printed";
+
+/// Visit every state: what can happen, and what never can
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_long_help = AFTER)]
+pub(super) struct Args {
+    /// The model
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Variables whose values tell ends apart [default: those of the model's `expect outcomes of` lines]
+    #[arg(long, value_name = "VAR,...", value_delimiter = ',')]
+    observe: Option<Vec<String>>,
+    /// Tell which accesses can stand side by side, and in which orders they can be performed
+    #[arg(long, conflicts_with_all = ["reduce", "preemptions"])]
+    pairs: bool,
+    /// Which states are looked at first
+    #[arg(long, value_enum, default_value_t, value_name = "ORDER")]
+    search: Search,
+    /// How the clock moves
+    #[arg(long, value_enum, default_value_t, value_name = "CLOCK")]
+    clock: ClockArg,
+    /// Follow only one order of steps that commute: as many states, fewer transitions; runs are no shortest ones
+    #[arg(long)]
+    reduce: bool,
+    /// Follow only runs in which so many times a thread is put aside that could have gone on
+    #[arg(long, value_name = "N", conflicts_with = "reduce")]
+    preemptions: Option<u32>,
+    /// Workers; the result is the same for any number [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    #[command(flatten)]
+    bounds: BoundArgs,
+    #[command(flatten)]
+    defines: Defines,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// `--search`
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Search {
+    /// Nearest first: shortest runs
+    #[default]
+    Breadth,
+    /// Last found first, by one worker: little memory
+    Depth,
+}
+
+/// `--clock`
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum ClockArg {
+    /// Tells all orders of deadlines apart
+    #[default]
+    Exact,
+    /// To deadlines, and as long before them as the app's delays are
+    Fast,
+}
+
+/// Everything that was found.
+pub(super) struct Answer<'m> {
+    pub(super) model: &'m Model,
+    pub(super) plan: Plan<'m>,
+    pub(super) preemptions: Option<u32>,
+    pub(super) found: Explored,
+    /// Least stalls of ends whose shortest run has some, in milliseconds.
+    pub(super) stalls: BTreeMap<explore::End, u64>,
+    /// Possible livelocks, if the search could tell.
+    pub(super) livelocks: Option<Vec<Livelock>>,
+    pub(super) orders: Option<SiteOrders>,
+    /// The time was up.
+    pub(super) timed_out: bool,
+}
+
+impl Answer<'_> {
+    /// Whether what was not found cannot be.
+    pub(super) fn proves(&self) -> bool {
+        self.found.complete() && self.plan.clock == Clock::Exact && self.preemptions.is_none()
+    }
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let model = load::model(&args.file, &args.defines.resolve(), &context.out)?;
+    let plan = Plan {
+        limits: args.limits.resolve(),
+        jobs: workers(args.jobs),
+        bounds: args.bounds.resolve(),
+        first: if args.search == Search::Depth { First::Deepest } else { First::Nearest },
+        clock: if args.clock == ClockArg::Fast { Clock::Critical } else { Clock::Exact },
+        reduce: args.reduce,
+        pairs: args.pairs,
+        observe: observed(args.observe.as_deref(), &model)?,
+        ..Plan::new(&model)
+    };
+    let stop = interrupt::install();
+    let timer = Timer::start(args.bounds.time, stop.clone());
+    let bar = Bar::new();
+    let answer = search(&model, plan, args.preemptions, explore::Context { stop: &stop, progress: &bar }, &timer);
+    bar.finish();
+    let out = &mut context.out;
+    match args.format {
+        Format::Json => writeln!(out, "{}", ExploreReport::new(&report(&answer)).to_json()),
+        Format::Text => tell::all(&answer, out),
+    }
+    if answer.found.cut == Some(Cut::Stopped) && !answer.timed_out {
+        return Ok(Status::Interrupted);
+    }
+    let bad = answer.found.ends.values().any(|way| way.outcome != Outcome::Ok);
+    let endless = answer.livelocks.as_ref().is_some_and(|l| !l.is_empty());
+    Ok(if bad || endless { Status::Found } else { Status::Nothing })
+}
+
+fn search<'m>(
+    model: &'m Model,
+    plan: Plan<'m>,
+    preemptions: Option<u32>,
+    context: explore::Context<'_>,
+    timer: &Timer,
+) -> Answer<'m> {
+    let found = match preemptions {
+        Some(bound) => explore_with(&plan, &Preemptions::at_most(bound), context),
+        None => explore(&plan, context),
+    };
+    let mut answer = Answer {
+        model,
+        preemptions,
+        stalls: BTreeMap::new(),
+        livelocks: None,
+        orders: None,
+        timed_out: false,
+        found,
+        plan,
+    };
+    if answer.proves() {
+        let late = answer.found.ends.iter().filter(|(_, way)| way.stall > 0).map(|(end, _)| end.clone());
+        let late: BTreeSet<explore::End> = late.collect();
+        if !late.is_empty() {
+            answer.stalls = least_stalls(&answer.plan, answer.found.scale, &late, context);
+        }
+        let (livelocks, cut) = livelocks(&answer.plan, context);
+        answer.livelocks = cut.is_none().then_some(livelocks);
+    }
+    if answer.plan.pairs && answer.found.cut != Some(Cut::Stopped) {
+        answer.orders = Some(site_orders(&answer.plan, &answer.found, context));
+    }
+    answer.timed_out = timer.is_up();
+    answer
+}
+
+// The variables that are observed.
+fn observed(names: Option<&[String]>, model: &Model) -> Result<BTreeSet<GlobalId>, Refusal> {
+    let Some(names) = names else { return Ok(named(&model.program)) };
+    let globals = &model.program.globals;
+    let find = |name: &String| {
+        let is = |(_, g): &(GlobalId, &crate::lang::program::Global)| g.name == *name;
+        globals.enumerate().find(is).map(|(id, _)| id).ok_or_else(|| {
+            let near = near(name, globals.iter().map(|g| g.name.as_str()));
+            let hint = near.map_or(String::new(), |n| format!("; there is `{n}`"));
+            Refusal::new(format_args!(
+                "`{}` has no variable `{name}`{hint}: `--observe` takes names of `var` and `atomic`",
+                model.name()
+            ))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+fn report<'a>(answer: &'a Answer<'_>) -> crate::formats::explore::About<'a> {
+    crate::formats::explore::About {
+        file: answer.model.name(),
+        plan: &answer.plan,
+        found: &answer.found,
+        preemptions: answer.preemptions,
+        stalls: &answer.stalls,
+        livelocks: answer.livelocks.as_deref(),
+        orders: answer.orders.as_ref(),
+        timed_out: answer.timed_out,
+    }
+}

@@ -1,0 +1,162 @@
+//! The answer of a search, for people.
+
+use super::Answer;
+use crate::campaign::remake;
+use crate::cli::again;
+use crate::cli::campaign::{access, ending, pair};
+use crate::cli::check::counted;
+use crate::cli::outcome::limit_text;
+use crate::cli::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
+use crate::event::Outcome;
+use crate::explore::{Clock, Cut, Order, Way};
+use crate::formats::explore::{number, values};
+use crate::world::Limits;
+
+/// Prints all of it.
+pub(super) fn all(answer: &Answer<'_>, out: &mut Output) {
+    head(answer, out);
+    ends(answer, out);
+    endless(answer, out);
+    pairs(answer, out);
+}
+
+fn head(answer: &Answer<'_>, out: &mut Output) {
+    let found = &answer.found;
+    let depth = counted(u64::from(found.depth), "step");
+    let states = format!("{} states, {} transitions", number(found.states), number(found.transitions));
+    match found.cut {
+        None => writeln!(out, "{states}, at most {depth} from the start: {}", whole(answer)),
+        Some(cut) => {
+            writeln!(out, "{}", paint(ODD, format!("{states}, {depth} from the start: not all of them")));
+            writeln!(out, "  {}; {} were found and not looked at", why(cut, answer), number(found.frontier));
+        }
+    }
+    if let Some(estimate) = &found.estimate {
+        if let Some((states, error)) = estimate.states(found.states) {
+            let share = format!("{} of {} states on {} random runs", estimate.visited, estimate.met, estimate.probes);
+            writeln!(out, "  about {} states in all, ± {} ({share} were visited)", rounded(states), rounded(error));
+        }
+        let (schedules, error) = (rounded(estimate.schedules), rounded(estimate.schedules_error));
+        let least = if estimate.endless > 0 { "more than " } else { "" };
+        writeln!(out, "  {least}about {schedules} schedules, ± {error} (Knuth)");
+    }
+    if found.scale.up != 1 || found.scale.down != 1 {
+        writeln!(
+            out,
+            "{}",
+            paint(DIM, format!("the clock moves in units of {}/{} ms", found.scale.down, found.scale.up))
+        );
+    }
+}
+
+fn whole(answer: &Answer<'_>) -> String {
+    match (answer.plan.clock, answer.preemptions) {
+        (Clock::Critical, _) => "all of them on the fast clock, which misses some".to_owned(),
+        (_, Some(bound)) => format!("all of them with {}", counted(u64::from(bound), "preemption")),
+        _ => "all of them".to_owned(),
+    }
+}
+
+fn why(cut: Cut, answer: &Answer<'_>) -> String {
+    let bounds = &answer.plan.bounds;
+    match cut {
+        Cut::States => format!("cut at {} states (--states)", number(bounds.states)),
+        Cut::Depth => format!("cut at {} steps (--most-steps)", bounds.depth),
+        Cut::Memory => "cut by its memory (--memory), which is not reproducible".to_owned(),
+        Cut::Stopped if answer.timed_out => "its time was up (--time), which is not reproducible".to_owned(),
+        Cut::Stopped => "interrupted".to_owned(),
+    }
+}
+
+// Three digits are enough.
+fn rounded(n: f64) -> String {
+    if n < 1e6 { number(n.round() as u64) } else { format!("{n:.2e}") }
+}
+
+fn ends(answer: &Answer<'_>, out: &mut Output) {
+    let found = &answer.found;
+    writeln!(out);
+    match found.ends.len() {
+        0 => writeln!(out, "no run was seen to end"),
+        n => writeln!(out, "{}:", counted(n as u64, "end")),
+    }
+    for (end, way) in &found.ends {
+        let style = if way.outcome == Outcome::Ok { GOOD } else { BAD };
+        let kind = match &way.outcome {
+            Outcome::Ok => "ok".to_owned(),
+            Outcome::Limit(kind, limit) => limit_text(*kind, *limit),
+            other => ending(answer.model, other).unwrap_or_default(),
+        };
+        let values = values(&answer.model.program, &end.ended);
+        let values = if values.is_empty() { String::new() } else { format!("  {}", values.join(" ")) };
+        let stall = match answer.stalls.get(end).copied().unwrap_or(way.stall) {
+            0 => String::new(),
+            stall => format!(", stall {stall} ms"),
+        };
+        writeln!(out, "  {}{values}  in {}{stall}", paint(style, kind), counted(way.steps, "step"));
+        replay(answer, way, &answer.plan.limits, out);
+    }
+}
+
+fn replay(answer: &Answer<'_>, way: &Way, limits: &Limits, out: &mut Output) {
+    let token = remake(answer.plan.model, limits, &way.choices).token.to_string();
+    for command in again::replay(answer.model, &token, "explore", 0, limits) {
+        writeln!(out, "    {command}");
+    }
+}
+
+fn endless(answer: &Answer<'_>, out: &mut Output) {
+    for livelock in answer.livelocks.iter().flatten() {
+        let limits = Limits { steps: livelock.way.steps, ..answer.plan.limits };
+        let remade = remake(answer.plan.model, &limits, &livelock.way.choices);
+        let names: Vec<String> = livelock.threads.iter().map(|t| remade.machine.world.thread_name(*t)).collect();
+        let (first, next) = livelock.round;
+        let verb = if names.len() == 1 { "comes" } else { "come" };
+        let what = format!("possible livelock: {} never {verb} to an end", names.join(", "));
+        writeln!(out);
+        writeln!(out, "{}", paint(ODD, what));
+        writeln!(
+            out,
+            "  in {} a run can go round, and all that can act do: steps {} to {} lead back to the state before them",
+            counted(livelock.states as u64, "state"),
+            first + 1,
+            next
+        );
+        for command in again::replay(answer.model, &remade.token.to_string(), "explore", 0, &limits) {
+            writeln!(out, "    {command}");
+        }
+    }
+}
+
+fn pairs(answer: &Answer<'_>, out: &mut Output) {
+    let Some(orders) = &answer.orders else { return };
+    writeln!(out);
+    writeln!(out, "{}:", counted(orders.len() as u64, "pair"));
+    for (of, table) in orders {
+        writeln!(out, "  {}", paint(BOLD, pair(answer.model, *of)));
+        match answer.found.adjacent.get(of) {
+            Some(way) => {
+                writeln!(out, "    {} in {}", paint(BAD, "side by side"), counted(way.steps, "step"));
+                replay(answer, way, &answer.plan.limits, out);
+            }
+            None if answer.proves() => writeln!(out, "    never side by side"),
+            None => writeln!(out, "    not seen side by side"),
+        }
+        for (first, then, order) in &table.orders {
+            let names = format!("{} before {}", access(answer.model, *first), access(answer.model, *then));
+            match order {
+                Order::Happens(way) => {
+                    writeln!(out, "    {names}");
+                    replay(answer, way, &answer.plan.limits, out);
+                }
+                Order::Never if answer.plan.clock == Clock::Exact => writeln!(out, "    never {names}"),
+                Order::Never | Order::Unknown(_) => writeln!(out, "    not seen {names}"),
+            }
+        }
+        match &table.flips {
+            Some(Order::Happens(_)) => writeln!(out, "    the same two instances in both orders"),
+            Some(Order::Never) => writeln!(out, "    both orders, but never of the two instances that were tried"),
+            Some(Order::Unknown(_)) | None => {}
+        }
+    }
+}

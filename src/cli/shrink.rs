@@ -1,0 +1,118 @@
+//! `raceflip shrink`: a run that ends in the same way, with fewer preemptions and reorderings.
+
+use super::args::{Defines, ReportArgs};
+use super::campaign::Bar;
+use super::exit::Status;
+use super::plan::{Choices, Plan, Report};
+use super::shrunk::Shrinking;
+use super::state::StateArgs;
+use super::{Context, Refusal, interrupt, replay, shell, single};
+use crate::campaign::Progress;
+use crate::event::Outcome;
+use crate::sched::Divergence;
+use crate::shrink::{Effort, ShrinkError, shrink_to};
+use crate::token::Token;
+use crate::world::{World, signature};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+const ABOUT: &str = "\
+Makes the run of a token smaller: looks for a run that ends in the same way (the same failure, at the same place; or `ok`) and deviates less \
+often from a scheduler that lets each thread run until it has to wait. What deviations are left are the places at which the order matters.
+
+That scheduler goes on with the thread that acted last; if it cannot go on, with the one that was made first; if none can, the clock moves to the next \
+deadline; if it need not, the first event fires. A deviation is a step at which somebody else acts, or another waiter, branch or \
+instant is chosen: a preemption, a reordering. Of two runs with as many deviations the one with fewer steps is smaller.
+
+At most 20,000 runs of 10,000,000 steps in all are tried. The same token gives the same result. `raceflip run` and `raceflip test` shrink \
+what fails by themselves, with a twentieth of that effort.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip shrink app.race rf1-...
+  raceflip shrink app.race @seeds/app-0123456789abcdef.toml
+  raceflip run -q --no-shrink app.race --seed 7 | raceflip shrink app.race -
+  raceflip shrink app.race rf1-... --format json | jq .departures
+
+Exit status:
+  0    it ends `ok`
+  1    it ends in another way: as the run of the token does
+  2    bad input
+  3    the model was edited, and the token does not fit any more
+  130  interrupted; what was smallest by then is printed";
+
+/// Make a run smaller: the same end, fewer preemptions and reorderings
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_long_help = AFTER)]
+pub(super) struct Args {
+    /// The model
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The token; `-` for stdin, `@FILE` for a file
+    #[arg(value_name = "TOKEN")]
+    token: String,
+    #[command(flatten)]
+    defines: Defines,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let (token, model) = replay::resolve(&args.file, &args.token, &args.defines, context)?;
+    let report = Report::resolve(&args.report, StateArgs::default(), &model)?;
+    let stop = interrupt::install();
+    let bar = Bar::new("run");
+    bar.phase("shrinking", Effort::FULL.runs);
+    let same = |_: &World, outcome: &Outcome| signature(&model.code.setup, outcome) == token.signature;
+    let shrunk = shrink_to(&model.code, &token, &same, Effort::FULL, &stop, &|_| bar.done());
+    bar.finish();
+    let shrunk = match shrunk {
+        Ok(shrunk) => shrunk,
+        Err(error) => return Ok(refused(&error, &args, &token, context)),
+    };
+    tracing::info!(runs = shrunk.runs, ?shrunk.before, ?shrunk.after, "shrunk");
+    if shrunk.interrupted {
+        context.out.note(format_args!("interrupted after {} runs: more might be found", shrunk.runs));
+    }
+    let interrupted = shrunk.interrupted;
+    let plan = Plan {
+        limits: shrunk.token.limits,
+        strategy: shrunk.token.strategy.clone(),
+        seed: shrunk.token.seed,
+        choices: Choices::Replay(Box::new(shrunk.token.clone())),
+        report,
+        shrinking: Shrinking::Asked(Box::new(shrunk)),
+        model,
+    };
+    // Its end is near, and it is the result: it is waited for.
+    let status = single::perform_until(plan, &AtomicBool::new(false), context)?;
+    Ok(if interrupted { Status::Interrupted } else { status })
+}
+
+// Why there is nothing to shrink, and what to do.
+fn refused(error: &ShrinkError, args: &Args, token: &Token, context: &mut Context) -> Status {
+    let out = &mut context.out;
+    match error {
+        ShrinkError::Interrupted => {
+            out.note("interrupted before the run of the token was made again");
+            return Status::Interrupted;
+        }
+        ShrinkError::Diverged(divergence) => {
+            let Divergence { step, expected, found } = &**divergence;
+            let all = token.schedule.len();
+            out.error(format_args!("the replay left its recording at step {} of {all}", step + 1));
+            out.more(format_args!("  expected: {expected}"));
+            out.more(format_args!("  found:    {found}"));
+        }
+        ShrinkError::EndsOtherwise { expected, found } => {
+            out.error("the replay made every recorded choice and ended in another way");
+            out.more(format_args!("  expected: {expected}"));
+            out.more(format_args!("  found:    {found}"));
+        }
+    }
+    let model = shell::path(&args.file.to_string_lossy());
+    out.more(format_args!(
+        "The model does something else now. `raceflip replay {model} TOKEN --tolerant` follows the recording as far as it can, and prints a token of the run that it makes: that one can be shrunk."
+    ));
+    Status::Diverged
+}

@@ -1,0 +1,56 @@
+//! The least stall: how little time has to pass while some thread could run, for a run to come to an end (Dijkstra, with the stall as the length).
+
+use super::choices::Choices;
+use super::ends::{End, Standing, standing};
+use super::monitor::{Node, Nothing};
+use super::{Context, Plan, first};
+use crate::world::{Canonicalizer, Scale};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+
+/// For each of these ends the least stall of a run that comes to it, in milliseconds, as far as the units of the clock tell (`scale` of
+/// [`Explored`](super::Explored)); those that were not reached within the bounds are missing.
+#[must_use]
+pub fn least_stalls(plan: &Plan<'_>, scale: Scale, wanted: &BTreeSet<End>, context: Context<'_>) -> BTreeMap<End, u64> {
+    let mut found = BTreeMap::new();
+    let mut visited = BTreeSet::new();
+    let mut queue: BTreeMap<u64, Vec<Node<Nothing>>> = BTreeMap::from([(0, vec![first(plan, scale, &Nothing)])]);
+    let (mut choices, mut numbers) = (Choices::default(), Canonicalizer::new());
+    while let Some((stall, nodes)) = queue.pop_first() {
+        let mut open = nodes;
+        while let Some(mut node) = open.pop() {
+            if context.stop.load(Ordering::Relaxed) || visited.len() as u64 >= plan.bounds.states {
+                return found;
+            }
+            if !visited.insert(node.digest(&mut numbers)) {
+                continue;
+            }
+            let ended = match standing(&mut node.machine) {
+                Standing::Ended(outcome) => Some((outcome, true)),
+                Standing::Rests(outcome) => Some((outcome, false)),
+                Standing::Open => None,
+            };
+            let world = &node.machine.world;
+            if let Some((outcome, over)) = ended {
+                let end = End::new(&plan.model.program, &plan.observe, &outcome, world, 0);
+                if wanted.contains(&end) {
+                    found.entry(end).or_insert_with(|| scale.milliseconds(stall + 1) - 1);
+                    if found.len() == wanted.len() {
+                        return found;
+                    }
+                }
+                if over {
+                    continue;
+                }
+            }
+            choices.list(world, &numbers, plan.clock);
+            for choice in &choices.all {
+                let mut next = node.clone();
+                next.follow(*choice);
+                let then = next.machine.world.stall();
+                if then == stall { open.push(next) } else { queue.entry(then).or_default().push(next) }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,240 @@
+//! The result of `raceflip explore` as a JSON object, `raceflip-explore` version 1 (`docs/formats.md`).
+
+use super::result::{At, Ending, ending};
+use crate::campaign::remake;
+use crate::event::SiteId;
+use crate::exec::{End as RunEnd, Ended, value_text};
+use crate::explore::{Clock, Cut, End, Explored, Livelock, Order, Plan, SiteOrders, Way};
+use crate::lang::Program;
+use crate::world::Limits;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+pub const VERSION: u32 = 1;
+
+/// `raceflip explore --format json`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct ExploreReport {
+    pub format: String,
+    pub version: u32,
+    pub file: String,
+    pub program: String,
+    pub defines: BTreeMap<String, i64>,
+    pub clock: String,
+    pub unit: [u64; 2],
+    pub preemptions: Option<u32>,
+    pub states: u64,
+    pub transitions: u64,
+    pub depth: u32,
+    pub frontier: u64,
+    pub complete: bool,
+    pub proves: bool,
+    pub cut: Option<String>,
+    pub reproducible: bool,
+    pub estimate: Option<Estimated>,
+    pub ends: Vec<EndReport>,
+    pub livelocks: Option<Vec<LivelockReport>>,
+    pub pairs: Option<Vec<PairReport>>,
+}
+
+/// How large the whole may be.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Estimated {
+    pub states: Option<f64>,
+    pub states_error: Option<f64>,
+    pub schedules: f64,
+    pub schedules_error: f64,
+    pub probes: u64,
+}
+
+/// How runs can end.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct EndReport {
+    pub text: String,
+    pub outcome: Ending,
+    pub signature: String,
+    pub values: BTreeMap<String, String>,
+    pub steps: u64,
+    pub stall: u64,
+    pub token: String,
+}
+
+/// A run that may go on for ever.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct LivelockReport {
+    pub threads: Vec<String>,
+    pub states: usize,
+    pub round: [u64; 2],
+    pub token: String,
+}
+
+/// Two accesses.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct PairReport {
+    pub a: At,
+    pub b: At,
+    pub adjacent: Option<String>,
+    pub orders: Vec<OrderReport>,
+    pub flips: Option<String>,
+}
+
+/// An order of two accesses.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct OrderReport {
+    pub first: At,
+    pub then: At,
+    pub verdict: String,
+    pub token: Option<String>,
+}
+
+/// What a report is made of.
+#[allow(missing_docs, reason = "named as in the report")]
+pub struct About<'a> {
+    pub file: &'a str,
+    pub plan: &'a Plan<'a>,
+    pub found: &'a Explored,
+    pub preemptions: Option<u32>,
+    pub stalls: &'a BTreeMap<End, u64>,
+    pub livelocks: Option<&'a [Livelock]>,
+    pub orders: Option<&'a SiteOrders>,
+    pub timed_out: bool,
+}
+
+impl ExploreReport {
+    /// The report of a search.
+    #[must_use]
+    pub fn new(about: &About<'_>) -> Self {
+        let About { plan, found, .. } = about;
+        let exact = plan.clock == Clock::Exact;
+        Self {
+            format: "raceflip-explore".to_owned(),
+            version: VERSION,
+            file: about.file.to_owned(),
+            program: format!("{:016x}", plan.model.digest()),
+            defines: plan.model.defines.iter().cloned().collect(),
+            clock: if exact { "exact" } else { "fast" }.to_owned(),
+            unit: [found.scale.down, found.scale.up],
+            preemptions: about.preemptions,
+            states: found.states,
+            transitions: found.transitions,
+            depth: found.depth,
+            frontier: found.frontier,
+            complete: found.complete(),
+            proves: found.complete() && exact && about.preemptions.is_none(),
+            cut: found.cut.map(|cut| word(cut, about.timed_out).to_owned()),
+            reproducible: !matches!(found.cut, Some(Cut::Memory | Cut::Stopped)),
+            estimate: found.estimate.map(|e| {
+                let (states, states_error) = e.states(found.states).unzip();
+                Estimated {
+                    states,
+                    states_error,
+                    schedules: e.schedules,
+                    schedules_error: e.schedules_error,
+                    probes: e.probes,
+                }
+            }),
+            ends: found.ends.iter().map(|(end, way)| about.end(end, way)).collect(),
+            livelocks: about.livelocks.map(|all| all.iter().map(|l| about.livelock(l)).collect()),
+            pairs: about.orders.map(|orders| about.pairs(orders)),
+        }
+    }
+
+    /// As it is printed.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
+    }
+}
+
+fn word(cut: Cut, timed_out: bool) -> &'static str {
+    match cut {
+        Cut::States => "states",
+        Cut::Depth => "most-steps",
+        Cut::Memory => "memory",
+        Cut::Stopped if timed_out => "time",
+        Cut::Stopped => "interrupted",
+    }
+}
+
+impl About<'_> {
+    fn token(&self, way: &Way) -> String {
+        remake(self.plan.model, &self.plan.limits, &way.choices).token.to_string()
+    }
+
+    fn end(&self, end: &End, way: &Way) -> EndReport {
+        let remade = remake(self.plan.model, &self.plan.limits, &way.choices);
+        let program = &self.plan.model.program;
+        let values = end.ended.values.iter().map(|(id, v)| (program.globals[*id].name.clone(), value_text(v)));
+        EndReport {
+            text: end.ended.text(),
+            outcome: ending(&remade.machine.world, &RunEnd::Outcome(way.outcome.clone())),
+            signature: remade.token.signature.clone(),
+            values: values.collect(),
+            steps: way.steps,
+            stall: self.stalls.get(end).copied().unwrap_or(way.stall),
+            token: remade.token.to_string(),
+        }
+    }
+
+    fn livelock(&self, livelock: &Livelock) -> LivelockReport {
+        let limits = Limits { steps: livelock.way.steps, ..self.plan.limits };
+        let remade = remake(self.plan.model, &limits, &livelock.way.choices);
+        LivelockReport {
+            threads: livelock.threads.iter().map(|t| remade.machine.world.thread_name(*t)).collect(),
+            states: livelock.states,
+            round: [livelock.round.0 + 1, livelock.round.1],
+            token: remade.token.to_string(),
+        }
+    }
+
+    fn pairs(&self, orders: &SiteOrders) -> Vec<PairReport> {
+        let machine = self.plan.model.machine(self.plan.limits);
+        let at = |site: SiteId| At::of(&machine.world, site);
+        let verdict = |order: &Order| match order {
+            Order::Happens(_) => "happens",
+            Order::Never if self.plan.clock == Clock::Exact => "never",
+            Order::Never | Order::Unknown(_) => "unknown",
+        };
+        let order = |(first, then, order): &(SiteId, SiteId, Order)| OrderReport {
+            first: at(*first),
+            then: at(*then),
+            verdict: verdict(order).to_owned(),
+            token: if let Order::Happens(way) = order { Some(self.token(way)) } else { None },
+        };
+        let pair = |(pair, table): (&crate::detect::Pair, &crate::explore::PairOrders)| PairReport {
+            a: at(pair.a),
+            b: at(pair.b),
+            adjacent: self.found.adjacent.get(pair).map(|way| self.token(way)),
+            orders: table.orders.iter().map(order).collect(),
+            flips: table.flips.as_ref().map(|order| verdict(order).to_owned()),
+        };
+        orders.iter().map(pair).collect()
+    }
+}
+
+/// The observed values of an end: `total = 3`.
+#[must_use]
+pub fn values(program: &Program, ended: &Ended) -> Vec<String> {
+    ended.values.iter().map(|(id, v)| format!("{} = {}", program.globals[*id].name, value_text(v))).collect()
+}
+
+/// A number with a mark between thousands: `1,234,567`.
+#[must_use]
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(c);
+    }
+    text
+}

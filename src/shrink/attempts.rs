@@ -1,0 +1,128 @@
+//! Runs that are tried, how many may be, and the best so far.
+
+use super::course::{Course, Sequence};
+use super::deviation::{Departures, Deviation, Segment};
+use super::{Effort, Goal};
+use crate::base::{Digester, Id};
+use crate::event::{Actor, Choice};
+use crate::exec::{End, RunSummary, Unobserved, run};
+use crate::sched::Strategy;
+use crate::world::{Guest, Machine};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A run that reaches the goal.
+#[derive(Clone)]
+pub(super) struct Best {
+    pub(super) deviations: Vec<Deviation>,
+    pub(super) segments: Vec<Segment>,
+    pub(super) steps: u64,
+}
+
+impl Best {
+    pub(super) fn new<S: Strategy>(run: &Departures<S>, steps: u64) -> Self {
+        Self { deviations: run.deviations().to_vec(), segments: run.segments(steps), steps }
+    }
+
+    // Less is better: deviations, steps, and between equals those that deviate late, and answer with little.
+    fn measure(&self) -> (usize, u64, u64, u64) {
+        let early = self.deviations.iter().map(|d| self.steps.saturating_sub(d.step)).sum();
+        let answers = self.deviations.iter().fold(0, |sum: u64, d| sum.saturating_add(d.choice.argument));
+        (self.deviations.len(), self.steps, early, answers)
+    }
+}
+
+/// What is tried, and what came of it.
+pub(super) struct Attempts<'a, G> {
+    machine: &'a mut Machine<G>,
+    goal: &'a Goal<'a>,
+    effort: Effort,
+    stop: &'a AtomicBool,
+    told: &'a dyn Fn(u64),
+    pub(super) best: Best,
+    pub(super) runs: u64,
+    steps: u64,
+    tried: BTreeSet<u128>,
+}
+
+impl<'a, G: Guest> Attempts<'a, G> {
+    pub(super) fn new(
+        machine: &'a mut Machine<G>,
+        goal: &'a Goal<'a>,
+        effort: Effort,
+        stop: &'a AtomicBool,
+        told: &'a dyn Fn(u64),
+        best: Best,
+    ) -> Self {
+        Self { machine, goal, effort, stop, told, best, runs: 0, steps: 0, tried: BTreeSet::new() }
+    }
+
+    /// Whether no further run may be tried.
+    pub(super) fn spent(&self) -> bool {
+        self.runs >= self.effort.runs || self.steps >= self.effort.steps || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Runs that may still be tried.
+    pub(super) fn left(&self) -> u64 {
+        self.effort.runs.saturating_sub(self.runs)
+    }
+
+    /// Tries these deviations; whether that is better than the best, which it then is.
+    pub(super) fn deviate(&mut self, deviations: Vec<Deviation>) -> bool {
+        let of = deviations.iter().map(|d| (d.step, d.choice));
+        if self.spent() || !self.tried.insert(digest(0, of)) {
+            return false;
+        }
+        self.attempt(&mut Departures::new(Course::new(deviations)))
+    }
+
+    /// The same of these choices.
+    pub(super) fn follow(&mut self, segments: Vec<Segment>) -> bool {
+        let of = segments.iter().map(|s| (s.count, s.choice));
+        if self.spent() || !self.tried.insert(digest(1, of)) {
+            return false;
+        }
+        self.attempt(&mut Departures::new(Sequence::new(segments)))
+    }
+
+    /// Tries these deviations, and says which further ones would have been open after them, up to `most`; whether these are all.
+    pub(super) fn survey(&mut self, deviations: &[Deviation], most: usize) -> (Vec<Deviation>, bool) {
+        let from = deviations.last().map_or(0, |d| d.step + 1);
+        let mut departures = Departures::new(Course::new(deviations.to_vec())).surveying(from, most);
+        self.attempt(&mut departures);
+        let (others, all) = departures.others();
+        (others.to_vec(), all)
+    }
+
+    fn attempt<S: Strategy>(&mut self, departures: &mut Departures<S>) -> bool {
+        let summary: RunSummary = run(self.machine, departures, 0, &mut Unobserved, self.stop);
+        self.runs += 1;
+        self.steps += summary.steps;
+        (self.told)(self.runs);
+        let End::Outcome(outcome) = &summary.end else { return false };
+        if !(self.goal)(&self.machine.world, outcome) {
+            return false;
+        }
+        let found = Best::new(departures, summary.steps);
+        let better = found.measure() < self.best.measure();
+        if better {
+            self.best = found;
+        }
+        better
+    }
+}
+
+fn digest(what: u64, choices: impl Iterator<Item = (u64, Choice)>) -> u128 {
+    let mut digest = Digester::new();
+    digest.word(what);
+    for (place, Choice { actor, argument }) in choices {
+        let (kind, number) = match actor {
+            Actor::Thread(thread) => (0, thread.index()),
+            Actor::Event(event) => (1, event.index()),
+            Actor::Clock => (2, 0),
+            Actor::Stop => (3, 0),
+        };
+        digest.word(place).word(kind).word(number as u64).word(argument);
+    }
+    digest.finish()
+}

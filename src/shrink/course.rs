@@ -1,0 +1,124 @@
+//! Strategies that try to do something, and go on by default where that cannot be done.
+
+use super::deviation::{Deviation, Segment};
+use super::steady::{Steady, answer};
+use crate::event::{Actor, Choice};
+use crate::sched::{Divergence, Strategy, View};
+use crate::world::Question;
+
+/// The default scheduler with deviations. One whose actor is not open at its step is passed over, and so is an answer that nobody can give.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{event::{Actor, Choice, ThreadId}, exec::{Unobserved, run}};
+/// use raceflip::{shrink::{Course, Deviation}, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// // Thread a has read x, and b comes between: one preemption.
+/// let deviation = Deviation { step: 1, choice: Choice { actor: Actor::Thread(ThreadId(1)), argument: 0 } };
+/// let mut machine = model.machine(Limits::default());
+/// run(&mut machine, &mut Course::new(vec![deviation]), 0, &mut Unobserved, &AtomicBool::new(false));
+/// assert_eq!(machine.world.memory().cell(0), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Course {
+    steady: Steady,
+    // Ascending by step.
+    deviations: Vec<Deviation>,
+    at: usize,
+    argument: Option<u64>,
+}
+
+impl Course {
+    /// With these deviations, ascending by step.
+    #[must_use]
+    pub fn new(deviations: Vec<Deviation>) -> Self {
+        debug_assert!(deviations.is_sorted_by_key(|d| d.step));
+        Self { steady: Steady::default(), deviations, at: 0, argument: None }
+    }
+}
+
+impl Strategy for Course {
+    fn begin(&mut self, _: u64) {
+        (self.steady, self.at, self.argument) = (Steady::default(), 0, None);
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        self.argument = None;
+        let step = view.world.steps();
+        while let Some(deviation) = self.deviations.get(self.at).filter(|d| d.step <= step) {
+            self.at += 1;
+            if deviation.step == step && view.world.is_open(deviation.choice.actor) {
+                self.argument = Some(deviation.choice.argument);
+                return Ok(deviation.choice.actor);
+            }
+        }
+        Ok(self.steady.choice(view).actor)
+    }
+
+    fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        Ok(answered(view, question, self.argument))
+    }
+
+    fn passes_over_forced(&self) -> bool {
+        true
+    }
+
+    fn observe(&mut self, _: &View<'_>, choice: Choice) {
+        self.steady.see(choice);
+    }
+}
+
+/// Makes the choices of a list in turn as far as they are open, passes over the others, and goes on by default when the list is at its end.
+pub(super) struct Sequence {
+    steady: Steady,
+    segments: Vec<Segment>,
+    at: usize,
+    used: u64,
+    argument: Option<u64>,
+}
+
+impl Sequence {
+    pub(super) fn new(segments: Vec<Segment>) -> Self {
+        Self { steady: Steady::default(), segments, at: 0, used: 0, argument: None }
+    }
+}
+
+impl Strategy for Sequence {
+    fn begin(&mut self, _: u64) {
+        (self.steady, self.at, self.used, self.argument) = (Steady::default(), 0, 0, None);
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        self.argument = None;
+        while let Some(Segment { choice, count }) = self.segments.get(self.at) {
+            if self.used < *count && view.world.is_open(choice.actor) {
+                self.used += 1;
+                self.argument = Some(choice.argument);
+                return Ok(choice.actor);
+            }
+            (self.at, self.used) = (self.at + 1, 0);
+        }
+        Ok(self.steady.choice(view).actor)
+    }
+
+    fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        Ok(answered(view, question, self.argument))
+    }
+
+    fn observe(&mut self, _: &View<'_>, choice: Choice) {
+        self.steady.see(choice);
+    }
+}
+
+// What was wanted, if somebody can answer so.
+fn answered(view: &View<'_>, question: Question, wanted: Option<u64>) -> u64 {
+    let fits = |argument: &u64| match question {
+        Question::Waiter(waiters) => *argument < waiters as u64,
+        Question::Branch => *argument < 2,
+        Question::Instant => *argument > view.world.now(),
+    };
+    wanted.filter(fits).unwrap_or_else(|| answer(view, question))
+}
