@@ -18,7 +18,7 @@ use stateless::{Facts, facts, words};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Small models that are compared.
-const MODELS: u64 = 600;
+const MODELS: u64 = 1_200;
 /// Those with more steps over all their runs are left out.
 const MOST_STEPS: u64 = 3_000;
 
