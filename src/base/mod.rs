@@ -5,6 +5,8 @@
 mod clone;
 mod digest;
 mod ids;
+#[doc(hidden)]
+pub mod mutant;
 mod pool;
 mod rng;
 mod set;

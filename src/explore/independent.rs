@@ -3,6 +3,7 @@
 //! The relation is asked of two choices that are both open in one state (Godefroid, *Partial-Order Methods*, definition 3.1, there for transitions).
 //! What a step does after its operation, up to the thread's next one, matters as well: see [`is_quiet`].
 
+use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Op, PostTime, ThreadId};
 use crate::world::{Status, World};
 
@@ -25,6 +26,9 @@ pub(super) fn independent(world: &World, a: Actor, b: Actor) -> bool {
 /// Whether the last step of a thread did nothing that its operation does not tell: no thread ended or began, no run ended, and the thread does not
 /// stand at something that others, or the clock, have to look at.
 pub(super) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
+    if mutant::is(Mutant::AllStepsQuiet) {
+        return true;
+    }
     let Actor::Thread(thread) = actor else { return after.outcome().is_none() };
     after.outcome().is_none()
         && before.threads().len() == after.threads().len()
@@ -88,11 +92,13 @@ fn threads(world: &World, a: ThreadId, b: ThreadId) -> bool {
         && p == q
         && !begins_beside(world, a, b)
         && !begins_beside(world, b, a)
+        && !(mutant::is(Mutant::PostsCommute) && matches!((x, y), (Op::Post { .. }, Op::Post { .. })))
     {
         return false;
     }
     if let (Some(p), Some(q)) = (x.access(), y.access())
         && p.conflicts(&q)
+        && !mutant::is(Mutant::AccessesCommute)
     {
         return false;
     }
@@ -152,7 +158,7 @@ fn begins_beside(world: &World, post: ThreadId, begin: ThreadId) -> bool {
 
 fn reads_clock(world: &World, thread: ThreadId) -> bool {
     match world.thread(thread).pending {
-        Op::Post { time, .. } => time != PostTime::Front,
+        Op::Post { time, .. } => time != PostTime::Front && !mutant::is(Mutant::ClockBesidePosts),
         Op::Sleep(_)
         | Op::Wait { .. }
         | Op::Reacquire { .. }

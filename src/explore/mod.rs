@@ -32,6 +32,7 @@ pub use path::Way;
 pub use stall::least_stalls;
 pub use table::MOST_STATES;
 
+use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::lang::program::GlobalId;
 use crate::vm::Model;
@@ -320,6 +321,9 @@ struct Fit {
 impl Fit {
     // `semantics.md`, *The clock*: units of g / (n + 1) milliseconds, or of one.
     fn scale(self) -> Scale {
+        if mutant::is(Mutant::UnitsOfTheDivisor) {
+            return Scale::new(1, self.divisor.max(1));
+        }
         if self.divisor <= self.deadlines { Scale::default() } else { Scale::new(self.deadlines + 1, self.divisor) }
     }
 }
@@ -344,5 +348,6 @@ fn misfit(plan: &Plan<'_>, scale: Scale, finds: &Finds) -> Option<Fit> {
     let setup = &plan.model.code.setup;
     let deadlines = finds.deadlines as u64 + u64::from(!setup.instants.is_empty());
     let fits = whole || (finds.fits == scale.down && deadlines < scale.up);
+    let fits = fits || finds.fits == scale.down && mutant::is(Mutant::UnitsOfTheDivisor);
     (!fits).then_some(Fit { divisor: finds.fits, deadlines: deadlines.max(scale.up - 1) })
 }

@@ -7,6 +7,7 @@ use super::independent::{independent, is_quiet};
 use super::monitor::{Monitor, Node};
 use super::table::{Fresh, Seen, StateId, Table, Way};
 use super::{Clock, Plan};
+use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
 use crate::world::{Canonicalizer, Scale, Status, World};
@@ -241,6 +242,10 @@ impl<'p, M: Monitor> Worker<'p, M> {
                 break;
             }
             self.finds.transitions += u64::from(n == 0);
+            let to_deadlines = mutant::is(Mutant::TicksToDeadlines);
+            if to_deadlines && tick.argument < from.machine.world.next_deadline() {
+                continue;
+            }
             way.digest = self.scratch.digest(&mut self.there);
             way.rank = rank - AFTER_TICKS + n;
             way.sleep = sleep.iter().fold(0, |mask, a| mask | bit(&self.there, *a));
@@ -250,7 +255,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
             }
             let world = &self.scratch.machine.world;
             // A state that was visited before, and whose clock moves on, has had its own ticks.
-            if seen == Seen::Before && world.clock_open() || world.outcome().is_some() || world.now() >= last {
+            let had = seen == Seen::Before && world.clock_open();
+            if had || world.outcome().is_some() || world.now() >= last || to_deadlines {
                 break;
             }
         }
@@ -284,7 +290,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
 
     // Who need not be tried after a choice: those that need not be tried before it, or were, and commute with it.
     fn sleep_after(&self, before: &World, actor: Actor) -> u64 {
-        let still = self.asleep.iter().filter(|a| independent(before, actor, **a));
+        let still =
+            self.asleep.iter().filter(|a| independent(before, actor, **a) || mutant::is(Mutant::SleepersNeverWake));
         still.fold(0, |mask, a| mask | bit(&self.there, *a))
     }
 }

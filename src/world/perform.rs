@@ -3,6 +3,7 @@
 use super::World;
 use super::contexts::Made;
 use super::queue::{MessageKind, TaskMessage, fence_of, fence_value};
+use crate::base::mutant::{self, Mutant};
 use crate::event::{
     Args, BodyId, ContextId, Happening, LimitKind, ListWrite, ListenerId, NULL, Op, Outcome, PostTime, SiteId,
     ThreadId, Value, WaitSet,
@@ -298,7 +299,8 @@ impl World {
             Op::Cancel { target, body } => {
                 let looper = self.thread_of(target);
                 let queue = self.threads[looper].queue.as_mut().ok_or(Thrown::IllegalState)?;
-                queue.cancel(|m| m.target == target && body.is_none_or(|b| b == m.body));
+                let any = mutant::is(Mutant::CancelByLooper);
+                queue.cancel(|m| (m.target == target || any) && body.is_none_or(|b| b == m.body));
                 self.refresh_looper(looper);
                 0
             }

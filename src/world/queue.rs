@@ -1,5 +1,6 @@
 //! Android's message queue: ordered by (when, seq), never by chance.
 
+use crate::base::mutant::{self, Mutant};
 use crate::event::{Args, BodyId, ContextId, Target, Value};
 use std::collections::VecDeque;
 
@@ -22,7 +23,7 @@ crate::clone_in_place!(Queue { messages, last_seq, first_seq, next_token, quit }
 pub struct Message {
     /// Virtual milliseconds at which it is due; 0 for a front post.
     pub when: u64,
-    seq: i64,
+    pub(super) seq: i64,
     /// A task or a fence.
     pub kind: MessageKind,
 }
@@ -62,12 +63,12 @@ impl Queue {
 
     /// Enqueues at `when`; 0 goes to the very front (rule 1).
     pub(super) fn push(&mut self, when: u64, kind: MessageKind) {
-        let seq = if when == 0 {
+        let seq = if when == 0 && !mutant::is(Mutant::FrontFirstInFirstOut) {
             self.first_seq -= 1;
             self.first_seq
         } else {
             self.last_seq += 1;
-            self.last_seq
+            if mutant::is(Mutant::TiesTurnedRound) { -self.last_seq } else { self.last_seq }
         };
         let message = Message { when, seq, kind };
         // Most messages belong at the end.
@@ -99,7 +100,10 @@ impl Queue {
         match head.kind {
             MessageKind::Task(_) => Some(0),
             MessageKind::Fence(_) => {
-                self.messages.iter().position(|m| matches!(&m.kind, MessageKind::Task(t) if t.is_async))
+                let passes = |t: &TaskMessage| {
+                    t.is_async && !mutant::is(Mutant::AsyncIgnored) || mutant::is(Mutant::FencesLetAllPass)
+                };
+                self.messages.iter().position(|m| matches!(&m.kind, MessageKind::Task(t) if passes(t)))
             }
         }
     }
@@ -136,7 +140,7 @@ impl Queue {
             return;
         }
         self.quit = true;
-        if safely {
+        if safely && !mutant::is(Mutant::QuitSafelyDropsWhatIsDue) {
             self.messages.retain(|m| m.when <= now);
         } else {
             self.messages.clear();

@@ -11,7 +11,8 @@ use super::queue::{MessageKind, Queue, fence_of};
 use super::threads::Status;
 use super::{Guest, Machine, World};
 use crate::base::Id;
-use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Op, Target, ThreadId, Value};
+use crate::base::mutant::{self, Mutant};
+use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Target, ThreadId, Value};
 use smallvec::SmallVec;
 
 /// What a word means, and so how it is renumbered.
@@ -136,7 +137,7 @@ impl CanonicalWriter<'_> {
 
     fn object(&mut self, object: ObjectId) {
         let number = self.room.objects.of(object);
-        self.word(number);
+        self.word(if mutant::is(Mutant::ObjectsByAllocation) { u64::from(object.0) } else { number });
     }
 
     fn thread(&mut self, thread: ThreadId) {
@@ -184,7 +185,11 @@ impl CanonicalWriter<'_> {
             0 => 0,
             last => last.saturating_add(1),
         };
-        self.word(when.saturating_sub(world.now));
+        self.word(if mutant::is(Mutant::NegativeDistances) {
+            when.wrapping_sub(world.now)
+        } else {
+            when.saturating_sub(world.now)
+        });
         self.word(if when <= world.now { when.min(later) } else { 0 });
     }
 
@@ -197,6 +202,9 @@ impl CanonicalWriter<'_> {
     }
 
     fn threads_in_order(&mut self, threads: &[ThreadId]) {
+        if mutant::is(Mutant::WaitersNotInForm) {
+            return;
+        }
         self.word(threads.len() as u64);
         for thread in threads {
             self.thread(*thread);
@@ -235,11 +243,17 @@ impl CanonicalWriter<'_> {
         self.word(1 + u64::from(queue.quit));
         self.word(queue.len() as u64);
         for message in queue.messages() {
-            self.time(message.when);
+            if !mutant::is(Mutant::DeadlinesNotInForm) {
+                self.time(message.when);
+            }
+            if mutant::is(Mutant::SequenceInForm) {
+                self.word(message.seq as u64);
+            }
             match &message.kind {
                 MessageKind::Fence(_) => self.word(u64::MAX),
                 MessageKind::Task(task) => {
-                    self.word(u64::from(task.body.0) << 1 | u64::from(task.is_async));
+                    let is_async = task.is_async && !mutant::is(Mutant::AsyncNotInForm);
+                    self.word(u64::from(task.body.0) << 1 | u64::from(is_async));
                     match task.target {
                         Target::Thread(_) => self.word(u64::MAX),
                         Target::Handler(handler) => self.handler(handler),
@@ -259,7 +273,7 @@ impl CanonicalWriter<'_> {
     fn object_state<G: Snapshot>(&mut self, guest: &G, object: ObjectId) {
         let world = self.world;
         let o = &world.memory.objects[object];
-        self.word(u64::from(o.class) << 1 | u64::from(o.freed));
+        self.word(u64::from(o.class) << 1 | u64::from(o.freed && !mutant::is(Mutant::FreedNotInForm)));
         self.lock(o.lock);
         for (i, kind) in guest.class_kinds(o.class).iter().enumerate() {
             self.value(*kind, world.memory.cells[o.base as usize + i]);
@@ -361,24 +375,6 @@ impl World {
     /// What is numbered by its declaration: threads, and the objects that immutable names of the program stand for.
     pub(crate) fn declared(&self) -> Declared {
         Declared { threads: self.setup.threads.len(), objects: self.setup.objects.len() }
-    }
-
-    // Where a thread stands, without what the guest knows of it.
-    fn stand_words(&self, thread: ThreadId) -> [u64; 4] {
-        let t = &self.threads[thread];
-        // The second half of an operation stands at the same program counter as the first.
-        let half = match &t.pending {
-            Op::Reacquire { .. } => 1,
-            Op::Wake => 2,
-            Op::Pass { barrier, generation } => 3 + u64::from(self.barriers[*barrier].generation == *generation),
-            _ => 0,
-        };
-        [
-            u64::from(t.daemon) | u64::from(t.notified) << 1 | u64::from(t.interrupted) << 2,
-            half,
-            t.deadline.map_or(0, |deadline| 1 + deadline.saturating_sub(self.now)),
-            u64::from(t.saved_depth),
-        ]
     }
 }
 

@@ -4,6 +4,7 @@ use super::World;
 use super::contexts::Made;
 use super::queue::Queue;
 use super::sync::ThreadSet;
+use crate::base::mutant::{self, Mutant};
 use crate::event::{ContextId, Happening, LimitKind, Op, Outcome, SiteId, ThreadId};
 
 /// Where a thread stands in its life.
@@ -137,6 +138,31 @@ impl Thread {
 }
 
 impl World {
+    /// Where a thread stands, without what the guest knows of it, for the canonical state.
+    pub(super) fn stand_words(&self, thread: ThreadId) -> [u64; 4] {
+        let t = &self.threads[thread];
+        // The second half of an operation stands at the same program counter as the first.
+        let half = match &t.pending {
+            Op::Reacquire { .. } => 1,
+            Op::Wake => 2,
+            Op::Pass { barrier, generation } => 3 + u64::from(self.barriers[*barrier].generation == *generation),
+            _ => 0,
+        };
+        [
+            u64::from(t.daemon)
+                | u64::from(t.notified && !mutant::is(Mutant::WaitersNotInForm)) << 1
+                | u64::from(t.interrupted && !mutant::is(Mutant::InterruptsNotInForm)) << 2,
+            half,
+            match t.deadline {
+                Some(_) if mutant::is(Mutant::DeadlinesNotInForm) => 1,
+                Some(deadline) if mutant::is(Mutant::OverdueIsNotDue) => deadline.saturating_sub(self.now).max(1),
+                Some(deadline) => 1 + deadline.saturating_sub(self.now),
+                None => 0,
+            },
+            u64::from(t.saved_depth),
+        ]
+    }
+
     /// Adds a thread that `maker` starts; it is new until the machine runs it to its first operation.
     /// `None` at the limit of threads (the run's outcome is set).
     pub(super) fn add_thread(&mut self, maker: ContextId, made: Made, looper: bool) -> Option<ThreadId> {

@@ -4,12 +4,13 @@
 //! finds is complete; with `met` it leaves out what it has met before by the digest of the canonical state, and must then find the same.
 
 use crate::harness_outcomes::{as_data, fact};
+pub(crate) use crate::stateless::words;
 use crate::support::{disappointed, models, program, read};
 use crate::tiny;
 use raceflip::campaign::{Ended, named};
 use raceflip::event::{Actor, Choice, Outcome};
 use raceflip::lang::Program;
-use raceflip::lang::program::{GlobalId, Type};
+use raceflip::lang::program::GlobalId;
 use raceflip::vm::{Vm, compile};
 use raceflip::world::{Limits, Machine, Question};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,18 +84,6 @@ fn choices(machine: &mut Machine<Vm>) -> Result<Vec<Choice>, Outcome> {
         all.extend(arguments.into_iter().map(|argument| Choice { actor, argument }));
     }
     Ok(all)
-}
-
-/// The variables whose values mean the same in every run: no references.
-pub(crate) fn words(program: &Program) -> BTreeSet<GlobalId> {
-    fn is_word(ty: &Type) -> bool {
-        match ty {
-            Type::Int | Type::Bool | Type::Message => true,
-            Type::List(inner) | Type::Array(inner, _) => is_word(inner),
-            _ => false,
-        }
-    }
-    program.globals.enumerate().filter(|(_, g)| is_word(&g.ty)).map(|(id, _)| id).collect()
 }
 
 /// Compares the two ways on one text; the steps of the long one, or `None` if it is too long.

@@ -1,8 +1,9 @@
 //! The exhaustive search against other ways to the same answer.
 
+pub(crate) use crate::agree::search;
 use crate::enumerate::{enumerate, words};
 use crate::tiny;
-use raceflip::explore::{self, Clock, Explored, Livelock, Order, Plan, Silent, least_stalls, livelocks, site_order};
+use raceflip::explore::{self, Clock, Livelock, Order, Plan, Silent, least_stalls, livelocks, site_order};
 use raceflip::vm::Model;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -11,11 +12,6 @@ use std::sync::atomic::AtomicBool;
 pub(crate) fn context() -> explore::Context<'static> {
     static STOP: AtomicBool = AtomicBool::new(false);
     explore::Context { stop: &STOP, progress: &Silent }
-}
-
-/// A search of a whole model.
-pub(crate) fn search(plan: &Plan<'_>) -> Explored {
-    explore::explore(plan, context())
 }
 
 fn model(text: &str) -> Model {

@@ -1,5 +1,6 @@
 //! All integration tests, as one program.
 
+mod agree;
 mod allocations;
 mod bounded;
 mod cli;
@@ -38,8 +39,11 @@ mod races;
 mod readme;
 mod shrink;
 mod shrink_table;
+mod small;
 mod snapshot;
+mod stateless;
 mod support;
 mod tidy;
 mod timeline;
 mod tiny;
+mod trust;

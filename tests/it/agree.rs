@@ -1,0 +1,102 @@
+//! Whether the exhaustive search comes to what the enumeration of all runs comes to.
+
+use crate::stateless::{End, Facts, words};
+use raceflip::event::{Happening, Outcome};
+use raceflip::exec::{Ended, Observer, run};
+use raceflip::explore::{self, Explored, Plan, Silent, Way};
+use raceflip::sched::Rerun;
+use raceflip::vm::Model;
+use raceflip::world::{Limits, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A search of a whole model.
+pub(crate) fn search(plan: &Plan<'_>) -> Explored {
+    explore::explore(plan, explore::Context { stop: &AtomicBool::new(false), progress: &Silent })
+}
+
+/// The ends of a search, each with its way, in the enumeration's terms.
+fn ends(found: &Explored) -> BTreeMap<End, &Way> {
+    found.ends.iter().map(|(end, way)| ((end.ended.clone(), end.blocked.clone()), way)).collect()
+}
+
+/// Compares searches of all kinds with what is true; what differs first, in words. Otherwise the states that there are.
+pub(crate) fn compare(model: &Model, facts: &Facts) -> Result<u64, String> {
+    let plan = Plan { reduce: false, observe: words(&model.program), ..Plan::new(model) };
+    let plain = search(&plan);
+    same_ends("unreduced", &plain, facts)?;
+    for (end, way) in ends(&plain) {
+        let steps = rerun(model, &plan.observe, &end, way)?;
+        if steps != facts.ends[&end] {
+            return Err(format!("{} steps to {end:?}, there is a way with {}", steps, facts.ends[&end]));
+        }
+    }
+    let reduced = search(&Plan { reduce: true, ..plan.clone() });
+    same_ends("reduced", &reduced, facts)?;
+    for (end, way) in ends(&reduced) {
+        rerun(model, &plan.observe, &end, way)?;
+    }
+    if reduced.states != plain.states {
+        return Err(format!("{} states, reduced {}", plain.states, reduced.states));
+    }
+    let pairs = search(&Plan { pairs: true, ..plan.clone() });
+    same("adjacent", pairs.adjacent.keys(), facts.adjacent.iter())?;
+    Ok(plain.states)
+}
+
+fn same_ends(name: &str, found: &Explored, facts: &Facts) -> Result<(), String> {
+    if !found.complete() {
+        return Err(format!("{name}: cut by {:?}", found.cut));
+    }
+    same(name, ends(found).keys(), facts.ends.keys())
+}
+
+fn same<'a, T: Ord + std::fmt::Debug + 'a>(
+    name: &str,
+    found: impl Iterator<Item = &'a T>,
+    there: impl Iterator<Item = &'a T>,
+) -> Result<(), String> {
+    let (found, there): (BTreeSet<&T>, BTreeSet<&T>) = (found.collect(), there.collect());
+    if found == there {
+        return Ok(());
+    }
+    let (missing, surplus) = (there.difference(&found), found.difference(&there));
+    Err(format!("{name}: missing {:?}, too many {:?}", missing.collect::<Vec<_>>(), surplus.collect::<Vec<_>>()))
+}
+
+/// The steps at which the clock moved.
+#[derive(Default)]
+struct Ticks(BTreeSet<u64>);
+
+impl Observer for Ticks {
+    fn event(&mut self, _: &World, event: &raceflip::event::Event) {
+        if event.what == Happening::Tick {
+            self.0.insert(event.step);
+        }
+    }
+}
+
+/// Makes the run of a way again: it must end as is said. Its steps, ticks in a row counted as one.
+fn rerun(
+    model: &Model,
+    observe: &BTreeSet<raceflip::lang::program::GlobalId>,
+    end: &End,
+    way: &Way,
+) -> Result<u64, String> {
+    let mut machine = model.machine(Limits::default());
+    let (mut strategy, mut ticks) = (Rerun::new(Arc::new(way.choices.clone())), Ticks::default());
+    let summary = run(&mut machine, &mut strategy, 0, &mut ticks, &AtomicBool::new(false));
+    let Some(outcome) = summary.outcome() else { return Err(format!("{end:?}: {:?}", summary.end)) };
+    let mut blocked: Vec<_> = match outcome {
+        Outcome::Deadlock(report) => report.blocked.iter().map(|b| b.site).collect(),
+        _ => Vec::new(),
+    };
+    blocked.sort_unstable();
+    let came_to = (Ended::new(&model.program, observe, outcome, &machine.world), blocked);
+    if came_to != *end || outcome != &way.outcome || summary.steps != way.steps || summary.stall != way.stall {
+        return Err(format!("{way:?} of {end:?} comes to {came_to:?} by {summary:?}"));
+    }
+    let in_row = ticks.0.iter().filter(|step| ticks.0.contains(&(*step + 1))).count() as u64;
+    Ok(summary.steps - in_row)
+}

@@ -1,0 +1,162 @@
+//! Every run of a very small model, one after the other, on a clock of milliseconds: the oracle of the exhaustive search.
+//!
+//! A plain recursion over all sequences of choices. It knows no states, no digests, no canonical form, no reduction and no visited set; the clock has one
+//! choice, the next millisecond. What is true of some run it finds, and nothing else.
+
+use raceflip::detect::Pair;
+use raceflip::event::{Access, Actor, Choice, ContextId, Happening, Outcome, SiteId};
+use raceflip::exec::Ended;
+use raceflip::lang::Program;
+use raceflip::lang::program::{GlobalId, Type};
+use raceflip::vm::{Model, Vm};
+use raceflip::world::{Limits, Machine, Question, Status};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a run ends: its kind with the values that are observed, and of a deadlock where the blocked threads stand.
+pub(crate) type End = (Ended, Vec<Option<SiteId>>);
+
+/// What is true of the runs of a model.
+#[derive(Default)]
+pub(crate) struct Facts {
+    /// The ends, each with the fewest steps to it; ticks in a row are one.
+    pub(crate) ends: BTreeMap<End, u64>,
+    /// Sites of conflicting plain accesses that can stand side by side.
+    pub(crate) adjacent: BTreeSet<Pair>,
+    /// Sites of conflicting plain accesses of two contexts, in the order in which they can be performed, with others between them or not.
+    pub(crate) orders: BTreeSet<(SiteId, SiteId)>,
+    /// Steps that were taken, over all runs; each tick is one.
+    pub(crate) steps: u64,
+}
+
+/// The variables whose values mean the same in every run: no references.
+pub(crate) fn words(program: &Program) -> BTreeSet<GlobalId> {
+    fn is_word(ty: &Type) -> bool {
+        match ty {
+            Type::Int | Type::Bool | Type::Message => true,
+            Type::List(inner) | Type::Array(inner, _) => is_word(inner),
+            _ => false,
+        }
+    }
+    program.globals.enumerate().filter(|(_, g)| is_word(&g.ty)).map(|(id, _)| id).collect()
+}
+
+/// Enumerates all runs. `None` if that takes more steps than that, or some run is very long.
+pub(crate) fn facts(model: &Model, observe: &BTreeSet<GlobalId>, most_steps: u64) -> Option<Facts> {
+    let mut machine = model.machine(Limits::default());
+    machine.start(true);
+    let mut all = Enumeration { model, observe, most_steps, past: Vec::new(), facts: Facts::default() };
+    all.go(&mut machine, Cost { steps: 0, ticked: false }).map(|()| all.facts)
+}
+
+/// The longest run: a stack has room for so many.
+const LONGEST: usize = 200;
+
+#[derive(Clone, Copy)]
+struct Cost {
+    steps: u64,
+    ticked: bool,
+}
+
+impl Cost {
+    fn after(self, choice: Choice) -> Self {
+        let ticked = choice.actor == Actor::Clock;
+        Self { steps: self.steps + u64::from(!(ticked && self.ticked)), ticked }
+    }
+}
+
+struct Enumeration<'a> {
+    model: &'a Model,
+    observe: &'a BTreeSet<GlobalId>,
+    most_steps: u64,
+    /// What each step of the run so far has accessed.
+    past: Vec<Option<(Access, SiteId, Option<ContextId>)>>,
+    facts: Facts,
+}
+
+impl Enumeration<'_> {
+    // All runs that go on from here.
+    fn go(&mut self, machine: &mut Machine<Vm>, cost: Cost) -> Option<()> {
+        let openings = machine.world.openings();
+        if openings.stop() && machine.world.outcome().is_none() {
+            machine.check_rest();
+        }
+        if let Some(outcome) = machine.world.outcome().cloned() {
+            self.end(&outcome, machine, cost);
+            return Some(());
+        }
+        if openings.total() == 0 {
+            let outcome = Outcome::Deadlock(machine.world.deadlock());
+            self.end(&outcome, machine, cost);
+            return Some(());
+        }
+        self.note_adjacent(machine);
+        for k in 0..openings.total() {
+            let actor = machine.world.open_actor(&openings, k);
+            if actor == Actor::Stop {
+                let outcome = machine.world.rest_outcome();
+                self.end(&outcome, machine, cost);
+                continue;
+            }
+            let arguments = match machine.world.question(actor) {
+                None => 0..1,
+                Some(Question::Branch) => 0..2,
+                Some(Question::Waiter(waiters)) => 0..waiters as u64,
+                Some(Question::Instant) => machine.world.now() + 1..machine.world.now() + 2,
+            };
+            for argument in arguments {
+                self.facts.steps += 1;
+                if self.facts.steps > self.most_steps || self.past.len() >= LONGEST {
+                    return None;
+                }
+                let choice = Choice { actor, argument };
+                let mut next = machine.clone();
+                next.step(choice);
+                self.note_order(&next);
+                self.go(&mut next, cost.after(choice))?;
+                self.past.pop();
+            }
+        }
+        Some(())
+    }
+
+    fn end(&mut self, outcome: &Outcome, machine: &Machine<Vm>, cost: Cost) {
+        let mut blocked: Vec<Option<SiteId>> = match outcome {
+            Outcome::Deadlock(report) => report.blocked.iter().map(|b| b.site).collect(),
+            _ => Vec::new(),
+        };
+        blocked.sort_unstable();
+        let ended = Ended::new(&self.model.program, self.observe, outcome, &machine.world);
+        let fewest = self.facts.ends.entry((ended, blocked)).or_insert(cost.steps);
+        *fewest = cost.steps.min(*fewest);
+    }
+
+    fn note_adjacent(&mut self, machine: &Machine<Vm>) {
+        let world = &machine.world;
+        let mut pending = Vec::new();
+        for thread in world.enabled().iter().map(|id| world.thread(id)).filter(|t| t.status == Status::Alive) {
+            let Some((access, site)) = thread.pending.access().zip(thread.site) else { continue };
+            for (other, there) in &pending {
+                if access.conflicts(other) {
+                    self.facts.adjacent.insert(Pair::new(site, *there));
+                }
+            }
+            pending.push((access, site));
+        }
+    }
+
+    // What the last step has accessed, after all that the run has accessed before.
+    fn note_order(&mut self, machine: &Machine<Vm>) {
+        let accessed = machine.world.recorded().iter().find_map(|event| match &event.what {
+            Happening::Performed { op, .. } => Some((op.access()?, event.site?, event.context)),
+            _ => None,
+        });
+        if let Some((access, site, context)) = accessed {
+            for (before, first, other) in self.past.iter().flatten() {
+                if *other != context && access.conflicts(before) {
+                    self.facts.orders.insert((*first, site));
+                }
+            }
+        }
+        self.past.push(accessed);
+    }
+}

@@ -1,0 +1,107 @@
+//! The exhaustive search against the enumeration of all runs, on many small models.
+//!
+//! A part of them with all tests; all of them with `cargo test --release --test it trust -- --ignored --nocapture`.
+
+use crate::agree::{compare, search};
+use crate::explore::context;
+use crate::small;
+use crate::stateless::{Facts, facts, words};
+use raceflip::explore::{Explored, Order, Plan, site_orders};
+use raceflip::vm::Model;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Models with more steps over all their runs are left out.
+const MOST_STEPS: u64 = 30_000;
+/// Models of the long test; about one in five is too large.
+const MODELS: u64 = 6_500;
+
+/// What a search has found that must not depend on the number of workers.
+fn text(found: &Explored) -> String {
+    let Explored { states, transitions, depth, cut, frontier, scale, ends, adjacent, .. } = found;
+    format!("{states} {transitions} {depth} {cut:?} {frontier} {scale:?} {ends:?} {adjacent:?}")
+}
+
+/// Compares searches with one worker and with two.
+fn compare_jobs(model: &Model) -> Result<(), String> {
+    for (reduce, pairs) in [(false, true), (true, false)] {
+        let plan = Plan { reduce, pairs, observe: words(&model.program), ..Plan::new(model) };
+        let one = search(&plan);
+        let two = search(&Plan { jobs: 2, ..plan });
+        if text(&one) != text(&two) {
+            return Err(format!("one worker: {}\ntwo: {}", text(&one), text(&two)));
+        }
+    }
+    Ok(())
+}
+
+/// Compares the orders in which conflicting accesses can be performed.
+fn compare_orders(model: &Model, facts: &Facts) -> Result<(), String> {
+    let plan = Plan { pairs: true, ..Plan::new(model) };
+    let orders = site_orders(&plan, &search(&plan), context());
+    let all = orders.values().flat_map(|pair| &pair.orders);
+    let happen: BTreeSet<_> =
+        all.filter(|o| matches!(o.2, Order::Happens(_))).map(|(first, then, _)| (*first, *then)).collect();
+    if happen == facts.orders {
+        return Ok(());
+    }
+    let missing: Vec<_> = facts.orders.difference(&happen).collect();
+    Err(format!("orders: missing {missing:?}, too many {:?}", happen.difference(&facts.orders).collect::<Vec<_>>()))
+}
+
+/// What was compared.
+#[derive(Default, Debug)]
+struct Compared {
+    models: u64,
+    too_large: u64,
+    steps: u64,
+    states: u64,
+    ends: usize,
+    adjacent: usize,
+    orders: usize,
+}
+
+fn compared(model: &Model, facts: &Facts) -> Result<u64, String> {
+    let states = compare(model, facts)?;
+    compare_jobs(model)?;
+    compare_orders(model, facts)?;
+    Ok(states)
+}
+
+/// Compares the models of these seeds, and tells all that differ.
+fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> Compared {
+    let (mut all, mut wrong) = (Compared::default(), BTreeMap::new());
+    for seed in seeds {
+        let text = small::model(seed);
+        let model = Model::from_text(&format!("small {seed}"), &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let Some(facts) = facts(&model, &words(&model.program), most_steps) else {
+            all.too_large += 1;
+            continue;
+        };
+        match compared(&model, &facts) {
+            Ok(states) => all.states += states,
+            Err(difference) => _ = wrong.insert(seed, format!("small {seed}: {difference}\n{text}")),
+        }
+        all.models += 1;
+        all.steps += facts.steps;
+        all.ends += facts.ends.len();
+        all.adjacent += facts.adjacent.len();
+        all.orders += facts.orders.len();
+    }
+    println!("{all:?}");
+    let texts: Vec<&str> = wrong.values().take(3).map(String::as_str).collect();
+    assert!(wrong.is_empty(), "{} models differ: {:?}\n{}", wrong.len(), wrong.keys(), texts.join("\n"));
+    all
+}
+
+#[test]
+fn it_finds_what_all_runs_come_to() {
+    let all = compare_models(0..2_500, 3_000);
+    assert!(all.models > 1_500, "{all:?}");
+}
+
+#[test]
+#[ignore = "takes minutes; see above"]
+fn it_finds_what_all_runs_of_five_thousand_models_come_to() {
+    let all = compare_models(0..MODELS, MOST_STEPS);
+    assert!(all.models >= 5_000, "{all:?}");
+}
