@@ -322,6 +322,7 @@
 //! | make a run smaller that fails | [`mod@shrink`] |
 //! | read events and outcomes | [`event`] |
 //! | look at the state of a run, digest it | [`world::World`], [`world::Snapshot`] |
+//! | visit every state, and prove that something never happens | [`explore`] |
 //! | detect, confirm and test | [`detect`], [`campaign`] |
 //! | write traces, reports, timelines | [`formats`] |
 //! | use the command line | `README.md`, `raceflip help` |

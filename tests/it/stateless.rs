@@ -1,15 +1,16 @@
 //! Every run of a very small model, one after the other, on a clock of milliseconds: the oracle of the exhaustive search.
 //!
 //! A plain recursion over all sequences of choices. It knows no states, no digests, no canonical form, no reduction and no visited set; the clock has one
-//! choice, the next millisecond. What is true of some run it finds, and nothing else.
+//! choice, the next millisecond (and what lies behind the last deadline). What is true of some run it finds, and nothing else.
 
 use raceflip::detect::Pair;
 use raceflip::event::{Access, Actor, Choice, ContextId, Happening, Outcome, SiteId};
 use raceflip::exec::Ended;
+use raceflip::explore::Instance;
 use raceflip::lang::Program;
 use raceflip::lang::program::{GlobalId, Type};
 use raceflip::vm::{Model, Vm};
-use raceflip::world::{Limits, Machine, Question, Status};
+use raceflip::world::{Limits, Machine, Question, Status, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a run ends: its kind with the values that are observed, and of a deadlock where the blocked threads stand.
@@ -24,6 +25,8 @@ pub(crate) struct Facts {
     pub(crate) adjacent: BTreeSet<Pair>,
     /// Sites of conflicting plain accesses of two contexts, in the order in which they can be performed, with others between them or not.
     pub(crate) orders: BTreeSet<(SiteId, SiteId)>,
+    /// The same of instances: a site, in the context of a pedigree, at its how-manieth visit; told by all that as text.
+    pub(crate) instance_orders: BTreeMap<String, (Instance, Instance)>,
     /// Steps that were taken, over all runs; each tick is one.
     pub(crate) steps: u64,
 }
@@ -48,6 +51,9 @@ pub(crate) fn facts(model: &Model, observe: &BTreeSet<GlobalId>, most_steps: u64
     all.go(&mut machine, Cost { steps: 0, ticked: false }).map(|()| all.facts)
 }
 
+/// Orders of instances that are kept; of a model with as many not all may be known.
+pub(crate) const MOST_INSTANCES: usize = 200;
+
 /// The longest run: a stack has room for so many.
 const LONGEST: usize = 200;
 
@@ -55,6 +61,13 @@ const LONGEST: usize = 200;
 struct Cost {
     steps: u64,
     ticked: bool,
+}
+
+// The next millisecond; and since the clock stops where no deadline lies ahead, at once to the instants of `at` that may be behind that.
+fn next_instants(world: &World) -> Vec<u64> {
+    let next = world.now() + 1;
+    let later = world.setup().instants.iter().copied().filter(|at| *at > next);
+    [next].into_iter().chain(later).collect()
 }
 
 impl Cost {
@@ -98,10 +111,10 @@ impl Enumeration<'_> {
                 continue;
             }
             let arguments = match machine.world.question(actor) {
-                None => 0..1,
-                Some(Question::Branch) => 0..2,
-                Some(Question::Waiter(waiters)) => 0..waiters as u64,
-                Some(Question::Instant) => machine.world.now() + 1..machine.world.now() + 2,
+                None => vec![0],
+                Some(Question::Branch) => vec![0, 1],
+                Some(Question::Waiter(waiters)) => (0..waiters as u64).collect(),
+                Some(Question::Instant) => next_instants(&machine.world),
             };
             for argument in arguments {
                 self.facts.steps += 1;
@@ -151,9 +164,20 @@ impl Enumeration<'_> {
             _ => None,
         });
         if let Some((access, site, context)) = accessed {
-            for (before, first, other) in self.past.iter().flatten() {
+            let instance = |at: usize, site: SiteId, context: Option<ContextId>| {
+                let is = |a: &&(Access, SiteId, Option<ContextId>)| a.1 == site && a.2 == context;
+                let visit = 1 + self.past[..at].iter().flatten().filter(is).count() as u32;
+                let pedigree = context.map_or(Vec::new(), |c| machine.world.contexts().chain(c));
+                Instance { site, pedigree, visit }
+            };
+            for (at, past) in self.past.iter().enumerate() {
+                let Some((before, first, other)) = past else { continue };
                 if *other != context && access.conflicts(before) {
                     self.facts.orders.insert((*first, site));
+                    if self.facts.instance_orders.len() < MOST_INSTANCES {
+                        let pair = (instance(at, *first, *other), instance(self.past.len(), site, context));
+                        self.facts.instance_orders.entry(format!("{pair:?}")).or_insert(pair);
+                    }
                 }
             }
         }

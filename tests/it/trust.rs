@@ -5,8 +5,8 @@
 use crate::agree::{compare, search};
 use crate::explore::context;
 use crate::small;
-use crate::stateless::{Facts, facts, words};
-use raceflip::explore::{Explored, Order, Plan, site_orders};
+use crate::stateless::{Facts, MOST_INSTANCES, facts, words};
+use raceflip::explore::{Explored, Order, Plan, instance_order, site_orders};
 use raceflip::vm::Model;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +48,24 @@ fn compare_orders(model: &Model, facts: &Facts) -> Result<(), String> {
     Err(format!("orders: missing {missing:?}, too many {:?}", happen.difference(&facts.orders).collect::<Vec<_>>()))
 }
 
+/// Compares orders of instances: of some that happen both ways round are asked for.
+fn compare_instances(model: &Model, facts: &Facts) -> Result<(), String> {
+    if facts.instance_orders.len() >= MOST_INSTANCES {
+        return Ok(());
+    }
+    let plan = Plan::new(model);
+    for (first, then) in facts.instance_orders.values().take(4) {
+        for (a, b) in [(first, then), (then, first)] {
+            let happens = facts.instance_orders.contains_key(&format!("{:?}", (a, b)));
+            let found = instance_order(&plan, a, b, context());
+            if matches!(found, Order::Happens(_)) != happens || matches!(found, Order::Unknown(_)) {
+                return Err(format!("{a:?} before {b:?}: happens {happens}, found {found:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// What was compared.
 #[derive(Default, Debug)]
 struct Compared {
@@ -64,6 +82,7 @@ fn compared(model: &Model, facts: &Facts) -> Result<u64, String> {
     let states = compare(model, facts)?;
     compare_jobs(model)?;
     compare_orders(model, facts)?;
+    compare_instances(model, facts)?;
     Ok(states)
 }
 
