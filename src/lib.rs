@@ -226,7 +226,7 @@
 //! for fixed in [0, 1] {
 //!     let model = Model::from_text("menu.race", &text, &[("FIXED".to_owned(), fixed)])?;
 //!     let campaign = Plan::new(&model);
-//!     let tested = test(&TestPlan { program: &model.program, campaign, walks: 200, saved: &[], shrinks: true }, context);
+//!     let tested = test(&TestPlan { model: &model, campaign, walks: 200, states: TestPlan::STATES, saved: &[], shrinks: true }, context);
 //!     for line in &tested.lines {
 //!         assert!(matches!(line.verdict, LineVerdict::Met), "{}", line.text);
 //!     }

@@ -147,6 +147,8 @@ impl Observer for OrderWatch<'_> {
 pub(super) struct OrderTally {
     // All ends were counted, not walks.
     of_ends: bool,
+    // Some run has the order, whether it ends or not.
+    anywhere: bool,
     with: u32,
     without: u32,
     // By signature: failures with the order and without.
@@ -154,9 +156,9 @@ pub(super) struct OrderTally {
 }
 
 impl OrderTally {
-    /// One that counts all ends, of a search.
-    pub(super) fn of_ends() -> Self {
-        Self { of_ends: true, ..Self::default() }
+    /// One that counts all ends, of a search; `anywhere` says whether some state shows it, since a run need not end.
+    pub(super) fn of_ends(anywhere: bool) -> Self {
+        Self { of_ends: true, anywhere, ..Self::default() }
     }
 
     /// Adds a run; `failure` is its signature, if it failed.
@@ -178,15 +180,16 @@ impl OrderTally {
         let runs = if self.of_ends { "ends" } else { "walks" };
         match expectation {
             ExpectationKind::Order { word: OrderWord::Never, .. } => {
-                (with > 0).then(|| format!("{with} of {all} {runs} have this order"))
+                (with > 0 || self.anywhere).then(|| format!("{with} of {all} {runs} have this order"))
             }
-            ExpectationKind::Order { .. } if with == 0 => Some(format!("none of {all} {runs} has this order")),
+            ExpectationKind::Order { .. } if with == 0 && !self.anywhere => {
+                Some(format!("none of {all} {runs} has this order"))
+            }
             ExpectationKind::Order { word: OrderWord::Harmful, .. } if !self.hurts() => {
                 Some(format!("{with} of {all} {runs} have this order, and no failure needs it"))
             }
-            ExpectationKind::ExecutesBefore(..) => {
-                (with > 0).then(|| format!("in {with} of {all} {runs} the second begins before the first has ended"))
-            }
+            ExpectationKind::ExecutesBefore(..) => (with > 0 || self.anywhere)
+                .then(|| format!("in {with} of {all} {runs} the second begins before the first has ended")),
             _ => None,
         }
     }

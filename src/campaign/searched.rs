@@ -62,7 +62,11 @@ pub(super) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched>
 }
 
 fn tallies(watch: &OrderWatch<'_>, plan: &explore::Plan<'_>, found: &Explored) -> Vec<OrderTally> {
-    let mut tallies: Vec<OrderTally> = (0..watch.questions()).map(|_| OrderTally::of_ends()).collect();
+    let mut anywhere = vec![false; watch.questions()];
+    for mark in &found.marks {
+        anywhere.iter_mut().zip(watch.at(*mark).finish(None)).for_each(|(any, shows)| *any |= shows);
+    }
+    let mut tallies: Vec<OrderTally> = anywhere.into_iter().map(OrderTally::of_ends).collect();
     for (end, way) in &found.ends {
         let failure = match &way.outcome {
             Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. } => {

@@ -202,6 +202,8 @@ pub struct Explored {
     pub scale: Scale,
     /// How runs end, each with a shortest run that ends so.
     pub ends: BTreeMap<End, Way>,
+    /// What a monitor that watches said anywhere ([`Monitor::mark`]).
+    pub marks: BTreeSet<u64>,
     /// Pairs of accesses that can stand side by side, each with a run that brings them there.
     pub adjacent: BTreeMap<Pair, Way>,
     /// Bytes of the visited set.
@@ -264,6 +266,7 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
         estimate,
         scale,
         ends,
+        marks: finds.marks,
         adjacent,
         table_bytes: table.bytes(),
         memory,

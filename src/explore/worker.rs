@@ -11,7 +11,7 @@ use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
 use crate::world::{Canonicalizer, Scale, Status, World};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where something was seen first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -43,6 +43,8 @@ pub(super) struct Finds {
     pub(super) adjacent: BTreeMap<Pair, Sight>,
     /// Where the monitor saw what it was looking for.
     pub(super) accepted: Option<Sight>,
+    /// What the monitor said anywhere, if it watches.
+    pub(super) marks: BTreeSet<u64>,
     /// The graph, if it is wanted: from where, to where, by whom (as in a sleep set; none of them twice).
     pub(super) edges: Vec<Edge>,
     /// Who could act in each state, in the same bits.
@@ -65,6 +67,7 @@ impl Finds {
         self.deadlines = self.deadlines.max(other.deadlines);
         self.fits = crate::world::divisor(self.fits, other.fits);
         self.accepted = self.accepted.into_iter().chain(other.accepted.take()).min();
+        self.marks.append(&mut other.marks);
         self.edges.append(&mut other.edges);
         self.open.append(&mut other.open);
         merge(&mut self.ends, &mut other.ends);
@@ -130,6 +133,9 @@ impl<'p, M: Monitor> Worker<'p, M> {
         if node.monitor.accepts() {
             self.finds.accepted = self.finds.accepted.into_iter().chain([first]).min();
             return;
+        }
+        if M::WATCHES {
+            self.finds.marks.insert(node.monitor.mark());
         }
         match standing(&mut node.machine) {
             Standing::Ended(outcome) => return self.ended(node, &outcome, first),

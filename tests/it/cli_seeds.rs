@@ -156,14 +156,14 @@ fn no_half_of_a_failure_is_saved() {
 fn a_saved_failure_is_never_overwritten() {
     let folder = scratch("test-overwrite");
     file(&folder, "m.race", &counter(WRONG));
-    within(&folder, &["test", "m.race"]);
+    within(&folder, &["test", "m.race", "--explore-limit", "0"]);
     let name = seeds(&folder).remove(0);
     let at = folder.join("seeds").join(&name);
     // Somebody else's file under this name.
     let foreign = std::fs::read_to_string(&at).unwrap().replace("model = \"m.race\"", "model = \"n.race\"");
     std::fs::write(&at, &foreign).unwrap();
     std::fs::write(folder.join("seeds/README"), "kept by hand").unwrap();
-    let ran = within(&folder, &["test", "m.race", "--seed", "9"]);
+    let ran = within(&folder, &["test", "m.race", "--explore-limit", "0", "--seed", "9"]);
     assert_eq!(ran.status, FOUND, "{}", ran.err);
     let second = name.replace(".toml", "-2.toml");
     assert_eq!(seeds(&folder), ["README".to_owned(), second, name.clone()]);

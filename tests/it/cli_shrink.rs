@@ -106,7 +106,9 @@ fn what_a_test_shows_and_saves_is_shrunk() {
         property all at end { x == 5 }\nexpect no failure\nexpect outcomes of x: ok 5\n";
     let model = file(&folder, "m.race", text);
     let seeds = folder.join("seeds").display().to_string();
-    let test = |args: &[&str]| call(&[&["test", &model, "--runs", "50", "--seeds", &seeds], args].concat());
+    let test = |args: &[&str]| {
+        call(&[&["test", &model, "--explore-limit", "0", "--runs", "50", "--seeds", &seeds], args].concat())
+    };
     let drawn = test(&["--no-shrink", "--no-save"]);
     assert!(drawn.status == FOUND && !drawn.out.contains("shrunk"), "{}", drawn.out);
     let one = test(&["--no-save", "--jobs", "1"]);

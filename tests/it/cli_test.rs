@@ -79,7 +79,7 @@ fn a_green_model_is_tested_in_each_variant() {
     let folder = scratch("test-green");
     file(&folder, "m.race", &counter(RIGHT));
     let ran = within(&folder, &["test", "m.race"]);
-    let expected = "PASS  m.race FIXED=0  1 expectation, 250 walks\nPASS  m.race FIXED=1  1 expectation, 2000 walks\n\n\
+    let expected = "PASS  m.race FIXED=0  1 expectation, all 19 states\nPASS  m.race FIXED=1  1 expectation, all 21 states\n\n\
                     Summary: 2 variants: 2 passed\n2 expectations: 2 met\n";
     assert_eq!((ran.status, ran.out.as_str(), ran.err.as_str()), (0, expected, ""));
     assert!(seeds(&folder).is_empty());
@@ -99,7 +99,7 @@ fn what_must_be_and_is_not_fails() {
     let folder = scratch("test-missing");
     let lines = "expect deadlock if FIXED == 0\nexpect failure both if FIXED == 1\nexpect atomicity violation\n";
     file(&folder, "m.race", &counter(lines));
-    let ran = within(&folder, &["test", "m.race", "--runs", "100"]);
+    let ran = within(&folder, &["test", "m.race", "--explore-limit", "0", "--runs", "100"]);
     assert_eq!(ran.status, FOUND);
     assert!(
         ran.out.contains("  m.race:7: expect deadlock if FIXED == 0\n    `deadlock` was never seen ("),
@@ -112,6 +112,8 @@ fn what_must_be_and_is_not_fails() {
         ran.out
     );
     assert!(ran.out.contains("could not be checked (atomicity is not checked yet: 2)"), "{}", ran.out);
+    let ran = within(&folder, &["test", "m.race"]);
+    assert!(ran.out.contains("    `deadlock` can never be (all 19 states"), "{}", ran.out);
     // Nothing was seen that could be saved.
     assert!(seeds(&folder).is_empty());
 }
@@ -120,10 +122,27 @@ fn what_must_be_and_is_not_fails() {
 fn a_limit_is_no_end_that_a_model_can_name() {
     let folder = scratch("test-limit");
     file(&folder, "m.race", "var x = 0\nthread t { loop { x = 1 } }\nexpect outcomes: ok\n");
-    let ran = within(&folder, &["test", "m.race", "--runs", "5", "--steps", "100"]);
+    let ran = within(&folder, &["test", "m.race", "--explore-limit", "0", "--runs", "5", "--steps", "100"]);
     assert_eq!(ran.status, FOUND);
     assert!(ran.out.contains("runs end so: the limit of 100 steps; --steps 200 raises it"), "{}", ran.out);
     assert!(seeds(&folder).is_empty());
+}
+
+/// A run need not end to be a run.
+#[test]
+fn lines_about_runs_without_end_are_judged_by_search() {
+    let folder = scratch("test-endless");
+    let lines = "expect order @a, @b: real\nexpect order @b, @c: never\nexpect no failure\nexpect livelock\n";
+    let text = format!(
+        "var x = 0\nthread t {{ loop {{ @a: x = 1; @b: x = 2 }} }}\nthread u {{ await x == 3; @c: skip }}\n{lines}"
+    );
+    file(&folder, "m.race", &text);
+    let ran = within(&folder, &["test", "m.race"]);
+    assert!(ran.status == 0 && ran.out.contains("4 expectations: 4 met"), "{}", ran.out);
+    file(&folder, "m.race", &text.replace("expect livelock", "expect no livelock").replace("@c: never", "@c: real"));
+    let ran = within(&folder, &["test", "m.race"]);
+    assert!(ran.status == FOUND && ran.out.contains("some run may go on for ever"), "{}", ran.out);
+    assert!(ran.out.contains("none of 0 ends has this order"), "{}", ran.out);
 }
 
 /// Nothing is known of a model that never ends.
@@ -171,7 +190,7 @@ fn order_lines_are_judged() {
     let ran = within(&folder, &["test", "."]);
     assert!(ran.out.contains("PASS  ./good.race  5 expectations"), "{}", ran.out);
     for (line, text) in
-        [(8, "walks have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second begins")]
+        [(8, "ends have this order"), (9, "none of"), (10, "no failure needs it"), (11, "the second begins")]
     {
         let told = ran.out.split(&format!("./bad.race:{line}: ")).nth(1).unwrap_or_else(|| panic!("{}", ran.out));
         assert!(told.lines().nth(1).is_some_and(|l| l.contains(text)), "{told}");

@@ -120,6 +120,23 @@ pub(crate) fn as_data(end: &Ended) -> String {
     }
 }
 
+/// The bugs' models, each variant with the outcomes that the data has for it, in the model's words.
+pub(crate) fn bugs() -> Vec<(String, i64, BTreeSet<String>)> {
+    let bugs: Vec<Bug> = serde_json::from_str(&read("tests/data/bugs.json")).unwrap();
+    let mut all = Vec::new();
+    for path in models("harnesses/bugs") {
+        let text = read(&path);
+        let id = text.trim_start_matches("// ").split('.').next().unwrap();
+        let bug = bugs.iter().find(|b| b.id == id).unwrap_or_else(|| panic!("{path} names no bug: `{id}`"));
+        let variants = [Some(&bug.expected_outcomes), bug.expected_fixed.as_ref(), bug.expected_partial.as_ref()];
+        for (fixed, wanted) in (0..).zip(variants) {
+            let Some(wanted) = wanted else { continue };
+            all.push((path.clone(), fixed, wanted.iter().map(|o| bug_name(o).to_owned()).collect()));
+        }
+    }
+    all
+}
+
 #[test]
 fn bugs_happen_and_repairs_hold() {
     let bugs: Vec<Bug> = serde_json::from_str(&read("tests/data/bugs.json")).unwrap();

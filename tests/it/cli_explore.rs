@@ -1,0 +1,113 @@
+//! `raceflip explore`.
+
+use crate::cli::{FOUND, REFUSED, call, file, scratch};
+use raceflip::formats::explore::ExploreReport;
+
+const MUSIC: &str = "harnesses/papers/music_player.race";
+const STACK: &str = "harnesses/sctbench/stack.race";
+
+fn report(args: &[&str]) -> ExploreReport {
+    let ran = call(&[&["explore"], args, &["--format", "json"]].concat());
+    serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {} {}", ran.out, ran.err))
+}
+
+#[test]
+fn every_end_has_a_token_that_replays() {
+    let ran = call(&["explore", MUSIC]);
+    assert_eq!((ran.status, ran.err.as_str()), (FOUND, ""));
+    assert!(ran.out.contains("from the start: all of them\n\n3 ends:\n  ok  in "), "{}", ran.out);
+    let all = report(&[MUSIC]);
+    assert!(all.complete && all.proves && all.reproducible && all.cut.is_none() && all.estimate.is_none());
+    assert_eq!(all.ends.len(), 3);
+    for end in &all.ends {
+        let again = call(&["replay", MUSIC, &end.token, "-q"]);
+        assert_eq!(again.status, if end.text == "ok" { 0 } else { FOUND }, "{}{}", again.out, again.err);
+        assert!(ran.out.contains(&end.token));
+    }
+    assert_eq!(all.livelocks, Some(Vec::new()));
+}
+
+#[test]
+fn the_number_of_workers_changes_nothing() {
+    for args in [&["explore", MUSIC, "--pairs"][..], &["explore", STACK, "--states", "3000"]] {
+        let [one, two] = ["1", "2"].map(|jobs| call(&[args, &["--jobs", jobs]].concat()).out);
+        assert_eq!(one, two);
+    }
+}
+
+#[test]
+fn pairs_are_told_with_their_orders() {
+    let fig1 = report(&["harnesses/papers/racefuzzer_fig1.race", "--pairs"]);
+    let pairs = fig1.pairs.expect("they were asked for");
+    let label = |at: &raceflip::formats::result::At| at.label.clone().unwrap_or_default();
+    let of = |a: &str, b: &str| {
+        pairs.iter().find(|p| label(&p.a) == a && label(&p.b) == b).unwrap_or_else(|| panic!("{a} ~ {b}"))
+    };
+    // RaceFuzzer, figure 1: (5, 7) is real, (1, 10) is not.
+    let (real, not) = (of("s5", "s7"), of("s1", "s10"));
+    assert!(real.adjacent.is_some() && real.orders.iter().all(|o| o.verdict == "happens"));
+    assert_eq!(real.flips.as_deref(), Some("happens"));
+    let verdicts: Vec<&str> = not.orders.iter().map(|o| o.verdict.as_str()).collect();
+    assert!(not.adjacent.is_none() && verdicts == ["happens", "never"] && not.flips.is_none());
+}
+
+#[test]
+fn a_search_that_was_cut_says_so() {
+    let ran = call(&["explore", STACK, "--states", "3000"]);
+    for part in ["not all of them", "cut at 3,000 states (--states)", "states in all", "schedules", "(Knuth)"] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    let cut = report(&[STACK, "--states", "3000"]);
+    assert!(!cut.complete && !cut.proves && cut.reproducible && cut.frontier > 0 && cut.estimate.is_some());
+    assert_eq!((cut.cut.as_deref(), cut.livelocks), (Some("states"), None));
+    assert_eq!(report(&[MUSIC, "--most-steps", "5"]).cut.as_deref(), Some("most-steps"));
+    let late = report(&[STACK, "--time", "1s", "--states", "900000000"]);
+    assert!(late.cut.as_deref() == Some("time") && !late.reproducible);
+    let small = report(&[STACK, "--memory", "1M"]);
+    assert!(small.cut.as_deref() == Some("memory") && !small.reproducible);
+}
+
+#[test]
+fn what_is_not_exact_proves_nothing() {
+    let fast = report(&[MUSIC, "--clock", "fast"]);
+    assert!(fast.complete && !fast.proves && fast.clock == "fast");
+    let few = report(&[MUSIC, "--preemptions", "0"]);
+    assert!(few.complete && !few.proves && few.preemptions == Some(0));
+    let reduced = report(&[MUSIC, "--reduce"]);
+    let all = report(&[MUSIC]);
+    assert!(reduced.states == all.states && reduced.transitions <= all.transitions && reduced.proves);
+    let deep = report(&[MUSIC, "--search", "depth"]);
+    assert_eq!((deep.states, deep.transitions, deep.ends.len()), (all.states, all.transitions, all.ends.len()));
+}
+
+#[test]
+fn livelocks_deadlocks_and_values_are_told() {
+    let folder = scratch("explore");
+    let spin = file(&folder, "spin.race", "var f = 0; thread a { while f == 0 { skip } }; thread b { skip }");
+    let ran = call(&["explore", &spin]);
+    assert!(ran.status == FOUND && ran.out.contains("possible livelock: a never comes to an end"), "{}", ran.out);
+    let livelock = &report(&[&spin]).livelocks.expect("it was searched")[0];
+    let again = call(&["replay", &spin, &livelock.token, "-q"]);
+    assert!(again.out.contains("limit"), "{}{}", again.out, again.err);
+    let text = "lock m; lock n; var x = 0
+        thread a { sync m { sync n { x = 1 } } }
+        thread b { sync n { sync m { x = 2 } } }";
+    let ring = file(&folder, "ring.race", text);
+    let ran = call(&["explore", &ring, "--observe", "x"]);
+    assert!(ran.out.contains("deadlock a -> b -> a") || ran.out.contains("deadlock b -> a -> b"), "{}", ran.out);
+    assert!(ran.out.contains("ok  x = 1") && ran.out.contains("ok  x = 2"), "{}", ran.out);
+}
+
+#[test]
+fn bad_input_is_refused() {
+    for (args, part) in [
+        (&["--observe", "activty"][..], "has no variable `activty`"),
+        (&["--memory", "4Q"], "is no unit of memory"),
+        (&["--time", "soon"], "write 30s"),
+        (&["--states", "0"], "0"),
+        (&["--pairs", "--reduce"], "cannot be used with"),
+    ] {
+        let ran = call(&[&["explore", MUSIC], args].concat());
+        assert!(ran.status == REFUSED && ran.err.contains(part), "{args:?}: {}", ran.err);
+    }
+}
