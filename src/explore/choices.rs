@@ -47,7 +47,7 @@ impl Choices {
 /// Whether the enabled threads are declared ones, whose numbers are those of their declaration.
 pub(super) fn numbered_by_themselves(world: &World) -> bool {
     let declared = world.setup().threads.len();
-    world.enabled().len() == 0 || world.enabled().nth(world.enabled().len() - 1).is_some_and(|t| t.index() < declared)
+    world.enabled().is_empty() || world.enabled().nth(world.enabled().len() - 1).is_some_and(|t| t.index() < declared)
 }
 
 fn push(all: &mut Vec<Choice>, world: &World, thread: ThreadId) {
