@@ -79,7 +79,7 @@ fn a_green_model_is_tested_in_each_variant() {
     let folder = scratch("test-green");
     file(&folder, "m.race", &counter(RIGHT));
     let ran = within(&folder, &["test", "m.race"]);
-    let expected = "PASS  m.race FIXED=0  1 expectation, all 19 states\nPASS  m.race FIXED=1  1 expectation, all 21 states\n\n\
+    let expected = "PASS  m.race FIXED=0  1 expectation, all 12 states\nPASS  m.race FIXED=1  1 expectation, all 16 states\n\n\
                     Summary: 2 variants: 2 passed\n2 expectations: 2 met\n";
     assert_eq!((ran.status, ran.out.as_str(), ran.err.as_str()), (0, expected, ""));
     assert!(seeds(&folder).is_empty());
@@ -113,7 +113,7 @@ fn what_must_be_and_is_not_fails() {
     );
     assert!(ran.out.contains("could not be checked (atomicity is not checked yet: 2)"), "{}", ran.out);
     let ran = within(&folder, &["test", "m.race"]);
-    assert!(ran.out.contains("    `deadlock` can never be (all 19 states"), "{}", ran.out);
+    assert!(ran.out.contains("    `deadlock` can never be (all 12 states"), "{}", ran.out);
     // Nothing was seen that could be saved.
     assert!(seeds(&folder).is_empty());
 }
