@@ -334,7 +334,9 @@ impl Test<'_> {
 
     // Whether there were walks, and no run came to its end.
     fn all_cut(&self) -> bool {
-        (self.walks > 0 || self.searched.is_some()) && self.ends.keys().all(|end| matches!(end.kind, EndKind::Limit(_)))
+        // A search without ends has seen that there are none.
+        let known = self.walks > 0 || self.searched.is_some() && !self.ends.is_empty();
+        known && self.ends.keys().all(|end| matches!(end.kind, EndKind::Limit(_)))
     }
 
     // The ends of these numbers as far as the line tells them apart: those that were saved, then one of each signature, then the rest.
