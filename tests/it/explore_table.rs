@@ -1,4 +1,4 @@
-//! `docs/results/explore.md`: how large all harnesses are. `cargo test --release --test it explore_table -- --ignored` writes it anew.
+//! `docs/results/states.md`: how large all harnesses are. `cargo test --release --test it explore_table -- --ignored` writes it anew.
 
 use crate::complete::all_variants;
 use crate::explore::search;
@@ -56,5 +56,5 @@ fn explore_table() {
         "{HEAD}{exhausted} of {all} variants were exhausted.\n\n\
          | model | variant | states | transitions | depth | seconds | ends | |\n|---|---|---|---|---|---|---|---|\n{rows}"
     );
-    std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results/explore.md"), text).unwrap();
+    std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results/states.md"), text).unwrap();
 }
