@@ -1,6 +1,6 @@
 //! Mistakes that a test can switch on, to see that it would notice them (mutation testing, chosen by hand).
 //!
-//! Without the feature `mutants` nothing of it is left: [`is`] is the constant false.
+//! Without the feature `mutants` nothing of it is left: `is` is the constant false.
 
 /// A mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
