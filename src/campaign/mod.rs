@@ -32,7 +32,7 @@ pub use report::{Evidence, FailureReport, OrderReport, PairReport, Phase1, Verdi
 pub use saved::{Saved, SavedEnd};
 pub use sightings::Instance;
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
-pub use trial::{Remade, RunId, Trial, remake};
+pub use trial::{Remade, RunId, SEARCHED, Trial, remake};
 pub use variant::{RARE, test};
 
 use crate::base::mix;

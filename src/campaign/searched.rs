@@ -55,7 +55,7 @@ pub(super) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched>
     let mut seen = BTreeSet::new();
     let distinct = found.ends.iter().filter(|(end, _)| seen.insert(end.ended.clone()));
     let told = |(end, way): (&End, &Way)| {
-        let token = remake(model, &limits, &way.choices).token;
+        let token = remake(model, &limits, way).token;
         (end.ended.clone(), way.outcome.clone(), token.signature.clone(), token.to_string())
     };
     Some(Searched { states: found.states, ends: distinct.map(told).collect(), orders, livelock })

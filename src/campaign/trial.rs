@@ -1,8 +1,10 @@
 //! One run of a campaign, named so that it can be made again.
 
 use super::Plan;
+use crate::event::{LimitKind, Outcome};
 use crate::exec::{Observer, RunSummary, Unobserved, run};
-use crate::sched::{Hit, Named, RawChoices, Recorder, Rerun, Strategy, StrategySpec};
+use crate::explore::Way;
+use crate::sched::{Hit, Named, Recorder, Rerun, Strategy, StrategySpec};
 use crate::token::Token;
 use crate::vm::{Model, Vm};
 use crate::world::{Limits, Machine, signature};
@@ -35,14 +37,16 @@ impl Trial {
     /// Whether the app failed in it: by a failure, a deadlock, or messages that never run. A limit is no failure.
     #[must_use]
     pub fn failed(&self) -> bool {
-        use crate::event::Outcome;
         matches!(self.summary.outcome(), Some(Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. }))
     }
 }
 
+/// What tokens of runs that a search has found have as their strategy; no seed draws them.
+pub const SEARCHED: &str = "explore";
+
 /// A run that was made again from its raw choices.
 pub struct Remade {
-    /// Its token, of strategy `explore`.
+    /// Its token, of strategy [`SEARCHED`] and seed 0.
     pub token: Token,
     /// How it ended.
     pub summary: RunSummary,
@@ -51,16 +55,20 @@ pub struct Remade {
 }
 
 /// Makes a run again that a search has found, for its token and its last state.
+///
+/// The limit of steps does not count in a search. Where the run has more, its token has a limit that lets it come to its end.
 #[must_use]
-pub fn remake(model: &Model, limits: &Limits, choices: &RawChoices) -> Remade {
-    let mut machine = model.machine(*limits);
-    let mut strategy = Recorder::new(Rerun::new(Arc::new(choices.clone())));
+pub fn remake(model: &Model, limits: &Limits, way: &Way) -> Remade {
+    let cut = matches!(way.outcome, Outcome::Limit(LimitKind::Steps, _));
+    let limits = Limits { steps: limits.steps.max(way.steps + u64::from(!cut)), ..*limits };
+    let mut machine = model.machine(limits);
+    let mut strategy = Recorder::new(Rerun::new(Arc::new(way.choices.clone())));
     let summary = run(&mut machine, &mut strategy, 0, &mut Unobserved, &AtomicBool::new(false));
     let token = Token {
         program: model.digest(),
         defines: model.defines.clone(),
-        limits: *limits,
-        strategy: "explore".to_owned(),
+        limits,
+        strategy: SEARCHED.to_owned(),
         seed: 0,
         signature: summary.outcome().map_or(String::new(), |o| signature(&model.code.setup, o)),
         schedule: strategy.schedule(&machine.world),

@@ -8,6 +8,7 @@ use super::progress::Progress;
 use super::shrunk::{self, Shrinking};
 use super::timeline::{self, View};
 use super::{Context, Refusal, again, interrupt, outcome, state, tolerance};
+use crate::campaign::SEARCHED;
 use crate::event::{Event, LimitKind, Outcome};
 use crate::exec::{self, End, Observer, RunSummary, Unobserved};
 use crate::formats::result::{self, Kept, RunReport};
@@ -322,9 +323,12 @@ impl Told<'_> {
     fn explain(&self, expected: &str, found: &str, context: &mut Context) {
         context.out.more(format_args!("  expected: {expected}"));
         context.out.more(format_args!("  found:    {found}"));
-        context.out.more(format_args!(
-            "The model does something else now. `{}` draws a run of this model from the same seed.",
-            again::draw(self.model, self.strategy, self.seed, &self.limits)
-        ));
+        let command = again::draw(self.model, self.strategy, self.seed, &self.limits);
+        let does = if self.strategy == SEARCHED {
+            "visits its states anew"
+        } else {
+            "draws a run of this model from the same seed"
+        };
+        context.out.more(format_args!("The model does something else now. `{command}` {does}."));
     }
 }

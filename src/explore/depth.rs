@@ -65,6 +65,7 @@ pub(super) fn search<M: Monitor>(
         }
     }
     if searched.finds.cut_by_depth > 0 {
+        searched.frontier = searched.finds.cut_by_depth;
         searched.cut = Some(Cut::Depth);
     }
     searched

@@ -45,8 +45,8 @@ pub struct ExploreReport {
 pub struct Estimated {
     pub states: Option<f64>,
     pub states_error: Option<f64>,
-    pub schedules: f64,
-    pub schedules_error: f64,
+    pub schedules: Option<f64>,
+    pub schedules_error: Option<f64>,
     pub probes: u64,
 }
 
@@ -104,6 +104,7 @@ pub struct About<'a> {
     pub stalls: &'a BTreeMap<End, u64>,
     pub livelocks: Option<&'a [Livelock]>,
     pub orders: Option<&'a SiteOrders>,
+    pub stopped: bool,
     pub timed_out: bool,
 }
 
@@ -129,14 +130,14 @@ impl ExploreReport {
             complete: found.complete(),
             proves: found.complete() && exact && about.preemptions.is_none(),
             cut: found.cut.map(|cut| word(cut, about.timed_out).to_owned()),
-            reproducible: !matches!(found.cut, Some(Cut::Memory | Cut::Stopped)),
+            reproducible: !about.stopped && found.cut != Some(Cut::Memory),
             estimate: found.estimate.map(|e| {
                 let (states, states_error) = e.states(found.states).unzip();
                 Estimated {
                     states,
                     states_error,
-                    schedules: e.schedules,
-                    schedules_error: e.schedules_error,
+                    schedules: finite(e.schedules),
+                    schedules_error: finite(e.schedules_error),
                     probes: e.probes,
                 }
             }),
@@ -153,6 +154,11 @@ impl ExploreReport {
     }
 }
 
+// JSON has no infinity.
+fn finite(n: f64) -> Option<f64> {
+    n.is_finite().then_some(n)
+}
+
 fn word(cut: Cut, timed_out: bool) -> &'static str {
     match cut {
         Cut::States => "states",
@@ -165,11 +171,11 @@ fn word(cut: Cut, timed_out: bool) -> &'static str {
 
 impl About<'_> {
     fn token(&self, way: &Way) -> String {
-        remake(self.plan.model, &self.plan.limits, &way.choices).token.to_string()
+        remake(self.plan.model, &self.plan.limits, way).token.to_string()
     }
 
     fn end(&self, end: &End, way: &Way) -> EndReport {
-        let remade = remake(self.plan.model, &self.plan.limits, &way.choices);
+        let remade = remake(self.plan.model, &self.plan.limits, way);
         let program = &self.plan.model.program;
         let values = end.ended.values.iter().map(|(id, v)| (program.globals[*id].name.clone(), value_text(v)));
         EndReport {
@@ -185,7 +191,7 @@ impl About<'_> {
 
     fn livelock(&self, livelock: &Livelock) -> LivelockReport {
         let limits = Limits { steps: livelock.way.steps, ..self.plan.limits };
-        let remade = remake(self.plan.model, &limits, &livelock.way.choices);
+        let remade = remake(self.plan.model, &limits, &livelock.way);
         LivelockReport {
             threads: livelock.threads.iter().map(|t| remade.machine.world.thread_name(*t)).collect(),
             states: livelock.states,

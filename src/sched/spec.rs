@@ -63,6 +63,11 @@ pub enum SpecError {
     /// No such strategy.
     #[error("unknown strategy `{0}`: use `random`, `round-robin`, `pct:3`, `delay:2` or `directed:SITE~SITE`")]
     Strategy(String),
+    /// A strategy that tokens have, and that draws nothing.
+    #[error(
+        "`explore` draws no run: it is the strategy of runs that a search has found, and only their tokens make them again"
+    )]
+    Searched,
     /// Not a site.
     #[error(
         "`{0}` is not a site: use `@label`, `@label.read`, `@label.write of x`, or `LINE:COLUMN` (accesses are read, write, use, free)"
@@ -130,6 +135,7 @@ impl FromStr for StrategySpec {
         match text {
             "random" => return Ok(Self::Random),
             "round-robin" => return Ok(Self::RoundRobin),
+            "explore" => return Err(SpecError::Searched),
             _ => {}
         }
         if let Some(found) = text.strip_prefix("pct").and_then(|r| bounded(r, "pct", 1, Pct::DEPTH)) {

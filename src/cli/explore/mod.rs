@@ -21,6 +21,7 @@ use bounds::{Bar, BoundArgs, Timer};
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 const ABOUT: &str = "\
 Visits every state that the model can reach, up to the bounds, and prints how runs can end, each with a shortest run and its token: what is not \
@@ -54,7 +55,7 @@ pub(super) struct Args {
     /// The model
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Variables whose values tell ends apart [default: those of the model's `expect outcomes of` lines]
+    /// Variables whose values tell ends apart; '' for none [default: those of the model's `expect outcomes of` lines]
     #[arg(long, value_name = "VAR,...", value_delimiter = ',')]
     observe: Option<Vec<String>>,
     /// Tell which accesses can stand side by side, and in which orders they can be performed
@@ -69,7 +70,7 @@ pub(super) struct Args {
     /// Follow only one order of steps that commute: as many states, fewer transitions; runs are no shortest ones
     #[arg(long)]
     reduce: bool,
-    /// Follow only runs in which so many times a thread is put aside that could have gone on
+    /// Follow only runs in which a thread that could have gone on is put aside so many times at most
     #[arg(long, value_name = "N", conflicts_with = "reduce")]
     preemptions: Option<u32>,
     /// Workers; the result is the same for any number [default: one for each core]
@@ -117,6 +118,8 @@ pub(super) struct Answer<'m> {
     /// Possible livelocks, if the search could tell.
     pub(super) livelocks: Option<Vec<Livelock>>,
     pub(super) orders: Option<SiteOrders>,
+    /// Something was left undone, since the time was up or somebody interrupted it: if not the search, then what rests on it.
+    pub(super) stopped: bool,
     /// The time was up.
     pub(super) timed_out: bool,
 }
@@ -151,7 +154,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         Format::Json => writeln!(out, "{}", ExploreReport::new(&report(&answer)).to_json()),
         Format::Text => tell::all(&answer, out),
     }
-    if answer.found.cut == Some(Cut::Stopped) && !answer.timed_out {
+    if answer.stopped && !answer.timed_out {
         return Ok(Status::Interrupted);
     }
     let bad = answer.found.ends.values().any(|way| way.outcome != Outcome::Ok);
@@ -176,6 +179,7 @@ fn search<'m>(
         stalls: BTreeMap::new(),
         livelocks: None,
         orders: None,
+        stopped: false,
         timed_out: false,
         found,
         plan,
@@ -192,13 +196,19 @@ fn search<'m>(
     if answer.plan.pairs && answer.found.cut != Some(Cut::Stopped) {
         answer.orders = Some(site_orders(&answer.plan, &answer.found, context));
     }
+    answer.stopped = context.stop.load(Ordering::Relaxed);
     answer.timed_out = timer.is_up();
     answer
 }
 
 // The variables that are observed.
 fn observed(names: Option<&[String]>, model: &Model) -> Result<BTreeSet<GlobalId>, Refusal> {
-    let Some(names) = names else { return Ok(named(&model.program)) };
+    let names = match names {
+        None => return Ok(named(&model.program)),
+        // `--observe ''`: none, whatever the model's lines name.
+        Some([none]) if none.is_empty() => return Ok(BTreeSet::new()),
+        Some(names) => names,
+    };
     let globals = &model.program.globals;
     let find = |name: &String| {
         let is = |(_, g): &(GlobalId, &crate::lang::program::Global)| g.name == *name;
@@ -223,6 +233,7 @@ fn report<'a>(answer: &'a Answer<'_>) -> crate::formats::explore::About<'a> {
         stalls: &answer.stalls,
         livelocks: answer.livelocks.as_deref(),
         orders: answer.orders.as_ref(),
+        stopped: answer.stopped,
         timed_out: answer.timed_out,
     }
 }

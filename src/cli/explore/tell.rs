@@ -1,14 +1,14 @@
 //! The answer of a search, for people.
 
 use super::Answer;
-use crate::campaign::remake;
+use crate::campaign::{SEARCHED, remake};
 use crate::cli::again;
 use crate::cli::campaign::{access, ending, pair};
 use crate::cli::check::counted;
 use crate::cli::outcome::limit_text;
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
 use crate::event::Outcome;
-use crate::explore::{Clock, Cut, Order, Way};
+use crate::explore::{Clock, Cut, Estimate, MOST_STATES, Order, Way};
 use crate::formats::explore::{number, values};
 use crate::world::Limits;
 
@@ -23,12 +23,16 @@ pub(super) fn all(answer: &Answer<'_>, out: &mut Output) {
 fn head(answer: &Answer<'_>, out: &mut Output) {
     let found = &answer.found;
     let depth = counted(u64::from(found.depth), "step");
-    let states = format!("{} states, {} transitions", number(found.states), number(found.transitions));
+    let states = format!("{}, {}", many(found.states, "state"), many(found.transitions, "transition"));
     match found.cut {
         None => writeln!(out, "{states}, at most {depth} from the start: {}", whole(answer)),
         Some(cut) => {
             writeln!(out, "{}", paint(ODD, format!("{states}, {depth} from the start: not all of them")));
-            writeln!(out, "  {}; {} were found and not looked at", why(cut, answer), number(found.frontier));
+            let left = match cut {
+                Cut::Depth => "from which more can be reached",
+                Cut::States | Cut::Memory | Cut::Stopped => "that were found and not looked at",
+            };
+            writeln!(out, "  {}; it leaves {} {left}", why(cut, answer), many(found.frontier, "state"));
         }
     }
     if let Some(estimate) = &found.estimate {
@@ -36,9 +40,7 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
             let share = format!("{} of {} states on {} random runs", estimate.visited, estimate.met, estimate.probes);
             writeln!(out, "  about {} states in all, ± {} ({share} were visited)", rounded(states), rounded(error));
         }
-        let (schedules, error) = (rounded(estimate.schedules), rounded(estimate.schedules_error));
-        let least = if estimate.endless > 0 { "more than " } else { "" };
-        writeln!(out, "  {least}about {schedules} schedules, ± {error} (Knuth)");
+        schedules(estimate, out);
     }
     if found.scale.up != 1 || found.scale.down != 1 {
         writeln!(
@@ -49,22 +51,51 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
     }
 }
 
+fn schedules(estimate: &Estimate, out: &mut Output) {
+    let least = if estimate.endless > 0 { "more than " } else { "" };
+    if !estimate.schedules.is_finite() {
+        return writeln!(out, "  more than 1e308 schedules (Knuth)");
+    }
+    let error = match estimate.schedules_error {
+        error if error.is_finite() => format!(", ± {}", rounded(error)),
+        _ => String::new(),
+    };
+    writeln!(out, "  {least}about {} schedules{error} (Knuth)", rounded(estimate.schedules));
+}
+
+// `1,234 states`
+fn many(n: u64, what: &str) -> String {
+    format!("{} {what}{}", number(n), if n == 1 { "" } else { "s" })
+}
+
 fn whole(answer: &Answer<'_>) -> String {
     match (answer.plan.clock, answer.preemptions) {
         (Clock::Critical, _) => "all of them on the fast clock, which misses some".to_owned(),
-        (_, Some(bound)) => format!("all of them with {}", counted(u64::from(bound), "preemption")),
+        (_, Some(bound)) => format!("all of them with at most {}", counted(u64::from(bound), "preemption")),
         _ => "all of them".to_owned(),
     }
 }
 
+// What cut the search, and what lets it go on.
 fn why(cut: Cut, answer: &Answer<'_>) -> String {
     let bounds = &answer.plan.bounds;
     match cut {
-        Cut::States => format!("cut at {} states (--states)", number(bounds.states)),
-        Cut::Depth => format!("cut at {} steps (--most-steps)", bounds.depth),
-        Cut::Memory => "cut by its memory (--memory), which is not reproducible".to_owned(),
-        Cut::Stopped if answer.timed_out => "its time was up (--time), which is not reproducible".to_owned(),
-        Cut::Stopped => "interrupted".to_owned(),
+        Cut::States if answer.found.states < bounds.states => {
+            "cut at the most states that --search depth has room for".to_owned()
+        }
+        Cut::States => {
+            let (now, next) = (many(bounds.states, "state"), bounds.states.saturating_mul(2).min(MOST_STATES));
+            format!("cut at {now} (--states {next} goes on)")
+        }
+        Cut::Depth => {
+            let (now, next) = (u64::from(bounds.depth), bounds.depth.saturating_mul(2).max(1));
+            format!("cut at {} (--most-steps {next} goes on)", counted(now, "step"))
+        }
+        Cut::Memory => "cut by its memory, which is not reproducible (a larger --memory goes on)".to_owned(),
+        Cut::Stopped if answer.timed_out => {
+            "its time was up, which is not reproducible (a longer --time goes on)".to_owned()
+        }
+        Cut::Stopped => "interrupted, which is not reproducible".to_owned(),
     }
 }
 
@@ -77,6 +108,7 @@ fn ends(answer: &Answer<'_>, out: &mut Output) {
     let found = &answer.found;
     writeln!(out);
     match found.ends.len() {
+        0 if answer.proves() => writeln!(out, "no run ever ends"),
         0 => writeln!(out, "no run was seen to end"),
         n => writeln!(out, "{}:", counted(n as u64, "end")),
     }
@@ -94,21 +126,43 @@ fn ends(answer: &Answer<'_>, out: &mut Output) {
             stall => format!(", stall {stall} ms"),
         };
         writeln!(out, "  {}{values}  in {}{stall}", paint(style, kind), counted(way.steps, "step"));
-        replay(answer, way, &answer.plan.limits, out);
+        replay(answer, way, "    ", out);
     }
+    missing(answer, out);
 }
 
-fn replay(answer: &Answer<'_>, way: &Way, limits: &Limits, out: &mut Output) {
-    let token = remake(answer.plan.model, limits, &way.choices).token.to_string();
-    for command in again::replay(answer.model, &token, "explore", 0, limits) {
-        writeln!(out, "    {command}");
+// What the ends that are not there mean.
+fn missing(answer: &Answer<'_>, out: &mut Output) {
+    if answer.proves() {
+        return;
+    }
+    let why = match (answer.found.cut, answer.plan.clock, answer.preemptions) {
+        (Some(_), ..) => "the search was cut",
+        (None, Clock::Critical, _) => "the fast clock misses some orders of deadlines",
+        (None, _, _) => "runs with more preemptions were not followed",
+    };
+    let bad = answer.found.ends.values().any(|way| way.outcome != Outcome::Ok);
+    let so_far = if bad { "other ends may exist" } else { "nothing bad was found so far, and may exist" };
+    writeln!(out, "{}", paint(ODD, format!("{so_far}: {why}")));
+}
+
+fn replay(answer: &Answer<'_>, way: &Way, indent: &str, out: &mut Output) {
+    let limits = &answer.plan.limits;
+    let token = remake(answer.plan.model, limits, way).token.to_string();
+    for command in again::replay(answer.model, &token, SEARCHED, 0, limits) {
+        writeln!(out, "{indent}{command}");
     }
 }
 
 fn endless(answer: &Answer<'_>, out: &mut Output) {
+    match &answer.livelocks {
+        Some(none) if none.is_empty() => writeln!(out, "no livelock is possible"),
+        None if answer.proves() => writeln!(out, "{}", paint(ODD, "whether a livelock is possible was not found out")),
+        Some(_) | None => {}
+    }
     for livelock in answer.livelocks.iter().flatten() {
         let limits = Limits { steps: livelock.way.steps, ..answer.plan.limits };
-        let remade = remake(answer.plan.model, &limits, &livelock.way.choices);
+        let remade = remake(answer.plan.model, &limits, &livelock.way);
         let names: Vec<String> = livelock.threads.iter().map(|t| remade.machine.world.thread_name(*t)).collect();
         let (first, next) = livelock.round;
         let verb = if names.len() == 1 { "comes" } else { "come" };
@@ -122,7 +176,7 @@ fn endless(answer: &Answer<'_>, out: &mut Output) {
             first + 1,
             next
         );
-        for command in again::replay(answer.model, &remade.token.to_string(), "explore", 0, &limits) {
+        for command in again::replay(answer.model, &remade.token.to_string(), SEARCHED, 0, &limits) {
             writeln!(out, "    {command}");
         }
     }
@@ -137,7 +191,7 @@ fn pairs(answer: &Answer<'_>, out: &mut Output) {
         match answer.found.adjacent.get(of) {
             Some(way) => {
                 writeln!(out, "    {} in {}", paint(BAD, "side by side"), counted(way.steps, "step"));
-                replay(answer, way, &answer.plan.limits, out);
+                replay(answer, way, "      ", out);
             }
             None if answer.proves() => writeln!(out, "    never side by side"),
             None => writeln!(out, "    not seen side by side"),
@@ -147,7 +201,7 @@ fn pairs(answer: &Answer<'_>, out: &mut Output) {
             match order {
                 Order::Happens(way) => {
                     writeln!(out, "    {names}");
-                    replay(answer, way, &answer.plan.limits, out);
+                    replay(answer, way, "      ", out);
                 }
                 Order::Never if answer.plan.clock == Clock::Exact => writeln!(out, "    never {names}"),
                 Order::Never | Order::Unknown(_) => writeln!(out, "    not seen {names}"),

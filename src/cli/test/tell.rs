@@ -9,7 +9,7 @@ use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, clean, paint
 use super::super::shrunk::sizes;
 use super::seeds::{Files, Kept};
 use super::suite::{Case, Suite};
-use crate::campaign::{Line, LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
+use crate::campaign::{Line, LineVerdict, Origin, SEARCHED, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
 use crate::formats::test::CUT;
 use std::collections::BTreeMap;
@@ -214,7 +214,7 @@ impl<'t> Told<'t> {
             Origin::Drawn(id) => {
                 (id.strategy.to_string(), id.seed, format!("strategy {}, seed {}", id.strategy, id.seed))
             }
-            Origin::Searched => ("explore".to_owned(), 0, "a shortest way, by search".to_owned()),
+            Origin::Searched => (SEARCHED.to_owned(), 0, "a shortest way, by search".to_owned()),
             Origin::Saved(number) => {
                 let saved = &self.plans[i].saved[*number];
                 (saved.token.strategy.clone(), saved.token.seed, format!("made first, for {}", saved.name))
