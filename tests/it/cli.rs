@@ -20,7 +20,7 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-fn ran(output: Output) -> Ran {
+pub(crate) fn ran(output: Output) -> Ran {
     Ran {
         status: output.status.code().expect("an exit status"),
         out: String::from_utf8(output.stdout).expect("UTF-8"),
@@ -63,7 +63,7 @@ pub(crate) fn token(ran: &Ran) -> String {
 }
 
 /// An output without what changes with the compiler: digests, and the tokens that hold them.
-fn steady(text: &str) -> String {
+pub(crate) fn steady(text: &str) -> String {
     let lines = text.lines().map(|line| {
         if line.trim_start().starts_with("\"program\"") {
             return "  \"program\": \"...\",\n".to_owned();

@@ -9,6 +9,7 @@ mod cli_explore;
 mod cli_fmt;
 mod cli_new;
 mod cli_replay;
+mod cli_search;
 mod cli_seeds;
 mod cli_shrink;
 mod cli_strategies;

@@ -2,6 +2,7 @@
 
 use crate::explore::{Bounds, MOST_STATES, Progress, Status};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -95,7 +96,8 @@ impl Timer {
 /// How far the search is, on stderr, if that is a terminal.
 pub(super) struct Bar {
     bar: ProgressBar,
-    start: Instant,
+    // When this phase began.
+    start: Mutex<Instant>,
 }
 
 impl Bar {
@@ -103,10 +105,17 @@ impl Bar {
         let target =
             if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{elapsed} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{elapsed} {prefix}{msg}") {
             bar.set_style(style);
         }
-        Self { bar, start: Instant::now() }
+        Self { bar, start: Mutex::new(Instant::now()) }
+    }
+
+    /// What is done after the search itself; each starts to count anew.
+    pub(super) fn phase(&self, what: &'static str) {
+        *self.start.lock() = Instant::now();
+        self.bar.set_message("");
+        self.bar.set_prefix(format!("{what}: "));
     }
 
     pub(super) fn finish(&self) {
@@ -120,7 +129,7 @@ impl Progress for Bar {
             return;
         }
         let Status { states, frontier, memory, depth, .. } = *status;
-        let rate = states as f64 / self.start.elapsed().as_secs_f64().max(0.001);
+        let rate = states as f64 / self.start.lock().elapsed().as_secs_f64().max(0.001);
         self.bar.set_message(format!(
             "{} states, {}/s, {} to look at, depth {depth}, {}",
             HumanCount(states),

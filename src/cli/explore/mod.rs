@@ -21,7 +21,7 @@ use bounds::{Bar, BoundArgs, Timer};
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const ABOUT: &str = "\
 Visits every state that the model can reach, up to the bounds, and prints how runs can end, each with a shortest run and its token: what is not \
@@ -147,7 +147,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let stop = interrupt::install();
     let timer = Timer::start(args.bounds.time, stop.clone());
     let bar = Bar::new();
-    let answer = search(&model, plan, args.preemptions, explore::Context { stop: &stop, progress: &bar }, &timer);
+    let answer = search(&model, plan, args.preemptions, (&stop, &bar), &timer);
     bar.finish();
     let out = &mut context.out;
     match args.format {
@@ -166,9 +166,10 @@ fn search<'m>(
     model: &'m Model,
     plan: Plan<'m>,
     preemptions: Option<u32>,
-    context: explore::Context<'_>,
+    (stop, bar): (&AtomicBool, &Bar),
     timer: &Timer,
 ) -> Answer<'m> {
+    let context = explore::Context { stop, progress: bar };
     let found = match preemptions {
         Some(bound) => explore_with(&plan, &Preemptions::at_most(bound), context),
         None => explore(&plan, context),
@@ -188,12 +189,15 @@ fn search<'m>(
         let late = answer.found.ends.iter().filter(|(_, way)| way.stall > 0).map(|(end, _)| end.clone());
         let late: BTreeSet<explore::End> = late.collect();
         if !late.is_empty() {
+            bar.phase("least stalls");
             answer.stalls = least_stalls(&answer.plan, answer.found.scale, &late, context);
         }
+        bar.phase("possible livelocks");
         let (livelocks, cut) = livelocks(&answer.plan, context);
         answer.livelocks = cut.is_none().then_some(livelocks);
     }
     if answer.plan.pairs && answer.found.cut != Some(Cut::Stopped) {
+        bar.phase("orders");
         answer.orders = Some(site_orders(&answer.plan, &answer.found, context));
     }
     answer.stopped = context.stop.load(Ordering::Relaxed);

@@ -22,7 +22,7 @@ pub(super) fn all(answer: &Answer<'_>, out: &mut Output) {
 
 fn head(answer: &Answer<'_>, out: &mut Output) {
     let found = &answer.found;
-    let depth = counted(u64::from(found.depth), "step");
+    let depth = many(u64::from(found.depth), "step");
     let states = format!("{}, {}", many(found.states, "state"), many(found.transitions, "transition"));
     match found.cut {
         None => writeln!(out, "{states}, at most {depth} from the start: {}", whole(answer)),
@@ -89,7 +89,7 @@ fn why(cut: Cut, answer: &Answer<'_>) -> String {
         }
         Cut::Depth => {
             let (now, next) = (u64::from(bounds.depth), bounds.depth.saturating_mul(2).max(1));
-            format!("cut at {} (--most-steps {next} goes on)", counted(now, "step"))
+            format!("cut at {} (--most-steps {next} goes on)", many(now, "step"))
         }
         Cut::Memory => "cut by its memory, which is not reproducible (a larger --memory goes on)".to_owned(),
         Cut::Stopped if answer.timed_out => {
@@ -121,11 +121,13 @@ fn ends(answer: &Answer<'_>, out: &mut Output) {
         };
         let values = values(&answer.model.program, &end.ended);
         let values = if values.is_empty() { String::new() } else { format!("  {}", values.join(" ")) };
-        let stall = match answer.stalls.get(end).copied().unwrap_or(way.stall) {
-            0 => String::new(),
-            stall => format!(", stall {stall} ms"),
+        let stall = match (way.stall, answer.stalls.get(end)) {
+            (0, _) => String::new(),
+            (stall, Some(least)) if *least == stall => format!(", stall {stall} ms"),
+            (stall, Some(least)) => format!(", stall {stall} ms (other runs: {least} ms)"),
+            (stall, None) => format!(", stall {stall} ms in this run"),
         };
-        writeln!(out, "  {}{values}  in {}{stall}", paint(style, kind), counted(way.steps, "step"));
+        writeln!(out, "  {}{values}  in {}{stall}", paint(style, kind), many(way.steps, "step"));
         replay(answer, way, "    ", out);
     }
     missing(answer, out);
@@ -142,7 +144,7 @@ fn missing(answer: &Answer<'_>, out: &mut Output) {
         (None, _, _) => "runs with more preemptions were not followed",
     };
     let bad = answer.found.ends.values().any(|way| way.outcome != Outcome::Ok);
-    let so_far = if bad { "other ends may exist" } else { "nothing bad was found so far, and may exist" };
+    let so_far = if bad { "other ends may exist" } else { "nothing bad was found so far, but may exist" };
     writeln!(out, "{}", paint(ODD, format!("{so_far}: {why}")));
 }
 
@@ -190,7 +192,7 @@ fn pairs(answer: &Answer<'_>, out: &mut Output) {
         writeln!(out, "  {}", paint(BOLD, pair(answer.model, *of)));
         match answer.found.adjacent.get(of) {
             Some(way) => {
-                writeln!(out, "    {} in {}", paint(BAD, "side by side"), counted(way.steps, "step"));
+                writeln!(out, "    {} in {}", paint(BAD, "side by side"), many(way.steps, "step"));
                 replay(answer, way, "      ", out);
             }
             None if answer.proves() => writeln!(out, "    never side by side"),

@@ -1,0 +1,227 @@
+//! `raceflip explore` as it is used: its answers in words and as JSON, statuses, tokens, bounds, bad input.
+
+use crate::cli::{ENDLESS, FOUND, MENU, REFUSED, Ran, call, file, raceflip, scratch, steady};
+use raceflip::formats::explore::ExploreReport;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const ADD: &str = "var x = 0\nthread a { x += 1 }\nthread b { x += 1 }\nexpect outcomes of x: ok 1, ok 2\n";
+const RING: &str =
+    "lock a\nlock b\nthread t1 { sync a { sync b { skip } } }\nthread t2 { sync b { sync a { skip } } }\n";
+const LATE: &str = "var x = 0\nlooper main\ntask late() { if x == 0 { fail \"late\" } }\nthread a { post late() to main after 10; x = 1 }\n";
+const SPIN: &str = "var stop = false\nthread a { while !stop { skip } }\nthread b { skip }\n";
+// Far more states than any test waits for.
+const LARGE: &str = "var x = 0\nthread a(i in 0..3) { for i in 0..300 { x += 1 } }\n";
+
+// A folder with all of them, so that paths are short.
+fn models(test: &str) -> PathBuf {
+    let folder = scratch(test);
+    let all = [("add", ADD), ("ring", RING), ("late", LATE), ("spin", SPIN), ("large", LARGE), ("endless", ENDLESS)];
+    all.iter().for_each(|(name, text)| _ = file(&folder, &format!("{name}.race"), text));
+    folder
+}
+
+fn explore(folder: &PathBuf, args: &[&str]) -> Ran {
+    let out = raceflip().current_dir(folder).arg("explore").args(args).stdin(Stdio::null()).output();
+    crate::cli::ran(out.expect("it starts"))
+}
+
+fn report(folder: &PathBuf, args: &[&str]) -> ExploreReport {
+    let ran = explore(folder, &[args, &["--format", "json"]].concat());
+    serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{args:?}: {e}\n{}{}", ran.out, ran.err))
+}
+
+#[test]
+fn answers_in_words() {
+    let folder = models("search-words");
+    let words = |args: &[&str], status: i32| {
+        let ran = explore(&folder, args);
+        assert_eq!((ran.status, ran.err.as_str()), (status, ""), "{args:?}");
+        steady(&ran.out)
+    };
+    insta::assert_snapshot!(words(&["ring.race"], FOUND), @"");
+    insta::assert_snapshot!(words(&["add.race"], 0), @"");
+    insta::assert_snapshot!(words(&["add.race", "--observe", "", "--preemptions", "0"], 0), @"");
+    insta::assert_snapshot!(words(&["late.race"], FOUND), @"");
+    insta::assert_snapshot!(words(&["late.race", "--clock", "fast"], FOUND), @"");
+    insta::assert_snapshot!(words(&["spin.race"], FOUND), @"");
+    insta::assert_snapshot!(words(&["large.race", "--states", "2000"], 0), @"");
+    insta::assert_snapshot!(words(&["ring.race", "--most-steps", "3"], FOUND), @"");
+}
+
+/// What an answer proves, in JSON; and it can be read again.
+#[test]
+fn answers_as_json() {
+    let folder = models("search-json");
+    let check = |args: &[&str], complete: bool, proves: bool, cut: Option<&str>, texts: &[&str]| {
+        let r = report(&folder, args);
+        assert_eq!((r.format.as_str(), r.version, r.reproducible), ("raceflip-explore", 1, true));
+        assert_eq!((r.complete, r.proves, r.cut.as_deref()), (complete, proves, cut), "{args:?}");
+        let found: Vec<&str> = r.ends.iter().map(|e| e.text.as_str()).collect();
+        assert_eq!(found, texts, "{args:?}");
+        assert_eq!((r.estimate.is_some(), r.livelocks.is_some()), (!complete, proves), "{args:?}");
+        assert_eq!(r.frontier > 0, !complete, "{args:?}");
+    };
+    check(&["add.race"], true, true, None, &["ok 1", "ok 2"]);
+    check(&["add.race", "--observe", ""], true, true, None, &["ok"]);
+    check(&["add.race", "--reduce"], true, true, None, &["ok 1", "ok 2"]);
+    check(&["add.race", "--search", "depth"], true, true, None, &["ok 1", "ok 2"]);
+    check(&["add.race", "--clock", "fast"], true, false, None, &["ok 1", "ok 2"]);
+    check(&["add.race", "--preemptions", "0"], true, false, None, &["ok 2"]);
+    check(&["add.race", "--preemptions", "1"], true, false, None, &["ok 1", "ok 2"]);
+    check(&["add.race", "--states", "5"], false, false, Some("states"), &[]);
+    check(&["add.race", "--most-steps", "3"], false, false, Some("most-steps"), &[]);
+    check(&["ring.race"], true, true, None, &["ok", "deadlock"]);
+    assert_eq!(report(&folder, &["large.race", "--memory", "100K"]).cut.as_deref(), Some("memory"));
+    let spin = report(&folder, &["spin.race"]).livelocks.expect("the search was complete");
+    assert_eq!((spin.len(), spin[0].threads.join(" ").as_str()), (1, "a"));
+    // More schedules than a number can tell are no number.
+    let large = report(&folder, &["large.race", "--states", "100"]).estimate.expect("it was cut");
+    assert_eq!((large.schedules, large.schedules_error), (None, None));
+}
+
+#[test]
+fn any_number_of_workers_prints_the_same_bytes() {
+    let folder = models("search-jobs");
+    let player = std::fs::canonicalize("harnesses/papers/music_player.race").expect("a harness");
+    let player = player.to_str().expect("UTF-8");
+    for args in [
+        &["large.race", "--states", "9000"][..],
+        &["large.race", "--most-steps", "12"],
+        &["late.race"],
+        &["ring.race", "--preemptions", "1"],
+        &[player, "--pairs"],
+        &[player, "--reduce"],
+    ] {
+        for format in ["text", "json"] {
+            let run = |jobs| explore(&folder, &[args, &["--format", format, "--jobs", jobs]].concat());
+            let (one, two) = (run("1"), run("2"));
+            assert!(one.status < REFUSED && one.err.is_empty(), "{args:?}: {}", one.err);
+            assert_eq!((one.out, one.status), (two.out, two.status), "{args:?}");
+        }
+    }
+}
+
+/// Every token that is printed is the run that stands beside it, also where it has more steps than a run may have.
+#[test]
+fn every_token_replays() {
+    let folder = models("search-tokens");
+    let harness = |name: &str| std::fs::canonicalize(name).expect("a harness").display().to_string();
+    let mut replayed = 0;
+    for (model, args) in [
+        ("ring.race".to_owned(), &[][..]),
+        ("ring.race".to_owned(), &["--steps", "2"]),
+        ("late.race".to_owned(), &["--clock", "fast"]),
+        ("add.race".to_owned(), &["--pairs", "--steps", "1"]),
+        ("spin.race".to_owned(), &["--pairs"]),
+        ("spin.race".to_owned(), &["--steps", "1"]),
+        (harness(MENU), &["--pairs"]),
+        (harness("harnesses/papers/music_player.race"), &["--pairs"]),
+        (harness("harnesses/bugs/muzei_quit.race"), &["--reduce"]),
+    ] {
+        let r = report(&folder, &[&[model.as_str()], args].concat());
+        let path = folder.join(&model).display().to_string();
+        let replay = |token: &str| {
+            let ran = call(&["replay", &path, token, "--format", "json"]);
+            assert_eq!(ran.err, "", "{model} {args:?}");
+            (ran.status, serde_json::from_str::<raceflip::formats::result::RunReport>(&ran.out).expect("a report"))
+        };
+        for end in &r.ends {
+            let (status, ran) = replay(&end.token);
+            replayed += 1;
+            assert_eq!(status, i32::from(!end.text.starts_with("ok")), "{model} {args:?}: {}", end.text);
+            assert_eq!(
+                (ran.outcome, ran.steps, ran.signature),
+                (end.outcome.clone(), end.steps, Some(end.signature.clone()))
+            );
+        }
+        let pairs = r.pairs.iter().flatten();
+        let orders = pairs.flat_map(|p| p.adjacent.iter().chain(p.orders.iter().filter_map(|o| o.token.as_ref())));
+        let livelocks = r.livelocks.iter().flatten().map(|l| &l.token);
+        for token in orders.chain(livelocks) {
+            assert!(replay(token).0 < REFUSED, "{model} {args:?}");
+            replayed += 1;
+        }
+    }
+    assert!(replayed > 40, "{replayed}");
+}
+
+/// No seed draws what a search has found, and nothing says so.
+#[test]
+fn a_token_of_a_search_is_the_only_way_to_its_run() {
+    let folder = models("search-strategy");
+    let ran = call(&["run", &folder.join("add.race").display().to_string(), "--strategy", "explore"]);
+    assert_eq!(ran.status, REFUSED);
+    assert!(ran.err.contains("`explore` draws no run: "), "{}", ran.err);
+    // The model has changed since.
+    let token = &report(&folder, &["ring.race"]).ends[0].token;
+    let other = file(&folder, "other.race", &RING.replace("skip", "skip; skip"));
+    let ran = call(&["replay", &other, token]);
+    assert_eq!(ran.status, 3);
+    let says = "other.race` visits its states anew.\n";
+    assert!(ran.err.contains("`raceflip explore ") && ran.err.ends_with(says), "{}", ran.err);
+    // A token that no shell takes.
+    let long = file(&folder, "long.race", "var x = 0\nthread a { for i in 0..6000 { x += 1 } }\n");
+    let ran = call(&["explore", &long]);
+    let says = "long.race --format json > found.json  # its token is there: too long for an argument\n";
+    assert!(ran.out.contains(says) && !ran.out.contains("rf1-"), "{}", ran.out);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let folder = models("search-refused");
+    for (args, says) in [
+        (&["add.race", "--observe", "y"][..], "`add.race` has no variable `y`"),
+        (&["spin.race", "--observe", "stpo"], "; there is `stop`"),
+        (&["add.race", "--states", "0"], "0 is not in 1..="),
+        (&["add.race", "--memory", "4X"], "`X` is no unit of memory: write 512M or 8G"),
+        (&["add.race", "--memory", "0"], "`0` is out of range"),
+        (&["add.race", "--memory", "99999999999G"], "is out of range"),
+        (&["add.race", "--memory", "much"], "is no unit of memory"),
+        (&["add.race", "--time", "0s"], "`0s` is out of range"),
+        (&["add.race", "--time", "5d"], "`d` is no unit of time: write 30s, 10m or 1h"),
+        (&["add.race", "--time", "m"], "write a whole number and a unit"),
+        (&["add.race", "--jobs", "0"], "0 is not in 1..=256"),
+        (&["add.race", "--preemptions", "few"], "invalid value 'few'"),
+        (&["add.race", "--pairs", "--reduce"], "cannot be used with"),
+        (&["add.race", "--preemptions", "1", "--pairs"], "cannot be used with"),
+        (&["add.race", "-D", "N=1"], "`N`"),
+        (&["nothing.race"], "cannot read `nothing.race`"),
+    ] {
+        let ran = explore(&folder, args);
+        assert_eq!((ran.status, ran.out.as_str()), (REFUSED, ""), "{args:?}");
+        assert!(ran.err.contains(says), "{args:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_search_ends_when_its_time_is_up() {
+    let folder = models("search-time");
+    let asked = Instant::now();
+    let ran = explore(&folder, &["large.race", "--time", "1s"]);
+    assert!(asked.elapsed() < Duration::from_secs(60), "{:?}", asked.elapsed());
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert!(ran.out.contains("its time was up, which is not reproducible (a longer --time goes on)"), "{}", ran.out);
+    assert!(ran.out.contains("\nnothing bad was found so far, but may exist: the search was cut\n"), "{}", ran.out);
+    let r = report(&folder, &["large.race", "--time", "1s"]);
+    assert_eq!((r.complete, r.proves, r.reproducible, r.cut.as_deref()), (false, false, false, Some("time")));
+    // What is through before that does not know of it.
+    assert!(report(&folder, &["add.race", "--time", "1h"]).reproducible);
+}
+
+/// The answer so far.
+#[cfg(unix)]
+#[test]
+fn a_search_can_be_interrupted() {
+    let folder = models("search-interrupted");
+    let mut command = raceflip();
+    command.current_dir(&folder).args(["explore", "large.race"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    std::thread::sleep(Duration::from_millis(1_500));
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(sent.success());
+    let ran = crate::cli::ran(child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.status, 130, "{}", ran.err);
+    assert!(ran.out.contains("  interrupted, which is not reproducible; it leaves "), "{}", ran.out);
+}
