@@ -31,9 +31,9 @@ Examples:
   raceflip fmt app.race                    its layout put right
 
 Exit status:
-  0    nothing found
+  0    nothing found (by `explore`: so far, if its search was cut)
   1    something found: a run that does not end `ok`, a potential pair, a confirmed pair, a failure,
-       a layout that is not right (`fmt --check`)
+       a possible livelock, a layout that is not right (`fmt --check`)
   2    bad input or usage
   3    a replay that left its recording
   130  interrupted

@@ -29,9 +29,19 @@ fn every_end_has_a_token_that_replays() {
 
 #[test]
 fn the_number_of_workers_changes_nothing() {
-    for args in [&["explore", MUSIC, "--pairs"][..], &["explore", STACK, "--states", "3000"]] {
-        let [one, two] = ["1", "2"].map(|jobs| call(&[args, &["--jobs", jobs]].concat()).out);
-        assert_eq!(one, two);
+    for args in [
+        &["explore", MUSIC, "--pairs"][..],
+        &["explore", MUSIC, "--reduce"],
+        &["explore", MUSIC, "--preemptions", "1"],
+        &["explore", STACK, "--states", "3000"],
+        &["explore", STACK, "--most-steps", "12"],
+    ] {
+        for format in ["text", "json"] {
+            let run = |jobs| call(&[args, &["--format", format, "--jobs", jobs]].concat());
+            let [one, two] = ["1", "2"].map(run);
+            assert!(one.status < REFUSED && one.err.is_empty(), "{args:?}: {}", one.err);
+            assert_eq!((one.out, one.status), (two.out, two.status), "{args:?}");
+        }
     }
 }
 
@@ -54,7 +64,9 @@ fn pairs_are_told_with_their_orders() {
 #[test]
 fn a_search_that_was_cut_says_so() {
     let ran = call(&["explore", STACK, "--states", "3000"]);
-    for part in ["not all of them", "cut at 3,000 states (--states)", "states in all", "schedules", "(Knuth)"] {
+    for part in
+        ["not all of them", "cut at 3,000 states (--states 6000 goes on)", "states in all", "schedules", "(Knuth)"]
+    {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
     let cut = report(&[STACK, "--states", "3000"]);
@@ -102,12 +114,24 @@ fn livelocks_deadlocks_and_values_are_told() {
 fn bad_input_is_refused() {
     for (args, part) in [
         (&["--observe", "activty"][..], "has no variable `activty`"),
-        (&["--memory", "4Q"], "is no unit of memory"),
+        (&["--observe", "destroyed,destroyd"], "has no variable `destroyd`; there is `destroyed`"),
+        (&["--memory", "4Q"], "`Q` is no unit of memory: write 512M or 8G"),
+        (&["--memory", "0"], "`0` is out of range"),
+        (&["--memory", "99999999999G"], "`99999999999G` is out of range"),
+        (&["--memory", "much"], "is no unit of memory"),
         (&["--time", "soon"], "write 30s"),
-        (&["--states", "0"], "0"),
+        (&["--time", "0s"], "`0s` is out of range"),
+        (&["--time", "5d"], "`d` is no unit of time: write 30s, 10m or 1h"),
+        (&["--time", "m"], "write a whole number and a unit"),
+        (&["--states", "0"], "0 is not in 1..="),
+        (&["--jobs", "0"], "0 is not in 1..=256"),
+        (&["--preemptions", "few"], "invalid value 'few'"),
         (&["--pairs", "--reduce"], "cannot be used with"),
+        (&["--pairs", "--preemptions", "1"], "cannot be used with"),
+        (&["--reduce", "--preemptions", "1"], "cannot be used with"),
+        (&["-D", "NOTHING=1"], "`NOTHING`"),
     ] {
         let ran = call(&[&["explore", MUSIC], args].concat());
-        assert!(ran.status == REFUSED && ran.err.contains(part), "{args:?}: {}", ran.err);
+        assert!(ran.status == REFUSED && ran.out.is_empty() && ran.err.contains(part), "{args:?}: {}", ran.err);
     }
 }

@@ -1,4 +1,4 @@
-//! `raceflip explore` as it is used: its answers in words and as JSON, statuses, tokens, bounds, bad input.
+//! What `raceflip explore` answers, in words and as JSON; its tokens, and what ends it before it is through.
 
 use crate::cli::{ENDLESS, FOUND, MENU, REFUSED, Ran, call, file, raceflip, scratch, steady};
 use raceflip::formats::explore::ExploreReport;
@@ -81,28 +81,6 @@ fn answers_as_json() {
     assert_eq!((large.schedules, large.schedules_error), (None, None));
 }
 
-#[test]
-fn any_number_of_workers_prints_the_same_bytes() {
-    let folder = models("search-jobs");
-    let player = std::fs::canonicalize("harnesses/papers/music_player.race").expect("a harness");
-    let player = player.to_str().expect("UTF-8");
-    for args in [
-        &["large.race", "--states", "9000"][..],
-        &["large.race", "--most-steps", "12"],
-        &["late.race"],
-        &["ring.race", "--preemptions", "1"],
-        &[player, "--pairs"],
-        &[player, "--reduce"],
-    ] {
-        for format in ["text", "json"] {
-            let run = |jobs| explore(&folder, &[args, &["--format", format, "--jobs", jobs]].concat());
-            let (one, two) = (run("1"), run("2"));
-            assert!(one.status < REFUSED && one.err.is_empty(), "{args:?}: {}", one.err);
-            assert_eq!((one.out, one.status), (two.out, two.status), "{args:?}");
-        }
-    }
-}
-
 /// Every token that is printed is the run that stands beside it, also where it has more steps than a run may have.
 #[test]
 fn every_token_replays() {
@@ -166,33 +144,6 @@ fn a_token_of_a_search_is_the_only_way_to_its_run() {
     let ran = call(&["explore", &long]);
     let says = "long.race --format json > found.json  # its token is there: too long for an argument\n";
     assert!(ran.out.contains(says) && !ran.out.contains("rf1-"), "{}", ran.out);
-}
-
-#[test]
-fn what_cannot_be_is_refused() {
-    let folder = models("search-refused");
-    for (args, says) in [
-        (&["add.race", "--observe", "y"][..], "`add.race` has no variable `y`"),
-        (&["spin.race", "--observe", "stpo"], "; there is `stop`"),
-        (&["add.race", "--states", "0"], "0 is not in 1..="),
-        (&["add.race", "--memory", "4X"], "`X` is no unit of memory: write 512M or 8G"),
-        (&["add.race", "--memory", "0"], "`0` is out of range"),
-        (&["add.race", "--memory", "99999999999G"], "is out of range"),
-        (&["add.race", "--memory", "much"], "is no unit of memory"),
-        (&["add.race", "--time", "0s"], "`0s` is out of range"),
-        (&["add.race", "--time", "5d"], "`d` is no unit of time: write 30s, 10m or 1h"),
-        (&["add.race", "--time", "m"], "write a whole number and a unit"),
-        (&["add.race", "--jobs", "0"], "0 is not in 1..=256"),
-        (&["add.race", "--preemptions", "few"], "invalid value 'few'"),
-        (&["add.race", "--pairs", "--reduce"], "cannot be used with"),
-        (&["add.race", "--preemptions", "1", "--pairs"], "cannot be used with"),
-        (&["add.race", "-D", "N=1"], "`N`"),
-        (&["nothing.race"], "cannot read `nothing.race`"),
-    ] {
-        let ran = explore(&folder, args);
-        assert_eq!((ran.status, ran.out.as_str()), (REFUSED, ""), "{args:?}");
-        assert!(ran.err.contains(says), "{args:?}: {}", ran.err);
-    }
 }
 
 #[test]

@@ -43,7 +43,8 @@ Examples:
   raceflip explore app.race --format json | jq '.ends[].text'
 
 Exit status:
-  0    every end that was found is `ok`, and no livelock (see `complete` for whether all was seen)
+  0    every end that was found is `ok`, and no livelock; of a search that was cut (`complete` is false
+       in the JSON) it says no more than that nothing bad was found so far
   1    some run fails, blocks, is stuck or comes to a limit, or may go on for ever
   2    bad input or usage
   130  interrupted; what was found by then is printed";

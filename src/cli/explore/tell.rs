@@ -192,7 +192,7 @@ fn pairs(answer: &Answer<'_>, out: &mut Output) {
         writeln!(out, "  {}", paint(BOLD, pair(answer.model, *of)));
         match answer.found.adjacent.get(of) {
             Some(way) => {
-                writeln!(out, "    {} in {}", paint(BAD, "side by side"), many(way.steps, "step"));
+                writeln!(out, "    {} in a run of {}", paint(BAD, "side by side"), many(way.steps, "step"));
                 replay(answer, way, "      ", out);
             }
             None if answer.proves() => writeln!(out, "    never side by side"),
