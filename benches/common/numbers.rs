@@ -51,15 +51,7 @@ pub(crate) fn times(n: f64) -> String {
 
 /// `1,000`
 pub(crate) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    indicatif::HumanCount(n).to_string()
 }
 
 /// A logarithmic axis over whole decades.

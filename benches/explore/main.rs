@@ -9,17 +9,19 @@ mod measure;
 #[path = "../common/numbers.rs"]
 mod numbers;
 mod ours;
+#[path = "../common/pages.rs"]
+mod pages;
 mod plot;
 mod report;
 mod spin;
 mod stateright;
+#[path = "../common/svg.rs"]
+mod svg;
 mod tools;
 mod workloads;
 
 use clap::Parser;
 use report::Results;
-use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 use tools::Tool;
 use workloads::{Program, Workload};
@@ -66,21 +68,11 @@ fn main() -> ExitCode {
         (Some(tool), Some(program)) => tools::perform(tool, Workload { program, n: args.n, second: args.second }),
         _ => everything(args.quick || !args.bench),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(reason) => {
-            eprintln!("{reason}");
-            ExitCode::FAILURE
-        }
-    }
+    pages::exit(done)
 }
 
 fn everything(quick: bool) -> Result<(), String> {
-    let (effort, folder) = if quick {
-        (QUICK, Path::new(env!("CARGO_TARGET_TMPDIR")).join("explore"))
-    } else {
-        (FULL, Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results"))
-    };
+    let effort = if quick { QUICK } else { FULL };
     let spin = spin::versions();
     if let Err(reason) = &spin {
         eprintln!("{reason}: SPIN is not measured");
@@ -101,11 +93,5 @@ fn everything(quick: bool) -> Result<(), String> {
         ("explore.svg", plot::compared(&results.compared)),
         ("explore_growth.svg", plot::growth(&results)),
     ];
-    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    for (name, text) in files {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
-        eprintln!("written: {}", path.display());
-    }
-    Ok(())
+    pages::write(&pages::folder(quick, "explore"), &files)
 }

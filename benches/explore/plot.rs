@@ -1,8 +1,9 @@
 //! The plots: transitions a second by workload and tool, as bars; states and rates by threads and tasks, as lines. Logarithmic axes; plain SVG that reads on light and on dark pages.
 
 use crate::measure::Timed;
-use crate::numbers::{Axis, Spread, short};
+use crate::numbers::{Axis, Spread};
 use crate::report::Results;
+use crate::svg::{BAR, bar, decade, grid, head, sign};
 use crate::tools::{TOOLS, Tool};
 use std::fmt::Write as _;
 
@@ -11,7 +12,6 @@ const LEFT: f64 = 190.0;
 const WIDTH: f64 = 480.0;
 const RIGHT: f64 = 70.0;
 const TOP: f64 = 58.0;
-const BAR: f64 = 12.0;
 const GROUP: f64 = 4.0 * BAR + 12.0;
 const BOTTOM: f64 = 44.0;
 
@@ -27,18 +27,6 @@ fn class(tool: Tool) -> &'static str {
     }
 }
 
-fn head(width: f64, height: f64, label: &str, title: &str) -> String {
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">\n\
-         {STYLE}<rect class=\"page\" width=\"{width}\" height=\"{height}\"/>\n<text class=\"head\" x=\"16\" y=\"24\">{title}</text>\n",
-    )
-}
-
-// The number of a decade.
-fn decade(power: i32) -> String {
-    short(10f64.powi(power)).replace(".00", "").replace(".0", "")
-}
-
 /// Transitions a second, by workload and tool.
 pub(crate) fn compared(rows: &[Timed]) -> String {
     let rate = |row: &Timed, tool| row.cell(tool).map(|cell| cell.rate(row.counts.transitions));
@@ -47,44 +35,25 @@ pub(crate) fn compared(rows: &[Timed]) -> String {
     let bottom = TOP + GROUP * rows.len() as f64;
     let label = "Transitions a second of raceflip, SPIN and stateright, by workload, on a logarithmic axis";
     let title = "Transitions a second on a core, logarithmic axis: median, least and most";
-    let mut out = head(LEFT + WIDTH + RIGHT, bottom + BOTTOM, label, title);
+    let mut out = head((LEFT + WIDTH + RIGHT, bottom + BOTTOM), label, title, (LIGHT, DARK));
     let mut line = |text: String| writeln!(out, "{text}").expect(STRING);
     // The longest name stands last.
     for (i, tool) in [Tool::Raceflip, Tool::Stateright, Tool::Spin, Tool::SpinBreadth].into_iter().enumerate() {
-        let x = LEFT + 110.0 * i as f64;
-        line(format!("<rect class=\"{}\" x=\"{x}\" y=\"36\" width=\"12\" height=\"10\"/>", class(tool)));
-        line(format!("<text x=\"{}\" y=\"45\">{}</text>", x + 18.0, tool.name()));
+        line(sign(LEFT, i, class(tool), tool.name()));
     }
-    for power in axis.from..=axis.to {
-        let x = axis.at(10f64.powi(power));
-        line(format!("<line class=\"grid\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom}\"/>"));
-        line(format!("<text class=\"mid\" x=\"{x:.1}\" y=\"{}\">{}</text>", bottom + 18.0, decade(power)));
-    }
+    line(grid(&axis, TOP, bottom));
     for (i, row) in rows.iter().enumerate() {
         let top = TOP + GROUP * i as f64 + 6.0;
         let middle = top + 2.0 * BAR + 4.0;
         line(format!("<text class=\"end\" x=\"{}\" y=\"{middle}\">{}</text>", LEFT - 10.0, row.workload));
         for (j, tool) in TOOLS.into_iter().enumerate() {
             if let Some(rate) = rate(row, tool) {
-                line(bar(&axis, top + BAR * j as f64, class(tool), rate));
+                line(bar(&axis, (LEFT, top + BAR * j as f64), class(tool), rate));
             }
         }
     }
     out.push_str("</svg>\n");
     out
-}
-
-fn bar(axis: &Axis, y: f64, class: &str, rate: Spread) -> String {
-    let (middle, baseline, height) = (y + BAR / 2.0 - 0.5, y + BAR - 2.5, BAR - 1.0);
-    let (end, least, most) = (axis.at(rate.median), axis.at(rate.least), axis.at(rate.most));
-    format!(
-        "<rect class=\"{class}\" x=\"{LEFT}\" y=\"{y}\" width=\"{:.1}\" height=\"{height}\"/>\
-         <line class=\"range\" x1=\"{least:.1}\" y1=\"{middle}\" x2=\"{most:.1}\" y2=\"{middle}\"/>\
-         <text class=\"small\" x=\"{:.1}\" y=\"{baseline}\">{}</text>",
-        end - LEFT,
-        most + 5.0,
-        short(rate.median),
-    )
 }
 
 const PANEL: f64 = 300.0;
@@ -96,11 +65,10 @@ pub(crate) fn growth(results: &Results) -> String {
     let series = [("threads", "raceflip", &results.threads), ("tasks", "stateright", &results.tasks)];
     let label =
         "States by number of threads and of tasks, and states a second by number of states, on logarithmic axes";
-    let mut out = head(2.0 * (GAP + PANEL) + 40.0, TOP + HEIGHT + 60.0, label, "Growth by threads and tasks");
+    let mut out =
+        head((2.0 * (GAP + PANEL) + 40.0, TOP + HEIGHT + 60.0), label, "Growth by threads and tasks", (LIGHT, DARK));
     for (i, (name, class, _)) in series.iter().enumerate() {
-        let x = GAP + 100.0 * i as f64;
-        writeln!(out, "<rect class=\"{class}\" x=\"{x}\" y=\"36\" width=\"12\" height=\"10\"/>").expect(STRING);
-        writeln!(out, "<text x=\"{}\" y=\"45\">{name}</text>", x + 18.0).expect(STRING);
+        writeln!(out, "{}", sign(GAP, i, class, name)).expect(STRING);
     }
     let all = || results.threads.iter().chain(&results.tasks);
     let exact = |n: u64| Spread::of([n as f64]);
@@ -154,31 +122,17 @@ fn curve(out: &mut String, class: &str, points: impl Iterator<Item = (f64, f64)>
     }
 }
 
-const STYLE: &str = "<style>
-text { font: 12px sans-serif; fill: #1f2328 }
-.head { font-size: 14px; font-weight: bold }
-.small { font-size: 10px }
-.mid { text-anchor: middle }
-.end { text-anchor: end }
-.page { fill: #ffffff }
-.grid { stroke: #d0d7de }
-.range { stroke: #1f2328; stroke-width: 1.5 }
-.raceflip { fill: #0969da; stroke: none }
+const LIGHT: &str = "\
 .spin { fill: #d4780a }
 .breadth { fill: #bf8700 }
 .stateright { fill: #8c959f; stroke: none }
 .line { fill: none; stroke-width: 2 }
 .line.raceflip { stroke: #0969da }
 .line.stateright { stroke: #8c959f }
-@media (prefers-color-scheme: dark) {
-text { fill: #e6edf3 }
-.page { fill: #0d1117 }
-.grid { stroke: #30363d }
-.range { stroke: #e6edf3 }
-.raceflip { fill: #4493f8 }
+";
+
+const DARK: &str = "\
 .spin { fill: #e8963a }
 .line { fill: none }
 .line.raceflip { stroke: #4493f8 }
-}
-</style>
 ";

@@ -10,9 +10,13 @@ mod measure;
 #[path = "../common/numbers.rs"]
 mod numbers;
 mod ours;
+#[path = "../common/pages.rs"]
+mod pages;
 mod peers;
 mod plot;
 mod report;
+#[path = "../common/svg.rs"]
+mod svg;
 mod workloads;
 
 use callgrind::Instructions;
@@ -68,21 +72,11 @@ fn main() -> ExitCode {
         (Some(workload), Some(runs)) => callgrind::perform(args.tool, workload, runs),
         _ => everything(args.quick || !args.bench),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(reason) => {
-            eprintln!("{reason}");
-            ExitCode::FAILURE
-        }
-    }
+    pages::exit(done)
 }
 
 fn everything(quick: bool) -> Result<(), String> {
-    let (effort, folder) = if quick {
-        (QUICK, Path::new(env!("CARGO_TARGET_TMPDIR")).join("speed"))
-    } else {
-        (FULL, Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results"))
-    };
+    let effort = if quick { QUICK } else { FULL };
     let valgrind = callgrind::is_there();
     if !valgrind {
         eprintln!("there is no valgrind: instructions are not measured");
@@ -105,13 +99,7 @@ fn everything(quick: bool) -> Result<(), String> {
         write_readme(&report::summary(&rows))?;
     }
     let files = [("speed.md", report::page(&rows, effort)), ("speed.svg", plot::svg(&rows))];
-    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    for (name, text) in files {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
-        eprintln!("written: {}", path.display());
-    }
-    Ok(())
+    pages::write(&pages::folder(quick, "speed"), &files)
 }
 
 // Replaces the table that stands between two marks in the README.

@@ -1,0 +1,77 @@
+//! What the plots share: plain SVG that reads on light and on dark pages. All lengths are in pixels.
+
+use crate::numbers::{Axis, Spread, short};
+
+/// The height of a bar with its gap.
+pub(crate) const BAR: f64 = 12.0;
+
+/// The start of a picture; `style` is what it adds to the common style, on light pages and on dark ones.
+pub(crate) fn head((width, height): (f64, f64), label: &str, title: &str, style: (&str, &str)) -> String {
+    let (light, dark) = style;
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">\n\
+         <style>\n{LIGHT}{light}@media (prefers-color-scheme: dark) {{\n{DARK}{dark}}}\n</style>\n\
+         <rect class=\"page\" width=\"{width}\" height=\"{height}\"/>\n<text class=\"head\" x=\"16\" y=\"24\">{title}</text>\n",
+    )
+}
+
+/// The number of a decade.
+pub(crate) fn decade(power: i32) -> String {
+    short(10f64.powi(power)).replace(".00", "").replace(".0", "")
+}
+
+/// The sign of a series, the n-th of its kind from `left` on.
+pub(crate) fn sign(left: f64, nth: usize, class: &str, name: &str) -> String {
+    let x = left + 110.0 * nth as f64;
+    format!(
+        "<rect class=\"{class}\" x=\"{x}\" y=\"36\" width=\"12\" height=\"10\"/>\n<text x=\"{}\" y=\"45\">{name}</text>",
+        x + 18.0
+    )
+}
+
+/// The lines of an axis to the right, from `top` to `bottom`.
+pub(crate) fn grid(axis: &Axis, top: f64, bottom: f64) -> String {
+    let line = |power: i32| {
+        let x = axis.at(10f64.powi(power));
+        format!(
+            "<line class=\"grid\" x1=\"{x:.1}\" y1=\"{top}\" x2=\"{x:.1}\" y2=\"{bottom}\"/>\n<text class=\"mid\" x=\"{x:.1}\" y=\"{}\">{}</text>\n",
+            bottom + 18.0,
+            decade(power)
+        )
+    };
+    (axis.from..=axis.to).map(line).collect()
+}
+
+/// A bar from `left` to the median, with the range of the rounds.
+pub(crate) fn bar(axis: &Axis, (left, y): (f64, f64), class: &str, rate: Spread) -> String {
+    let (middle, baseline, height) = (y + BAR / 2.0 - 0.5, y + BAR - 2.5, BAR - 1.0);
+    let (end, least, most) = (axis.at(rate.median), axis.at(rate.least), axis.at(rate.most));
+    format!(
+        "<rect class=\"{class}\" x=\"{left}\" y=\"{y}\" width=\"{:.1}\" height=\"{height}\"/>\
+         <line class=\"range\" x1=\"{least:.1}\" y1=\"{middle}\" x2=\"{most:.1}\" y2=\"{middle}\"/>\
+         <text class=\"small\" x=\"{:.1}\" y=\"{baseline}\">{}</text>",
+        end - left,
+        most + 5.0,
+        short(rate.median),
+    )
+}
+
+const LIGHT: &str = "\
+text { font: 12px sans-serif; fill: #1f2328 }
+.head { font-size: 14px; font-weight: bold }
+.small { font-size: 10px }
+.mid { text-anchor: middle }
+.end { text-anchor: end }
+.page { fill: #ffffff }
+.grid { stroke: #d0d7de }
+.range { stroke: #1f2328; stroke-width: 1.5 }
+.raceflip { fill: #0969da }
+";
+
+const DARK: &str = "\
+text { fill: #e6edf3 }
+.page { fill: #0d1117 }
+.grid { stroke: #30363d }
+.range { stroke: #e6edf3 }
+.raceflip { fill: #4493f8 }
+";
