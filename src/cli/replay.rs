@@ -10,7 +10,7 @@ use super::state::StateArgs;
 use super::{Context, Refusal, load, single};
 use crate::token::Token;
 use std::io::{ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const ABOUT: &str = "\
 Makes a run again from its token, and prints exactly what `raceflip run` printed for it (but for the line that says that it was shrunk).
@@ -31,20 +31,27 @@ Examples:
 
 From a file or stdin, everything around the token is passed over, so the output of `raceflip run` will do.";
 
-/// Make a run again, from its token
+/// A run that was recorded, and how it is reported.
 #[derive(clap::Args, Debug)]
-#[command(long_about = ABOUT, after_long_help = AFTER)]
-pub(super) struct Args {
+pub(super) struct RecordedArgs {
     /// The model
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// The token; `-` for stdin, `@FILE` for a file
     #[arg(value_name = "TOKEN")]
     token: String,
     #[command(flatten)]
     defines: Defines,
     #[command(flatten)]
-    report: ReportArgs,
+    pub(super) report: ReportArgs,
+}
+
+/// Make a run again, from its token
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_long_help = AFTER)]
+pub(super) struct Args {
+    #[command(flatten)]
+    recorded: RecordedArgs,
     #[command(flatten)]
     state: StateArgs,
     /// Go on where the model has left the recording: follow it as far as it can be followed
@@ -54,49 +61,48 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     // What could not be followed would stand behind the diagram.
-    args.report.alone("--tolerant", args.tolerant)?;
-    let (token, model) = resolve(&args.file, &args.token, &args.defines, context)?;
+    args.recorded.report.alone("--tolerant", args.tolerant)?;
+    let (token, model) = args.recorded.resolve(context)?;
     let plan = Plan {
         limits: token.limits,
         strategy: token.strategy.clone(),
         seed: token.seed,
         choices: if args.tolerant { Choices::Tolerant(Box::new(token)) } else { Choices::Replay(Box::new(token)) },
-        report: Report::resolve(&args.report, args.state, &model)?,
+        report: Report::resolve(&args.recorded.report, args.state, &model)?,
         shrinking: Shrinking::Off,
         model,
     };
     single::perform(plan, context)
 }
 
-/// The token that was given, and the model with its constants.
-pub(super) fn resolve(
-    file: &Path,
-    given: &str,
-    constants: &Defines,
-    context: &mut Context,
-) -> Result<(Token, Model), Refusal> {
-    let token: Token = token_text(given)?.parse().map_err(Refusal::new)?;
-    let constants = constants.resolve();
-    for (name, value) in &constants {
-        match token.defines.iter().find(|(n, _)| n == name) {
-            Some((_, made)) if made == value => {}
-            Some((_, made)) => context.out.note(format_args!("-D {name}={value} overrides the token's {name}={made}")),
-            None => context.out.note(format_args!("the token was made without -D {name}={value}")),
+impl RecordedArgs {
+    /// The token that was given, and the model with its constants.
+    pub(super) fn resolve(&self, context: &mut Context) -> Result<(Token, Model), Refusal> {
+        let token: Token = token_text(&self.token)?.parse().map_err(Refusal::new)?;
+        let constants = self.defines.resolve();
+        for (name, value) in &constants {
+            match token.defines.iter().find(|(n, _)| n == name) {
+                Some((_, made)) if made == value => {}
+                Some((_, made)) => {
+                    context.out.note(format_args!("-D {name}={value} overrides the token's {name}={made}"))
+                }
+                None => context.out.note(format_args!("the token was made without -D {name}={value}")),
+            }
         }
-    }
-    let mut defines: std::collections::BTreeMap<_, _> = token.defines.iter().cloned().collect();
-    defines.extend(constants);
-    let defines: Vec<_> = defines.into_iter().collect();
-    let model = load::model(file, &defines, &context.out).inspect_err(|_| {
-        if !token.defines.is_empty() {
-            let list: Vec<String> = token.defines.iter().map(|(n, v)| format!("-D {n}={v}")).collect();
-            context.out.note(format_args!("the token was made with {}", list.join(" ")));
+        let mut defines: std::collections::BTreeMap<_, _> = token.defines.iter().cloned().collect();
+        defines.extend(constants);
+        let defines: Vec<_> = defines.into_iter().collect();
+        let model = load::model(&self.file, &defines, &context.out).inspect_err(|_| {
+            if !token.defines.is_empty() {
+                let list: Vec<String> = token.defines.iter().map(|(n, v)| format!("-D {n}={v}")).collect();
+                context.out.note(format_args!("the token was made with {}", list.join(" ")));
+            }
+        })?;
+        if model.digest() != token.program {
+            context.out.warning("the token was made for another version of this model; the choices decide");
         }
-    })?;
-    if model.digest() != token.program {
-        context.out.warning("the token was made for another version of this model; the choices decide");
+        Ok((token, model))
     }
-    Ok((token, model))
 }
 
 // More than the token of any run with the default limits, with the output around it.

@@ -1,19 +1,18 @@
 //! `raceflip shrink`: a run that ends in the same way, with fewer preemptions and reorderings.
 
-use super::args::{Defines, ReportArgs};
 use super::campaign::Bar;
 use super::exit::Status;
 use super::plan::{Choices, Plan, Report};
+use super::replay::RecordedArgs;
 use super::shrunk::Shrinking;
 use super::state::StateArgs;
-use super::{Context, Refusal, interrupt, replay, shell, single};
+use super::{Context, Refusal, interrupt, shell, single};
 use crate::campaign::Progress;
 use crate::event::Outcome;
 use crate::sched::Divergence;
 use crate::shrink::{Effort, ShrinkError, shrink_to};
 use crate::token::Token;
 use crate::world::{World, signature};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 const ABOUT: &str = "\
@@ -45,21 +44,13 @@ Exit status:
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {
-    /// The model
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// The token; `-` for stdin, `@FILE` for a file
-    #[arg(value_name = "TOKEN")]
-    token: String,
     #[command(flatten)]
-    defines: Defines,
-    #[command(flatten)]
-    report: ReportArgs,
+    recorded: RecordedArgs,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let (token, model) = replay::resolve(&args.file, &args.token, &args.defines, context)?;
-    let report = Report::resolve(&args.report, StateArgs::default(), &model)?;
+    let (token, model) = args.recorded.resolve(context)?;
+    let report = Report::resolve(&args.recorded.report, StateArgs::default(), &model)?;
     let stop = interrupt::install();
     let bar = Bar::new("run");
     bar.phase("shrinking", Effort::FULL.runs);
@@ -110,7 +101,7 @@ fn refused(error: &ShrinkError, args: &Args, token: &Token, context: &mut Contex
             out.more(format_args!("  found:    {found}"));
         }
     }
-    let model = shell::path(&args.file.to_string_lossy());
+    let model = shell::path(&args.recorded.file.to_string_lossy());
     out.more(format_args!(
         "The model does something else now. `raceflip replay {model} TOKEN --tolerant` follows the recording as far as it can, and prints a token of the run that it makes: that one can be shrunk."
     ));
