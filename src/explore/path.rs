@@ -5,7 +5,7 @@ use super::ends::{Standing, standing};
 use super::monitor::{Monitor, Node};
 use super::{Clock, Plan};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
-use crate::sched::RawChoices;
+use crate::sched::{RawChoices, Steady, View};
 use crate::vm::Vm;
 use crate::world::{Canonicalizer, Machine, Question, Scale};
 
@@ -86,33 +86,26 @@ fn perform(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<(Machine<Vm>
     Some((machine, raw))
 }
 
-/// The run that makes these choices, and then goes on as little as it can to its end: the last thread while it can, else the first one, the clock, an event.
+/// The run that makes these choices, and then goes on by the default scheduler ([`Steady`]) to its end.
 pub(super) fn complete(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<Way> {
     let (mut machine, mut raw) = perform(plan, scale, way)?;
-    let mut last = way.last().map(|c| c.actor);
+    let mut steady = Steady::default();
+    way.iter().for_each(|choice| steady.see(*choice));
     let outcome = loop {
-        let outcome = match standing(&mut machine) {
-            Standing::Ended(outcome) => Some(outcome),
-            Standing::Rests(outcome) => Some(outcome),
-            Standing::Open if machine.world.steps() >= plan.limits.steps => {
-                Some(Outcome::Limit(LimitKind::Steps, plan.limits.steps))
-            }
-            Standing::Open => None,
-        };
-        if let Some(outcome) = outcome {
-            if machine.world.outcome().is_none() && matches!(outcome, Outcome::Ok | Outcome::Stuck { .. }) {
-                let openings = machine.world.openings();
+        if let Standing::Ended(outcome) | Standing::Rests(outcome) = standing(&mut machine) {
+            let openings = machine.world.openings();
+            if machine.world.outcome().is_none() && openings.stop() {
                 raw.add(Choice { actor: Actor::Stop, argument: 0 }, openings.total(), false);
             }
             break outcome;
         }
+        if machine.world.steps() >= plan.limits.steps {
+            break Outcome::Limit(LimitKind::Steps, plan.limits.steps);
+        }
         let world = &machine.world;
-        let openings = world.openings();
-        let actor = last.filter(|a| matches!(a, Actor::Thread(_)) && world.is_open(*a));
-        let actor = actor.unwrap_or_else(|| world.open_actor(&openings, 0));
-        let argument = if actor == Actor::Clock { world.next_deadline() } else { 0 };
-        make(&mut machine, &mut raw, Choice { actor, argument });
-        last = Some(actor);
+        let choice = steady.choice(&View { world, openings: world.openings() });
+        make(&mut machine, &mut raw, choice);
+        steady.see(choice);
     };
     let world = &machine.world;
     Some(Way { choices: raw, outcome, steps: world.steps(), stall: world.stall() })

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`RandomWalk`] | every open actor as likely as any other |
 //! | [`RoundRobin`] | threads in turn: no chance at all |
+//! | [`Steady`] | the thread that acted last, as long as it can: what shrinking calls the default |
 //! | [`Pct`] | by random priorities; a bound on finding bugs of a given depth |
 //! | [`DelayBounded`] | a deterministic schedule, delayed a few times |
 //! | [`Directed`] | RaceFuzzer: two statements that race are brought side by side |
@@ -27,6 +28,7 @@ mod round_robin;
 mod schedule;
 mod sites;
 mod spec;
+mod steady;
 mod tolerant;
 
 pub use delay::DelayBounded;
@@ -40,6 +42,7 @@ pub use round_robin::RoundRobin;
 pub use schedule::{ActorName, Schedule, Scheduled, describe};
 pub use sites::{SiteSpec, site_text};
 pub use spec::{Named, SpecError, StrategySpec};
+pub use steady::{Steady, answer};
 pub use tolerant::{Tolerance, Tolerant};
 
 use crate::event::{Actor, Choice};

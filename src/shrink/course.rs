@@ -1,9 +1,8 @@
 //! Strategies that try to do something, and go on by default where that cannot be done.
 
 use super::deviation::{Deviation, Segment};
-use super::steady::{Steady, answer};
 use crate::event::{Actor, Choice};
-use crate::sched::{Divergence, Strategy, View};
+use crate::sched::{Divergence, Steady, Strategy, View, answer};
 use crate::world::Question;
 
 /// The default scheduler with deviations. One whose actor is not open at its step is passed over, and so is an answer that nobody can give.

@@ -1,8 +1,7 @@
 //! A run as the list of its deviations from the default scheduler: preemptions, reorderings, answers that are not the first.
 
-use super::steady::Steady;
 use crate::event::{Actor, Choice};
-use crate::sched::{Divergence, Strategy, View};
+use crate::sched::{Divergence, Steady, Strategy, View};
 use crate::world::Question;
 
 /// A step at which another choice was made than the default scheduler makes. It means something in the program that it comes from, and only there.

@@ -1,6 +1,6 @@
 //! Shrinking of schedules: a run that ends in the same way, with as few preemptions and reorderings as can be found.
 //!
-//! A run is the list of its [`Deviation`]s from a default scheduler ([`Steady`]) that lets each thread run until it cannot go on: the fewer, the fewer places
+//! A run is the list of its [`Deviation`]s from a default scheduler ([`Steady`](crate::sched::Steady)) that lets each thread run until it cannot go on: the fewer, the fewer places
 //! there are at which the order matters. [`shrink`] tries runs near the one it was given, as delta debugging does (`passes`), until nothing gets better; then all runs
 //! with few deviations, as far as its [`Effort`] goes (`search`). What it returns has been run, and replays.
 //!
@@ -11,12 +11,10 @@ mod course;
 mod deviation;
 mod passes;
 mod search;
-mod steady;
 mod words;
 
 pub use course::Course;
 pub use deviation::{Departures, Deviation};
-pub use steady::Steady;
 pub use words::Departure;
 
 use crate::event::Outcome;

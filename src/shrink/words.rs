@@ -1,8 +1,7 @@
 //! Deviations in words.
 
-use super::steady::Steady;
 use crate::event::{Actor, Choice};
-use crate::sched::{Divergence, Strategy, View, describe};
+use crate::sched::{Divergence, Steady, Strategy, View, describe};
 use crate::world::Question;
 
 /// A deviation, for people.

@@ -60,7 +60,7 @@ pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool,
 }
 
 /// Every choice that is open with every argument that it can have, or how the run ends here.
-fn choices(machine: &mut Machine<Vm>) -> Result<Vec<Choice>, Outcome> {
+pub(crate) fn choices(machine: &mut Machine<Vm>) -> Result<Vec<Choice>, Outcome> {
     let openings = machine.world.openings();
     if openings.stop() && machine.world.outcome().is_none() {
         machine.check_rest();

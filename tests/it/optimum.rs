@@ -2,12 +2,12 @@
 //!
 //! The second way to what shrinking looks for: it knows nothing of runs that were made, lists or passes.
 
+use crate::enumerate::choices;
 use raceflip::base::Digester;
-use raceflip::event::{Actor, Choice, Outcome, ThreadId};
-use raceflip::sched::View;
-use raceflip::shrink::Steady;
+use raceflip::event::{Actor, Choice, ThreadId};
+use raceflip::sched::{Steady, View};
 use raceflip::vm::Vm;
-use raceflip::world::{Machine, Question, signature};
+use raceflip::world::{Machine, signature};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
@@ -32,11 +32,11 @@ pub(crate) fn fewest_deviations(mut machine: Machine<Vm>, wanted: &str, most: us
         if let Some(choice) = choice {
             machine.step(choice);
         }
-        match end(&mut machine) {
-            Some(outcome) if signature(machine.world.setup(), &outcome) == wanted => return Some(cost),
-            Some(_) => continue,
-            None => {}
-        }
+        let choices = match choices(&mut machine) {
+            Ok(choices) => choices,
+            Err(outcome) if signature(machine.world.setup(), &outcome) == wanted => return Some(cost),
+            Err(_) => continue,
+        };
         if !met.insert(key(&machine, last)) {
             continue;
         }
@@ -46,7 +46,7 @@ pub(crate) fn fewest_deviations(mut machine: Machine<Vm>, wanted: &str, most: us
         let openings = machine.world.openings();
         let default = steady.choice(&View { world: &machine.world, openings });
         let machine = Rc::new(machine);
-        for choice in choices(&machine) {
+        for choice in choices {
             let (mut steady, mut last) = (steady, last);
             steady.see(choice);
             if let Actor::Thread(thread) = choice.actor {
@@ -59,16 +59,6 @@ pub(crate) fn fewest_deviations(mut machine: Machine<Vm>, wanted: &str, most: us
     None
 }
 
-/// How the run ends here, as `exec::run` says.
-fn end(machine: &mut Machine<Vm>) -> Option<Outcome> {
-    let openings = machine.world.openings();
-    if machine.world.outcome().is_none() && openings.stop() {
-        machine.check_rest();
-    }
-    let dead = || openings.total() == 0;
-    machine.world.outcome().cloned().or_else(|| dead().then(|| Outcome::Deadlock(machine.world.deadlock())))
-}
-
 /// The state, and what the default and the signatures see beside it: the last thread, the order of the threads, their names.
 fn key(machine: &Machine<Vm>, last: Option<ThreadId>) -> u128 {
     let canonical = machine.canonical();
@@ -79,20 +69,4 @@ fn key(machine: &Machine<Vm>, last: Option<ThreadId>) -> u128 {
         digest.word(u64::from(thread.0)).text(&machine.world.thread_name(thread));
     }
     digest.finish()
-}
-
-fn choices(machine: &Machine<Vm>) -> Vec<Choice> {
-    let (world, openings) = (&machine.world, machine.world.openings());
-    let mut all = Vec::new();
-    for k in 0..openings.total() {
-        let actor = world.open_actor(&openings, k);
-        let arguments = match world.question(actor) {
-            None => vec![0],
-            Some(Question::Branch) => vec![0, 1],
-            Some(Question::Waiter(waiters)) => (0..waiters as u64).collect(),
-            Some(Question::Instant) => world.instants(),
-        };
-        all.extend(arguments.into_iter().map(|argument| Choice { actor, argument }));
-    }
-    all
 }

@@ -4,8 +4,8 @@
 //! deadline; else the first event; else the end. Of waiters the first is woken, of two branches the first is taken. A daemon does not keep a run that
 //! rests from its end: else a daemon that never ends would.
 
+use super::{Divergence, Strategy, View};
 use crate::event::{Actor, Choice, ThreadId};
-use crate::sched::{Divergence, Strategy, View};
 use crate::world::Question;
 
 /// The default scheduler.
@@ -13,7 +13,7 @@ use crate::world::Question;
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, shrink::Steady, vm::Model, world::Limits};
+/// use raceflip::{exec::{Unobserved, run}, sched::Steady, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// let mut machine = model.machine(Limits::default());
@@ -61,8 +61,9 @@ impl Steady {
     }
 }
 
-/// The default answer.
-pub(super) fn answer(view: &View<'_>, question: Question) -> u64 {
+/// The answer of [`Steady`].
+#[must_use]
+pub fn answer(view: &View<'_>, question: Question) -> u64 {
     match question {
         Question::Waiter(_) | Question::Branch => 0,
         Question::Instant => view.world.next_deadline(),
