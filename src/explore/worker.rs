@@ -1,10 +1,10 @@
 //! What one worker does with one state: looks at it, and follows every choice that is open there.
 
-use super::breadth::Keep;
 use super::choices::{Choices, numbered_by_themselves};
 use super::ends::{End, Standing, standing};
 use super::independent::{independent, is_quiet};
 use super::monitor::{Monitor, Node};
+use super::searched::Keep;
 use super::table::{Fresh, Seen, StateId, Table, Way};
 use super::{Clock, Plan};
 use crate::base::mutant::{self, Mutant};
@@ -239,7 +239,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
         let rank = way.rank;
         let last = from.machine.world.last_instant();
         let mut sleep = self.asleep.clone();
-        for n in 0..AFTER_TICKS {
+        // More of them in a row than there may be states cut the search anyhow.
+        for n in 0..AFTER_TICKS.min(self.plan.bounds.states) {
             let now = self.scratch.machine.world.now();
             let tick = Choice { actor: choice.actor, argument: now + 1 };
             sleep.retain(|a| independent(&self.scratch.machine.world, Actor::Clock, *a));
@@ -277,7 +278,10 @@ impl<'p, M: Monitor> Worker<'p, M> {
     }
 
     fn fits(&mut self) {
-        self.finds.fits = crate::world::divisor(self.finds.fits, self.scratch.machine.world.scale().fits);
+        let fits = self.scratch.machine.world.scale().fits;
+        if fits != self.finds.fits {
+            self.finds.fits = crate::world::divisor(self.finds.fits, fits);
+        }
     }
 
     // Sets who is asleep here.

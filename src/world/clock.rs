@@ -36,19 +36,26 @@ impl Scale {
         Self { up, down, fits: down }
     }
 
+    /// The app asks for a duration.
+    #[inline]
+    fn asked_for(&mut self, milliseconds: u64) {
+        if self.fits > 1 {
+            self.fits = divisor(self.fits, milliseconds);
+        }
+    }
+
     /// The units of a duration.
     #[inline]
-    fn units(&mut self, milliseconds: u64) -> u64 {
+    fn units(self, milliseconds: u64) -> u64 {
         if self.down == 1 && self.up == 1 {
             return milliseconds;
         }
-        self.fits = divisor(self.fits, milliseconds);
         u64::try_from(u128::from(milliseconds) * u128::from(self.up) / u128::from(self.down)).unwrap_or(u64::MAX)
     }
 
     /// The millisecond that an instant in units lies in.
     #[must_use]
-    pub fn milliseconds(&self, instant: u64) -> u64 {
+    pub fn milliseconds(self, instant: u64) -> u64 {
         match instant {
             0 => 0,
             _ => {
@@ -60,7 +67,7 @@ impl Scale {
 
     /// The instant of a millisecond, in units.
     #[inline]
-    fn instant(&mut self, millisecond: u64) -> u64 {
+    fn instant(self, millisecond: u64) -> u64 {
         match millisecond {
             0 => 0,
             _ => self.units(millisecond - 1).saturating_add(1),
@@ -103,7 +110,7 @@ impl World {
     /// The last instant that the clock may move to at once, while a deadline lies ahead: the last deadline, or the last constant of an `at`.
     #[must_use]
     pub(crate) fn last_instant(&self) -> u64 {
-        let constant = self.setup.instants.last().map_or(0, |last| self.scale.clone().instant(*last));
+        let constant = self.setup.instants.last().map_or(0, |last| self.scale.instant(*last));
         self.deadlines().max().unwrap_or(self.now).max(constant)
     }
 
@@ -111,7 +118,7 @@ impl World {
     pub(super) fn absolute_until(&self) -> u64 {
         match self.setup.absolute_until {
             u64::MAX => u64::MAX,
-            until => self.scale.clone().instant(until),
+            until => self.scale.instant(until),
         }
     }
 
@@ -125,6 +132,7 @@ impl World {
         {
             self.delays.insert(at, delay);
         }
+        self.scale.asked_for(delay);
         let instant = self.now.saturating_add(self.scale.units(delay));
         self.horizon = self.horizon.max(instant);
         instant
@@ -132,7 +140,9 @@ impl World {
 
     /// An absolute instant; 0 or less is the front.
     pub(super) fn at(&mut self, instant: i64) -> u64 {
-        let instant = self.scale.instant(u64::try_from(instant).unwrap_or(0));
+        let instant = u64::try_from(instant).unwrap_or(0);
+        self.scale.asked_for(instant.saturating_sub(1));
+        let instant = self.scale.instant(instant);
         self.horizon = self.horizon.max(instant);
         instant
     }
