@@ -23,6 +23,31 @@ enum Question<'p> {
     Before { first: BodyId, second: BodyId, began: bool, broken: bool },
 }
 
+impl Question<'_> {
+    // How many stages there are.
+    fn stages(&self) -> u64 {
+        match self {
+            Question::Order(refs, _) => refs.len() as u64 + 1,
+            Question::Before { .. } => 4,
+        }
+    }
+
+    // Which one it is at.
+    fn stage(&self) -> u64 {
+        match self {
+            Question::Order(_, at) => *at as u64,
+            Question::Before { began, broken, .. } => u64::from(*began) + 2 * u64::from(*broken),
+        }
+    }
+
+    fn set_stage(&mut self, stage: u64) {
+        match self {
+            Question::Order(_, at) => *at = stage as usize,
+            Question::Before { began, broken, .. } => (*began, *broken) = (stage & 1 != 0, stage & 2 != 0),
+        }
+    }
+}
+
 /// Watches a run for all lines about order.
 #[derive(Clone)]
 pub(super) struct OrderWatch<'p> {
@@ -51,32 +76,24 @@ impl<'p> OrderWatch<'p> {
         self.questions.len()
     }
 
+    /// Whether how far it is with all of them can be told in one number.
+    pub(super) fn fits_a_word(&self) -> bool {
+        self.questions.iter().try_fold(1u64, |all, question| all.checked_mul(question.stages())).is_some()
+    }
+
     /// How far it is with all of them, in one number.
     pub(super) fn code(&self) -> u64 {
-        self.questions.iter().fold(0, |code, question| {
-            let (at, of) = match question {
-                Question::Order(refs, at) => (*at as u64, refs.len() as u64 + 1),
-                Question::Before { began, broken, .. } => (u64::from(*began) + 2 * u64::from(*broken), 4),
-            };
-            code.wrapping_mul(of).wrapping_add(at)
-        })
+        debug_assert!(self.fits_a_word());
+        self.questions.iter().fold(0, |code, question| code * question.stages() + question.stage())
     }
 
     /// One that is as far as this number says.
     pub(super) fn at(&self, mut code: u64) -> Self {
         let mut watch = self.clone();
         for question in watch.questions.iter_mut().rev() {
-            match question {
-                Question::Order(refs, at) => {
-                    let of = refs.len() as u64 + 1;
-                    *at = (code % of) as usize;
-                    code /= of;
-                }
-                Question::Before { began, broken, .. } => {
-                    (*began, *broken) = (code & 1 != 0, code & 2 != 0);
-                    code /= 4;
-                }
-            }
+            let stages = question.stages();
+            question.set_stage(code % stages);
+            code /= stages;
         }
         watch
     }

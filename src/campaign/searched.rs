@@ -7,7 +7,7 @@ use super::tested::TestPlan;
 use super::trial::remake;
 use crate::event::Outcome;
 use crate::exec::Ended;
-use crate::explore::{self, Bounds, End, Explored, Monitor, Nothing, Way, explore_with, livelocks};
+use crate::explore::{self, Bounds, End, Explored, Monitor, Nothing, Way, exhaust, livelocks};
 use crate::lang::program::ExpectationKind;
 use crate::world::{Canonicalizer, World, signature};
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub(super) struct Searched {
 // The memory of a search beside other work.
 const MEMORY: u64 = 1 << 30;
 
-/// Searches the variant; `None` if its states are more than the plan allows, or if it was interrupted.
+/// Searches the variant; `None` if its states are more than the plan allows, if there are too many lines about order to keep up with, or if it was interrupted.
 pub(super) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched> {
     if plan.states == 0 {
         return None;
@@ -37,14 +37,14 @@ pub(super) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched>
     let model = plan.model;
     let expectations = &model.program.expectations;
     let watch = OrderWatch::new(expectations);
+    if !watch.fits_a_word() {
+        return None;
+    }
     let reduce = watch.is_idle();
     let (limits, jobs, observe) = (plan.campaign.limits, plan.campaign.jobs, named(&model.program));
     let plan = explore::Plan { limits, jobs, bounds, reduce, observe, ..explore::Plan::new(model) };
     let context = explore::Context { stop, progress: &explore::Silent };
-    let found = if reduce { explore_with(&plan, &Nothing, context) } else { explore_with(&plan, &watch, context) };
-    if !found.complete() {
-        return None;
-    }
+    let found = if reduce { exhaust(&plan, &Nothing, context) } else { exhaust(&plan, &watch, context) }?;
     let asks = expectations.iter().any(|e| matches!(e.kind, ExpectationKind::Livelock { .. }));
     let livelock = match asks.then(|| livelocks(&plan, context)) {
         Some((_, Some(_))) => return None,

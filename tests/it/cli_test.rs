@@ -145,6 +145,22 @@ fn lines_about_runs_without_end_are_judged_by_search() {
     assert!(ran.out.contains("none of 0 ends has this order"), "{}", ran.out);
 }
 
+/// What a search can keep of how far all lines about order are has an end.
+#[test]
+fn many_order_lines_are_left_to_walks() {
+    let folder = scratch("test-many-orders");
+    for (lines, by) in [(40, "all 5 states"), (41, "2000 walks")] {
+        let text = format!(
+            "var x = 0\nthread p {{ @p: skip }}\nthread q {{ @q: skip }}\n{}",
+            "expect order @p, @q: real\n".repeat(lines) + "expect no deadlock\n"
+        );
+        file(&folder, "m.race", &text);
+        let ran = within(&folder, &["test", "m.race"]);
+        let expected = format!("PASS  m.race  {} expectations, {by}", lines + 1);
+        assert!(ran.status == 0 && ran.out.starts_with(&expected), "{}", ran.out);
+    }
+}
+
 /// Nothing is known of a model that never ends.
 #[test]
 fn what_must_not_be_is_not_checked_by_runs_without_end() {
