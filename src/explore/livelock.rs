@@ -4,11 +4,11 @@
 //! the clock moves if it always can. In one of them a thread that is no daemon lives on, or a looper is in a task and never begins another. A run round such a
 //! component is a schedule that no fair scheduler need leave; whether a real one does is not said, so the livelock is a possible one.
 
-use super::breadth::Keep;
 use super::monitor::Nothing;
+use super::searched::Keep;
 use super::table::StateId;
 use super::worker::{Edge, FIRST_EVENT_BIT};
-use super::{Context, Cut, Plan, Way, in_scale, misfit, path};
+use super::{Context, Cut, Plan, Way, path, search};
 use crate::event::{Op, ThreadId};
 use crate::world::{Canonicalizer, Status};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,11 +30,7 @@ pub struct Livelock {
 #[must_use]
 pub fn livelocks(plan: &Plan<'_>, context: Context<'_>) -> (Vec<Livelock>, Option<Cut>) {
     let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
-    let (scale, searched) = in_scale(&plan, |scale| {
-        let searched = super::search(&plan, scale, &Nothing, Keep::Graph, context);
-        let misfit = misfit(&plan, scale, &searched.finds);
-        (searched, misfit)
-    });
+    let (scale, searched) = search(&plan, &Nothing, Keep::Graph, context);
     let graph = Graph::new(&searched.finds.edges, &searched.finds.open);
     let mut found = Vec::new();
     for component in graph.components() {

@@ -19,6 +19,7 @@ mod livelock;
 mod monitor;
 mod order;
 mod path;
+mod searched;
 mod stall;
 mod table;
 mod worker;
@@ -37,8 +38,8 @@ use crate::detect::Pair;
 use crate::lang::program::GlobalId;
 use crate::vm::Model;
 use crate::world::{Limits, Scale, divisor};
-use breadth::{Keep, Searched};
 use monitor::Node;
+use searched::{Keep, Searched};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use worker::{Finds, Sight};
@@ -245,11 +246,18 @@ pub fn explore(plan: &Plan<'_>, context: Context<'_>) -> Explored {
 /// [`explore`] of the product with a monitor.
 #[must_use]
 pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Explored {
-    let (scale, searched) = in_scale(plan, |scale| {
-        let searched = search(plan, scale, monitor, Keep::States, context);
-        let misfit = misfit(plan, scale, &searched.finds);
-        (searched, misfit)
-    });
+    let (scale, searched) = search(plan, monitor, Keep::States, context);
+    explored(plan, scale, searched)
+}
+
+/// [`explore_with`], if it is complete: of a search that is cut nothing is told.
+#[must_use]
+pub fn exhaust<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Option<Explored> {
+    let (scale, searched) = search(plan, monitor, Keep::States, context);
+    searched.cut.is_none().then(|| explored(plan, scale, searched))
+}
+
+fn explored<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: Searched<M>) -> Explored {
     let ends =
         searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
     let adjacent =
@@ -276,22 +284,11 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
 /// Searches for what a monitor accepts.
 fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Order {
     let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
-    let (scale, searched) = in_scale(&plan, |scale| {
-        let searched = search(&plan, scale, monitor, Keep::States, context);
-        let misfit = misfit(&plan, scale, &searched.finds);
-        (searched, misfit)
-    });
+    let (scale, searched) = search(&plan, monitor, Keep::States, context);
     match (searched.finds.accepted, searched.cut) {
         (Some(first), _) => Order::Happens(way(&plan, scale, &searched, first)),
         (None, Some(cut)) => Order::Unknown(cut),
         (None, None) => Order::Never,
-    }
-}
-
-fn search<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M, keep: Keep, context: Context<'_>) -> Searched<M> {
-    match plan.first {
-        First::Nearest => breadth::search(plan, scale, monitor, keep, context),
-        First::Deepest => depth::search(plan, scale, monitor, keep, context),
     }
 }
 
@@ -331,16 +328,20 @@ impl Fit {
     }
 }
 
-/// Searches in the units that fit; where a search finds that they do not, it is begun again in smaller ones.
-fn in_scale<R>(plan: &Plan<'_>, mut search: impl FnMut(Scale) -> (R, Option<Fit>)) -> (Scale, R) {
+// Searches in the units that fit; where a search finds that they do not, it is begun again in smaller ones.
+fn search<M: Monitor>(plan: &Plan<'_>, monitor: &M, keep: Keep, context: Context<'_>) -> (Scale, Searched<M>) {
     let setup = &plan.model.code.setup;
     let durations = setup.delays.iter().copied().chain(setup.instants.iter().map(|i| i.saturating_sub(1)));
     let mut fit = Fit { divisor: durations.fold(0, divisor), deadlines: 1 + u64::from(!setup.instants.is_empty()) };
     loop {
         let scale = if plan.clock == Clock::Exact { fit.scale() } else { Scale::default() };
-        match search(scale) {
-            (found, None) => return (scale, found),
-            (_, Some(better)) => fit = better,
+        let searched = match plan.first {
+            First::Nearest => breadth::search(plan, scale, monitor, keep, context),
+            First::Deepest => depth::search(plan, scale, monitor, keep, context),
+        };
+        match misfit(plan, scale, &searched.finds) {
+            None => return (scale, searched),
+            Some(better) => fit = better,
         }
     }
 }

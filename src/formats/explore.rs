@@ -230,17 +230,3 @@ impl About<'_> {
 pub fn values(program: &Program, ended: &Ended) -> Vec<String> {
     ended.values.iter().map(|(id, v)| format!("{} = {}", program.globals[*id].name, value_text(v))).collect()
 }
-
-/// A number with a mark between thousands: `1,234,567`.
-#[must_use]
-pub fn number(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(c);
-    }
-    text
-}

@@ -98,6 +98,20 @@ fn a_search_that_was_cut_estimates_the_whole() {
 }
 
 #[test]
+fn ticks_in_a_row_do_not_run_away_from_the_bounds() {
+    let text = "
+        looper main
+        task late() { skip }
+        thread a { post late() to main after 2592001; sleep 7 }
+        thread b { skip }";
+    let model = model(text);
+    let bounds = explore::Bounds { states: 1_000, ..explore::Bounds::default() };
+    let found = search(&Plan { bounds, ..Plan::new(&model) });
+    assert_eq!(found.cut, Some(explore::Cut::States));
+    assert!(found.states < 10_000, "{}", found.states);
+}
+
+#[test]
 fn orders_that_happen_and_orders_that_never_do() {
     let text = "
         class Box { var v = 0 }

@@ -3,9 +3,9 @@
 use crate::complete::all_variants;
 use crate::explore::search;
 use crate::load::load;
+use indicatif::HumanCount;
 use raceflip::campaign::named;
 use raceflip::explore::{Bounds, Cut, Plan};
-use raceflip::formats::explore::number;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn explore_table() {
             Some(Cut::Depth | Cut::Stopped) => "cut",
         };
         (all, exhausted) = (all + 1, exhausted + usize::from(found.complete()));
-        let (states, transitions) = (number(found.states), number(found.transitions));
+        let (states, transitions) = (HumanCount(found.states), HumanCount(found.transitions));
         let ends = ends.into_iter().collect::<Vec<_>>().join(", ");
         let name = path.trim_start_matches("harnesses/");
         writeln!(

@@ -9,8 +9,9 @@ use crate::cli::outcome::limit_text;
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
 use crate::event::Outcome;
 use crate::explore::{Clock, Cut, Estimate, MOST_STATES, Order, Way};
-use crate::formats::explore::{number, values};
+use crate::formats::explore::values;
 use crate::world::Limits;
+use indicatif::HumanCount;
 
 /// Prints all of it.
 pub(super) fn all(answer: &Answer<'_>, out: &mut Output) {
@@ -65,7 +66,7 @@ fn schedules(estimate: &Estimate, out: &mut Output) {
 
 // `1,234 states`
 fn many(n: u64, what: &str) -> String {
-    format!("{} {what}{}", number(n), if n == 1 { "" } else { "s" })
+    format!("{} {what}{}", HumanCount(n), if n == 1 { "" } else { "s" })
 }
 
 fn whole(answer: &Answer<'_>) -> String {
@@ -101,7 +102,7 @@ fn why(cut: Cut, answer: &Answer<'_>) -> String {
 
 // Three digits are enough.
 fn rounded(n: f64) -> String {
-    if n < 1e6 { number(n.round() as u64) } else { format!("{n:.2e}") }
+    if n < 1e6 { HumanCount(n.round() as u64).to_string() } else { format!("{n:.2e}") }
 }
 
 fn ends(answer: &Answer<'_>, out: &mut Output) {
