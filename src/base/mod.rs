@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows what a thread or a program is.
 
+mod binomial;
 mod clone;
 mod digest;
 mod ids;
@@ -11,6 +12,7 @@ mod pool;
 mod rng;
 mod set;
 
+pub use binomial::{at_most, interval};
 pub use digest::Digester;
 pub use ids::{Id, IndexVec};
 pub use pool::Pool;

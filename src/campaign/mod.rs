@@ -7,12 +7,19 @@
 //!
 //! A [`Plan`] says all that a result depends on. A [`Context`] is how to stop it and whom to tell how far it is.
 
+mod causes;
 mod confirm;
+mod continued;
+mod detection;
+mod drive;
 mod expect;
 mod expect_order;
 mod expect_race;
+mod failures;
+mod flips;
 mod orders;
 mod parallel;
+mod refute;
 mod report;
 mod saved;
 mod searched;
@@ -23,20 +30,25 @@ mod trial;
 mod variant;
 
 pub use crate::exec::{EndKind, Ended};
-pub use confirm::{Confirmation, confirm, detect};
+pub use confirm::{Confirmation, confirm};
+pub use continued::SEEDS;
+pub use detection::detect;
+pub use drive::holds;
 pub use expect::{Unmet, judge, named};
 pub use expect_race::{Broken, judge_pairs};
 pub use orders::{First, Flip, InstancePair};
 pub use parallel::in_order;
-pub use report::{Evidence, FailureReport, OrderReport, PairReport, Phase1, Verdict};
+pub use report::{
+    Evidence, FailureReport, OrderReport, PairReport, Phase1, Refutation, Risk, Searched, Verdict, WayReport,
+};
 pub use saved::{Saved, SavedEnd};
 pub use sightings::Instance;
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
-pub use trial::{Remade, RunId, SEARCHED, Trial, remake};
+pub use trial::{CONTINUED, Remade, Run, RunId, SEARCHED, Trial, remake};
 pub use variant::{RARE, test};
 
 use crate::base::mix;
-use crate::vm::{Code, Model};
+use crate::vm::Model;
 use crate::world::Limits;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -55,38 +67,55 @@ use std::sync::atomic::AtomicBool;
 /// ```
 #[derive(Clone)]
 pub struct Plan {
-    /// The program.
-    pub code: Arc<Code>,
-    /// Its `-D` values, for the tokens.
-    pub defines: Vec<(String, i64)>,
+    /// The model.
+    pub model: Arc<Model>,
     /// Limits of each run.
     pub limits: Limits,
     /// The campaign's seed; run `i` has `mix(seed, i)`.
     pub seed: u64,
-    /// Detection runs.
+    /// Detection runs at most.
     pub runs: u32,
-    /// Trials of each pair, for each way of driving it.
+    /// Trials of each pair, for each kind of driving it.
     pub trials: u32,
+    /// Whether pairs that no run confirms are looked for in all states.
+    pub explore: Explore,
+    /// States that are searched at most.
+    pub states: u64,
     /// Workers.
     pub jobs: usize,
 }
 
+/// What a campaign leaves to a search of all states.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Explore {
+    /// Pairs that no run confirms, if there are not too many states.
+    #[default]
+    Auto,
+    /// Nothing.
+    Off,
+    /// All pairs: no trials are made.
+    Only,
+}
+
 impl Plan {
-    /// Detection runs unless told otherwise.
-    pub const RUNS: u32 = 20;
+    /// Detection runs at most, unless told otherwise.
+    pub const RUNS: u32 = 200;
     /// Trials unless told otherwise.
-    pub const TRIALS: u32 = 100;
+    pub const TRIALS: u32 = 60;
+    /// States unless told otherwise.
+    pub const STATES: u64 = 20_000;
 
     /// The plan of `raceflip confirm`, with one worker.
     #[must_use]
     pub fn new(model: &Model) -> Self {
         Self {
-            code: model.code.clone(),
-            defines: model.defines.clone(),
+            model: Arc::new(model.clone()),
             limits: Limits::default(),
             seed: 0,
             runs: Self::RUNS,
             trials: Self::TRIALS,
+            explore: Explore::default(),
+            states: Self::STATES,
             jobs: 1,
         }
     }

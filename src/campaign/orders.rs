@@ -97,14 +97,38 @@ impl Orders {
         decided
     }
 
+    /// Whether a run performed both statements (of one statement twice: in two threads or tasks).
+    pub(super) fn reached(&self, run: usize) -> bool {
+        let seen = &self.runs[run].0.seen;
+        let (a, b) = self.pair;
+        let of = |site: SiteId| seen.iter().filter(move |s| s.instance.site == site);
+        of(a).any(|x| of(b).any(|y| x.instance.context != y.instance.context))
+    }
+
     /// Which statement a run cut off the other one with: it performed one instance of a known pair while the other one was still to come, and then failed or went past it.
     pub(super) fn cut(&self, run: usize) -> Option<First> {
-        self.seen.keys().find_map(|pair| self.cut_of(pair, run))
+        self.seen.keys().find_map(|pair| self.cut_of(pair, &self.runs[run]))
     }
 
     /// Which of these two instances came first in a run, or was cut off by the other one.
     pub(super) fn order(&self, run: usize, pair: &InstancePair) -> Option<First> {
-        let seen = &self.runs[run].0.seen;
+        self.order_of(&self.runs[run], pair)
+    }
+
+    /// The same of a run that is not added.
+    pub(super) fn order_in(&self, sightings: Sightings, failed: bool, pair: &InstancePair) -> Option<First> {
+        self.order_of(&(sightings, failed), pair)
+    }
+
+    /// Which statement came first in a run that is not added, judged by the first two instances that conflict.
+    pub(super) fn first_in(&self, sightings: &Sightings) -> Option<First> {
+        let seen = &sightings.seen;
+        let pairs = seen.iter().enumerate().flat_map(|(i, x)| seen[i + 1..].iter().map(move |y| (x, y)));
+        pairs.filter_map(|(x, y)| self.instance_pair(x, y)).map(|(_, first)| first).next()
+    }
+
+    fn order_of(&self, run: &(Sightings, bool), pair: &InstancePair) -> Option<First> {
+        let seen = &run.0.seen;
         let at = |i: &Instance| seen.iter().position(|s| s.instance == *i && s.is_at(&pair.place));
         match (at(&pair.a), at(&pair.b)) {
             (Some(a), Some(b)) => Some(if a < b { First::A } else { First::B }),
@@ -112,7 +136,7 @@ impl Orders {
         }
     }
 
-    fn cut_of(&self, pair: &InstancePair, run: usize) -> Option<First> {
+    fn cut_of(&self, pair: &InstancePair, run: &(Sightings, bool)) -> Option<First> {
         if self.cuts(run, pair, &pair.b, &pair.a) {
             Some(First::B)
         } else if self.cuts(run, pair, &pair.a, &pair.b) {
@@ -123,8 +147,8 @@ impl Orders {
     }
 
     // Whether the run performed `y` while `x` was still to come, and then failed or went past `x`.
-    fn cuts(&self, run: usize, pair: &InstancePair, y: &Instance, x: &Instance) -> bool {
-        let (sightings, failed) = &self.runs[run];
+    fn cuts(&self, run: &(Sightings, bool), pair: &InstancePair, y: &Instance, x: &Instance) -> bool {
+        let (sightings, failed) = run;
         let Some(y) = sightings.seen.iter().find(|s| s.instance == *y && s.is_at(&pair.place)) else { return false };
         let went_past = match sightings.lives.get(&x.context) {
             Some(life) if life.has_performed(x) => return false,
@@ -169,7 +193,7 @@ impl Orders {
                     _ => return None,
                 };
                 let missing = known.other();
-                let cut = (0..self.runs.len()).find(|r| self.cut_of(pair, *r) == Some(missing))?;
+                let cut = (0..self.runs.len()).find(|r| self.cut_of(pair, &self.runs[*r]) == Some(missing))?;
                 let runs = if known == First::A { [run, cut] } else { [cut, run] };
                 Some(Flip { instances: pair.clone(), runs, cut: Some(missing) })
             })

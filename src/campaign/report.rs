@@ -1,9 +1,8 @@
 //! What a campaign says of a program: plain data, to be printed or written by others.
 
 use super::orders::{First, Flip};
-use super::trial::RunId;
 use crate::detect::{Candidate, ContextKind, Pair};
-use crate::event::{LimitKind, Outcome};
+use crate::event::{LimitKind, Outcome, SiteId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What detection found.
@@ -19,7 +18,36 @@ pub struct Phase1 {
     pub limits: BTreeMap<(LimitKind, u64), u32>,
     /// The steps of the longest of them.
     pub longest: u64,
-    /// Whether all were done.
+    /// What they say of pairs that none of them showed.
+    pub risk: Risk,
+    /// Whether none was interrupted.
+    pub complete: bool,
+}
+
+/// Good and Turing's estimate of what detection may have missed: the chance that one more random walk shows a pair that none has shown. It is taken over the random walks
+/// among the detection runs, since these are alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Risk {
+    /// Pairs that just one of the random walks showed.
+    pub once: u32,
+    /// Random walks.
+    pub walks: u32,
+}
+
+impl Risk {
+    /// The estimate, from 0 to 1. Of no walks nothing is known: 1.
+    #[must_use]
+    pub fn estimate(self) -> f64 {
+        if self.walks == 0 { 1.0 } else { (f64::from(self.once) / f64::from(self.walks)).min(1.0) }
+    }
+}
+
+/// A search of all states.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Searched {
+    /// States that were visited.
+    pub states: u64,
+    /// Whether these are all.
     pub complete: bool,
 }
 
@@ -41,8 +69,10 @@ pub struct FailureReport {
 /// A run with its token.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// Which run.
-    pub id: RunId,
+    /// The strategy that it comes from.
+    pub strategy: String,
+    /// The seed that it comes from.
+    pub seed: u64,
     /// Its token as text.
     pub token: String,
 }
@@ -60,16 +90,44 @@ pub struct PairReport {
     pub verdict: Verdict,
     /// Trials that were done.
     pub trials: u32,
-    /// Of those, directed ones, and directed ones that brought both statements to be pending at once.
-    pub directed: (u32, u32),
-    /// Runs by which statement came first: [`First::A`], [`First::B`].
+    /// Of those, how many were made in each way, in the order in which they were tried.
+    pub ways: Vec<WayReport>,
+    /// Trials that performed both statements.
+    pub reached: u32,
+    /// The first trial that failed, from 1, in whatever way.
+    pub first_failure: Option<u32>,
+    /// Continuations of a confirmed pair, or else trials, by which statement came first: [`First::A`], [`First::B`].
     pub orders: [OrderReport; 2],
-    /// Trials in which neither order was seen.
+    /// Of those the ones in which neither order was seen.
     pub undecided: u32,
+    /// What [`hurts`](Self::hurts): the order, and the signature of the failure.
+    pub harms: BTreeSet<(First, String)>,
     /// Trials that were cut by a limit of the tool.
     pub limits: u32,
     /// Whether all trials were done.
     pub complete: bool,
+}
+
+/// Trials that were made in one way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WayReport {
+    /// How their choices were made.
+    pub strategy: String,
+    /// How many.
+    pub trials: u32,
+    /// How many did what they were to do: bring both statements side by side, or bring the order about.
+    pub hits: u32,
+}
+
+/// A proof that a pair is false.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refutation {
+    /// All states that there are: in none of them both accesses are pending side by side.
+    pub states: u64,
+    /// The order that no run has: this one first,
+    pub first: SiteId,
+    /// and then this one, on the same memory.
+    pub then: SiteId,
 }
 
 /// A verdict on a pair.
@@ -79,6 +137,8 @@ pub enum Verdict {
     Adjacent,
     /// The same two instances were performed in both orders.
     Flipped(Flip),
+    /// It is false: a search of all states has neither.
+    Refuted(Refutation),
     /// Neither was seen. It says nothing more.
     Unconfirmed,
 }
@@ -87,7 +147,13 @@ impl Verdict {
     /// Whether the pair is proved to be real.
     #[must_use]
     pub fn confirmed(&self) -> bool {
-        *self != Verdict::Unconfirmed
+        matches!(self, Verdict::Adjacent | Verdict::Flipped(_))
+    }
+
+    /// Whether the pair is proved to be false.
+    #[must_use]
+    pub fn refuted(&self) -> bool {
+        matches!(self, Verdict::Refuted(_))
     }
 }
 
@@ -113,61 +179,17 @@ impl OrderReport {
 }
 
 impl PairReport {
-    /// Failures that one order has and the other has not: the signatures, with the order. Of an order that no trial took nothing can be said.
+    /// The way that was used most, of those that did what they were to do.
+    #[must_use]
+    pub fn best_way(&self) -> Option<&WayReport> {
+        self.ways.iter().filter(|w| w.hits > 0).max_by_key(|w| (w.hits, w.trials))
+    }
+
+    /// Failures that one order has and the other has not, from some point at which the pair was decided: with the order that has them.
     #[must_use]
     pub fn hurts(&self) -> Vec<(First, &FailureReport)> {
-        let [a, b] = &self.orders;
-        let without =
-            |y: &OrderReport, f: &FailureReport| y.runs > 0 && y.failures.iter().all(|g| g.signature != f.signature);
-        let from_a = a.failures.iter().filter(|f| without(b, f)).map(|f| (First::A, f));
-        let from_b = b.failures.iter().filter(|f| without(a, f)).map(|f| (First::B, f));
-        from_a.chain(from_b).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::event::SiteId;
-    use crate::sched::StrategySpec;
-
-    fn order(first: First, runs: u32, signatures: &[&str]) -> OrderReport {
-        let id = RunId { strategy: StrategySpec::Random, seed: 0 };
-        let evidence = Evidence { id, token: String::new() };
-        let failure = |signature: &&str| FailureReport {
-            signature: (*signature).to_owned(),
-            outcome: Outcome::Stuck { messages: 1 },
-            runs: 1,
-            least_stall: 0,
-            evidence: evidence.clone(),
-        };
-        OrderReport { first, runs, failures: signatures.iter().map(failure).collect(), passes: None }
-    }
-
-    #[test]
-    fn it_hurts_where_one_order_fails_and_the_other_was_seen_not_to() {
-        let check = |a: (u32, &[&str]), b: (u32, &[&str]), expected: &[(First, &str)]| {
-            let report = PairReport {
-                pair: Pair::new(SiteId(0), SiteId(1)),
-                place: String::new(),
-                kinds: BTreeSet::new(),
-                verdict: Verdict::Adjacent,
-                trials: 0,
-                directed: (0, 0),
-                orders: [order(First::A, a.0, a.1), order(First::B, b.0, b.1)],
-                undecided: 0,
-                limits: 0,
-                complete: true,
-            };
-            let hurts: Vec<_> = report.hurts().into_iter().map(|(first, f)| (first, f.signature.as_str())).collect();
-            assert_eq!(hurts, expected);
-        };
-        check((9, &["x"]), (1, &[]), &[(First::A, "x")]);
-        check((9, &["x", "y"]), (9, &["y"]), &[(First::A, "x")]);
-        check((9, &["x"]), (9, &["y"]), &[(First::A, "x"), (First::B, "y")]);
-        check((9, &["x"]), (9, &["x"]), &[]);
-        // The other order was never seen: nothing is known of it.
-        check((9, &["x"]), (0, &[]), &[]);
-        check((0, &[]), (9, &["x"]), &[]);
+        let of = |order: &'_ OrderReport, f: &FailureReport| self.harms.contains(&(order.first, f.signature.clone()));
+        let all = self.orders.iter().flat_map(|o| o.failures.iter().map(move |f| (o, f)));
+        all.filter(|(o, f)| of(o, f)).map(|(o, f)| (o.first, f)).collect()
     }
 }

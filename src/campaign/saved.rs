@@ -84,7 +84,7 @@ fn perform<S: Strategy>(
     strategy: S,
     stop: &AtomicBool,
 ) -> (End, S, Option<Again>) {
-    let code = plan.campaign.code.clone();
+    let code = plan.model.code.clone();
     let mut machine = Machine::new(Vm::new(code.clone()), saved.token.limits);
     let mut recorder = Recorder::new(strategy);
     let summary = run(&mut machine, &mut recorder, saved.token.seed, &mut Unobserved, stop);
@@ -94,7 +94,7 @@ fn perform<S: Strategy>(
         outcome: outcome.clone(),
         token: Token {
             program: code.digest() as u64,
-            defines: plan.campaign.defines.clone(),
+            defines: plan.model.defines.clone(),
             limits: saved.token.limits,
             strategy: saved.token.strategy.clone(),
             seed: saved.token.seed,

@@ -1,7 +1,7 @@
 //! Which instances of a pair's statements a run performed, and in which order.
 
 use crate::base::IdSet;
-use crate::event::{Access, AccessPlace, ContextId, Event, EventId, Happening, Op, SiteId};
+use crate::event::{Access, AccessPlace, ContextId, Event, EventId, Happening, Op, SiteId, ThreadId};
 use crate::exec::Observer;
 use crate::world::{Made, MessageKind, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,17 @@ pub(super) struct Sighting {
     pub(super) step: u64,
     /// The events that could fire after it.
     pub(super) fireable: IdSet<EventId>,
+    /// The looper whose task performed it, if one did.
+    pub(super) task_of: Option<ThreadId>,
     access: Access,
+}
+
+/// The name of a location. The end of an object and an access to its field are on one: the object.
+pub(super) fn place_name(world: &World, place: AccessPlace) -> String {
+    match place {
+        AccessPlace::Life(object) => world.object_name(object),
+        place => world.place_name(place),
+    }
 }
 
 impl Sighting {
@@ -101,6 +111,7 @@ struct Raw {
     access: Access,
     step: u64,
     fireable: IdSet<EventId>,
+    task_of: Option<ThreadId>,
 }
 
 impl<'s> Watch<'s> {
@@ -125,15 +136,12 @@ impl<'s> Watch<'s> {
         let seen = self
             .raw
             .into_iter()
-            .map(|Raw { site, context, visit, access, step, fireable }| Sighting {
+            .map(|Raw { site, context, visit, access, step, fireable, task_of }| Sighting {
                 instance: Instance { site, context: name(context), visit },
-                place: match access.place {
-                    // The end of an object and an access to its field are on one location: the object.
-                    AccessPlace::Life(object) => world.object_name(object),
-                    place => world.place_name(place),
-                },
+                place: place_name(world, access.place),
                 step,
                 fireable,
+                task_of,
                 access,
             })
             .collect();
@@ -225,6 +233,7 @@ impl Observer for Watch<'_> {
         let visit = self.visits.entry((site, context)).or_insert(0);
         *visit += 1;
         let (visit, fireable) = (*visit, world.fireable().clone());
-        self.raw.push(Raw { site, context, visit, access, step: event.step, fireable });
+        let task_of = event.thread.filter(|t| world.thread(*t).home != context);
+        self.raw.push(Raw { site, context, visit, access, step: event.step, fireable, task_of });
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn smaller(
     if !plan.shrinks || matches!(end.kind, EndKind::Limit(_)) {
         return None;
     }
-    let (code, of) = (&plan.campaign.code, named(&plan.model.program));
+    let (code, of) = (&plan.model.code, named(&plan.model.program));
     let same = |world: &World, outcome: &Outcome| {
         let values = || told_apart(line, &Ended::new(&plan.model.program, &of, outcome, world)).values;
         // Of some runs no values are known.

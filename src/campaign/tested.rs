@@ -2,7 +2,6 @@
 
 use super::Plan;
 use super::saved::{Saved, SavedEnd};
-use super::trial::RunId;
 use crate::event::{LimitKind, Outcome};
 use crate::shrink::Size;
 use crate::vm::Model;
@@ -95,7 +94,12 @@ pub struct Shown {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// It was drawn.
-    Drawn(RunId),
+    Drawn {
+        /// By which strategy.
+        strategy: String,
+        /// From which seed.
+        seed: u64,
+    },
     /// A search found it.
     Searched,
     /// It was made for the saved run of this number in [`TestPlan::saved`].

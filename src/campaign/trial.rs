@@ -4,7 +4,7 @@ use super::Plan;
 use crate::event::{LimitKind, Outcome};
 use crate::exec::{Observer, RunSummary, Unobserved, run};
 use crate::explore::Way;
-use crate::sched::{Hit, Named, Recorder, Rerun, Strategy, StrategySpec};
+use crate::sched::{ChoiceLog, Hit, Named, RawChoices, Recorder, Rerun, Strategy, StrategySpec};
 use crate::token::Token;
 use crate::vm::{Model, Vm};
 use crate::world::{Limits, Machine, signature};
@@ -20,29 +20,53 @@ pub struct RunId {
     pub seed: u64,
 }
 
+/// A run that can be made again in the same program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Run {
+    /// Drawn.
+    Drawn(RunId),
+    /// By its choices, since no seed draws it: [`SEARCHED`] or [`CONTINUED`].
+    Made {
+        /// The choices.
+        choices: Arc<RawChoices>,
+        /// Where they come from: the strategy of its token.
+        by: &'static str,
+    },
+}
+
 /// What came of a run.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Which run.
-    pub id: RunId,
+    pub run: Run,
     /// How it ended.
     pub summary: RunSummary,
     /// Its outcome in the words that are the same for the same failure; empty if it came to none.
     pub signature: String,
     /// The races that a directed run brought about: the first of each two statements.
     pub races: Vec<Hit>,
+    /// The step at which something was held back first, if anything was.
+    pub engaged: Option<u64>,
 }
 
 impl Trial {
     /// Whether the app failed in it: by a failure, a deadlock, or messages that never run. A limit is no failure.
     #[must_use]
     pub fn failed(&self) -> bool {
-        matches!(self.summary.outcome(), Some(Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. }))
+        self.summary.outcome().is_some_and(fails)
     }
+}
+
+/// Whether the app fails by this.
+pub(super) fn fails(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. })
 }
 
 /// What tokens of runs that a search has found have as their strategy; no seed draws them.
 pub const SEARCHED: &str = "explore";
+
+/// What tokens of runs have as their strategy in which a campaign has continued another run in a certain order; no seed draws them.
+pub const CONTINUED: &str = "confirm";
 
 /// A run that was made again from its raw choices.
 pub struct Remade {
@@ -84,12 +108,13 @@ pub(super) struct Worker<'p> {
 
 impl<'p> Worker<'p> {
     pub(super) fn new(plan: &'p Plan) -> Self {
-        Self { plan, machine: Machine::new(Vm::new(plan.code.clone()), plan.limits) }
+        Self { plan, machine: plan.model.machine(plan.limits) }
     }
 
-    fn strategy(&self, id: &RunId) -> Named {
+    fn drawn(&self, id: &RunId) -> Named {
         // Pairs come from the program's own sites, and a command line's are resolved before a campaign starts.
-        id.strategy.build(&self.plan.code.setup.sites).unwrap_or_else(|e| panic!("a strategy of this program: {e}"))
+        let sites = &self.plan.model.code.setup.sites;
+        id.strategy.build(sites).unwrap_or_else(|e| panic!("a strategy of this program: {e}"))
     }
 
     // One run, and the signature of its outcome; empty if it came to none.
@@ -101,28 +126,84 @@ impl<'p> Worker<'p> {
         stop: &AtomicBool,
     ) -> (RunSummary, String) {
         let summary = run(&mut self.machine, strategy, seed, observer, stop);
-        let signature = summary.outcome().map_or(String::new(), |o| signature(&self.plan.code.setup, o));
+        let signature = summary.outcome().map_or(String::new(), |o| signature(&self.plan.model.code.setup, o));
         (summary, signature)
     }
 
     /// Performs the run.
-    pub(super) fn perform<O: Observer>(&mut self, id: &RunId, observer: &mut O, stop: &AtomicBool) -> Trial {
-        let mut strategy = self.strategy(id);
-        let (summary, signature) = self.go(&mut strategy, id.seed, observer, stop);
-        let races = if let Named::Directed(directed) = &strategy { directed.races().to_vec() } else { Vec::new() };
-        Trial { id: id.clone(), summary, signature, races }
+    pub(super) fn perform<O: Observer>(&mut self, run: &Run, observer: &mut O, stop: &AtomicBool) -> Trial {
+        let (mut races, mut engaged) = (Vec::new(), None);
+        let (summary, signature) = match run {
+            Run::Drawn(id) => {
+                let mut strategy = self.drawn(id);
+                let done = self.go(&mut strategy, id.seed, observer, stop);
+                match &strategy {
+                    Named::Directed(directed) => races = directed.races().to_vec(),
+                    Named::Hold(holding) => engaged = holding.engaged(),
+                    _ => {}
+                }
+                done
+            }
+            Run::Made { choices, .. } => self.go(&mut Rerun::new(choices.clone()), 0, observer, stop),
+        };
+        Trial { run: run.clone(), summary, signature, races, engaged }
+    }
+
+    /// Performs a run by a strategy of its own, and keeps its choices.
+    pub(super) fn make<S: Strategy, O: Observer>(
+        &mut self,
+        strategy: S,
+        seed: u64,
+        observer: &mut O,
+        stop: &AtomicBool,
+    ) -> Trial {
+        let mut log = ChoiceLog::new(strategy);
+        let (summary, signature) = self.go(&mut log, seed, observer, stop);
+        let choices = Arc::new(log.choices().clone());
+        let run = Run::Made { choices, by: CONTINUED };
+        Trial { run, summary, signature, races: Vec::new(), engaged: None }
+    }
+
+    /// The digest of the state after so many steps of a run.
+    pub(super) fn state_after(&mut self, choices: &Arc<RawChoices>, steps: u64) -> u128 {
+        // A limit stops it there.
+        let mut machine = self.plan.model.machine(Limits { steps, ..self.plan.limits });
+        run(&mut machine, &mut Rerun::new(choices.clone()), 0, &mut Unobserved, &AtomicBool::new(false));
+        machine.canonical().digest()
+    }
+
+    /// The choices of a run.
+    pub(super) fn choices(&mut self, run: &Run) -> Arc<RawChoices> {
+        match run {
+            Run::Made { choices, .. } => choices.clone(),
+            Run::Drawn(id) => {
+                let mut log = ChoiceLog::new(self.drawn(id));
+                self.go(&mut log, id.seed, &mut Unobserved, &AtomicBool::new(false));
+                Arc::new(log.choices().clone())
+            }
+        }
     }
 
     /// Performs the run again, for its token.
-    pub(super) fn token(&mut self, id: &RunId) -> Token {
-        let mut strategy = Recorder::new(self.strategy(id));
-        let (_, signature) = self.go(&mut strategy, id.seed, &mut Unobserved, &AtomicBool::new(false));
+    pub(super) fn token(&mut self, run: &Run) -> Token {
+        match run {
+            Run::Drawn(id) => {
+                let strategy = self.drawn(id);
+                self.recorded(strategy, &id.strategy.to_string(), id.seed)
+            }
+            Run::Made { choices, by } => self.recorded(Rerun::new(choices.clone()), by, 0),
+        }
+    }
+
+    fn recorded(&mut self, strategy: impl Strategy, name: &str, seed: u64) -> Token {
+        let mut strategy = Recorder::new(strategy);
+        let (_, signature) = self.go(&mut strategy, seed, &mut Unobserved, &AtomicBool::new(false));
         Token {
-            program: self.plan.code.digest() as u64,
-            defines: self.plan.defines.clone(),
+            program: self.plan.model.digest(),
+            defines: self.plan.model.defines.clone(),
             limits: self.plan.limits,
-            strategy: id.strategy.to_string(),
-            seed: id.seed,
+            strategy: name.to_owned(),
+            seed,
             signature,
             schedule: strategy.schedule(&self.machine.world),
         }

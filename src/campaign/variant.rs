@@ -13,7 +13,7 @@ use super::saved::{Again, SavedEnd, replay_saved};
 use super::searched::search;
 use super::smaller::smaller;
 use super::tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
-use super::trial::{RunId, Trial, Worker};
+use super::trial::{Run, RunId, Trial, Worker};
 use super::{Confirmation, Context, Plan, confirm, parallel};
 use crate::base::mix;
 use crate::event::{LimitKind, Outcome};
@@ -181,12 +181,12 @@ impl Test<'_> {
             || Worker::new(&plan.campaign),
             |worker, i| {
                 let seed = mix(plan.campaign.seed, u64::from(from) + i as u64);
-                let id = RunId { strategy: StrategySpec::Random, seed };
+                let run = walk(seed);
                 let mut watch = OrderWatch::new(&plan.model.program.expectations);
                 let trial = if self.orders.is_empty() {
-                    worker.perform(&id, &mut Unobserved, stop)
+                    worker.perform(&run, &mut Unobserved, stop)
                 } else {
-                    worker.perform(&id, &mut watch, stop)
+                    worker.perform(&run, &mut watch, stop)
                 };
                 let outcome = trial.summary.outcome();
                 let end = outcome.map(|o| Ended::new(&plan.model.program, &of, o, &worker.machine.world));
@@ -214,11 +214,12 @@ impl Test<'_> {
 
     fn add(&mut self, end: Ended, trial: &Trial) {
         let End::Outcome(outcome) = &trial.summary.end else { return };
+        let Run::Drawn(id) = &trial.run else { return };
         let seen = Seen {
             outcome: outcome.clone(),
             signature: trial.signature.clone(),
             runs: 1,
-            origin: Origin::Drawn(trial.id.clone()),
+            origin: Origin::Drawn { strategy: id.strategy.to_string(), seed: id.seed },
             token: None,
         };
         self.merge(end, seen);
@@ -244,7 +245,7 @@ impl Test<'_> {
                 outcome: failure.outcome.clone(),
                 signature: failure.signature.clone(),
                 runs: failure.runs,
-                origin: Origin::Drawn(failure.evidence.id.clone()),
+                origin: Origin::Drawn { strategy: failure.evidence.strategy.clone(), seed: failure.evidence.seed },
                 token: Some(failure.evidence.token.clone()),
             };
             self.merge(end, seen);
@@ -343,7 +344,7 @@ impl Test<'_> {
     fn surplus(&self, kind: &ExpectationKind, numbers: &[usize]) -> Vec<(Ended, Seen)> {
         let of_these = self.ends.iter().enumerate().filter(|(i, _)| numbers.binary_search(i).is_ok());
         let mut all: Vec<_> = of_these.map(|(_, end)| end).collect();
-        all.sort_by_key(|(_, seen)| matches!(seen.origin, Origin::Drawn(_)));
+        all.sort_by_key(|(_, seen)| matches!(seen.origin, Origin::Drawn { .. }));
         let mut merged: Vec<(Ended, Seen)> = Vec::new();
         let mut places = BTreeMap::new();
         for (end, seen) in all {
@@ -363,8 +364,8 @@ impl Test<'_> {
 
     fn shown(&self, kind: &ExpectationKind, end: &Ended, seen: &Seen, worker: &mut Worker<'_>) -> Shown {
         let (mut token, mut shrunk) = (seen.token.clone().unwrap_or_default(), None);
-        if let Origin::Drawn(id) = &seen.origin {
-            let drawn = token.parse().unwrap_or_else(|_| worker.token(id));
+        if let Origin::Drawn { seed, .. } = seen.origin {
+            let drawn = token.parse().unwrap_or_else(|_| worker.token(&walk(seed)));
             let smaller = smaller(self.plan, kind, end, &drawn, self.context.stop);
             shrunk = smaller.as_ref().map(|s| (s.before, s.after));
             token = smaller.map_or(drawn, |s| s.token).to_string();
@@ -379,6 +380,11 @@ impl Test<'_> {
             shrunk,
         }
     }
+}
+
+// A random walk.
+fn walk(seed: u64) -> Run {
+    Run::Drawn(RunId { strategy: StrategySpec::Random, seed })
 }
 
 const INTERRUPTED: &str = "it was interrupted";

@@ -3,18 +3,18 @@
 use super::load::Model;
 use super::output::clean;
 use super::shell;
-use crate::campaign::SEARCHED;
+use crate::campaign::{CONTINUED, SEARCHED};
 use crate::sched::StrategySpec;
 use crate::world::Limits;
 
 // Windows takes command lines of 32767 characters, Linux arguments of 131071.
 const LONGEST_ARGUMENT: usize = 32_000;
 
-/// The command that draws the run from its seed; no seed draws what a search has found, so there it is the search.
+/// The command that draws the run from its seed; no seed draws what a search or a campaign has found, so there it is that.
 pub(super) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Limits) -> String {
-    let mut command = if strategy == SEARCHED { "raceflip explore" } else { "raceflip run" }.to_owned();
-    command.push_str(&format!(" {}", model.argument()));
-    if strategy != SEARCHED {
+    let found = is_found(strategy);
+    let mut command = format!("raceflip {} {}", if found { strategy } else { "run" }, model.argument());
+    if !found {
         if strategy.parse() != Ok(StrategySpec::Random) {
             command.push_str(&format!(" --strategy {}", shell::quote(&clean(strategy))));
         }
@@ -42,13 +42,17 @@ pub(super) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Limits) ->
     command
 }
 
-/// The commands that replay the run from its token: one, or, where no shell takes the token as an argument, two. What a search has found
-/// cannot be drawn again alone: then the command is the search, and says where the token is.
+fn is_found(strategy: &str) -> bool {
+    strategy == SEARCHED || strategy == CONTINUED
+}
+
+/// The commands that replay the run from its token: one, or, where no shell takes the token as an argument, two. What a search or a campaign has found
+/// cannot be drawn again alone: then the command is that one, and says where the token is.
 pub(super) fn replay(model: &Model, token: &str, strategy: &str, seed: u64, limits: &Limits) -> Vec<String> {
     if token.len() <= LONGEST_ARGUMENT {
         return vec![format!("raceflip replay {} {token}", model.argument())];
     }
-    if strategy == SEARCHED {
+    if is_found(strategy) {
         let search = draw(model, strategy, seed, limits);
         return vec![format!("{search} --format json > found.json  # its token is there: too long for an argument")];
     }

@@ -31,7 +31,7 @@ pub(super) struct CampaignArgs {
     /// Decides every choice of every run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Detection runs: one round robin, the others random walks
+    /// Detection runs at most: they end when two thirds of them have brought nothing new
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::RUNS, value_parser = number_of_runs())]
     runs: u32,
     /// Workers; the result is the same for any number [default: one for each core]
@@ -145,8 +145,20 @@ pub(super) fn kinds(kinds: &BTreeSet<ContextKind>) -> String {
     words.join(", ")
 }
 
+/// What detection found, in a line, and what it may have missed: the chance that one more random walk shows a pair that none has shown.
+pub(super) fn potential(out: &mut Output, found: &Phase1) {
+    let pairs = counted(found.candidates.len() as u64, "potential pair");
+    let runs = counted(u64::from(found.runs), "run");
+    let risk = match found.risk {
+        risk if risk.once > 0 => format!("{:.2}", risk.estimate()),
+        risk => format!("below {:.2}", 1.0 / f64::from(risk.walks.max(1))),
+    };
+    writeln!(out, "{pairs} from {runs} (hybrid detection); residual risk {risk}");
+    limits(out, found);
+}
+
 /// What cut detection runs short: of what would come after that nothing is known.
-pub(super) fn limits(out: &mut Output, found: &Phase1) {
+fn limits(out: &mut Output, found: &Phase1) {
     for ((kind, limit), runs) in &found.limits {
         let (runs, all) = (counted(u64::from(*runs), "run"), found.runs);
         writeln!(out, "{runs} of {all} came to the {}", limit_text(*kind, *limit));

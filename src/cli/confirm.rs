@@ -1,39 +1,61 @@
 //! `raceflip confirm`: which potential pairs are real, which hurt, and how to see it again.
 
 use super::args::Format;
-use super::campaign::{Bar, CampaignArgs, failure, kinds, limits, name, number_of_runs, pair};
+use super::campaign::{Bar, CampaignArgs, failure, kinds, name, number_of_runs, pair, potential};
 use super::check::counted;
 use super::exit::Status;
 use super::load::Model;
-use super::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
+use super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
 use super::timeline::{self, View};
 use super::{Context, Refusal, again, interrupt};
-use crate::campaign::{self, Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Verdict};
+use crate::base::{at_most, interval};
+use crate::campaign::{
+    self, Confirmation, Evidence, Explore, FailureReport, First, OrderReport, PairReport, Searched, Verdict, WayReport,
+};
 use crate::event::SiteId;
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::timeline::Marks;
+use clap::ValueEnum;
 
 const ABOUT: &str = "\
-Detects potential pairs, drives the scheduler at each, and prints which are real, which hurt, and a token for each order.
+Detects potential pairs, drives the scheduler at each, and prints which are real, which hurt, which are false, and a token for each order.
 
-Two threads are driven by RaceFuzzer's directed scheduler: the pair is CONFIRMED if both statements were about to be performed \
-at once. For two tasks of one looper, and for pairs that are never side by side, the same two accesses must have \
-been performed in both orders, in two runs. A pair that was not confirmed is UNCONFIRMED: that is no proof that it is false.";
+Two threads are driven by RaceFuzzer's directed scheduler until both statements are about to be performed at once. Where that cannot be (two tasks of \
+one looper, or a post that would have to wait), one of them is held until the other has been performed: the same two accesses, in both orders, in two runs. \
+Then both orders are continued with the same seeds from the point where the pair is decided.
+
+  HARMFUL      confirmed, and some failure comes with one order and not with the other
+  REAL         confirmed; either order fails in the same ways, or none does
+  REFUTED      false: never side by side, and one order never, in all states there are
+  UNCONFIRMED  none of these: it may be false, or too rare for so many trials";
 
 const AFTER: &str = "\
 Examples:
   raceflip confirm app.race
   raceflip confirm app.race -D FIXED=1          does the repair hold?
   raceflip confirm app.race --trials 1000 --jobs 8
-  raceflip confirm app.race --format json | jq '.pairs[] | select(.verdict.kind != \"unconfirmed\")'";
+  raceflip confirm app.race --explore only      no trials: all states, for all pairs
+  raceflip confirm app.race --format json | jq '.pairs[] | select(.harm == \"harmful\")'
+
+Exit status:
+  0    no pair was confirmed, and nothing failed
+  1    a pair was confirmed, or a run failed
+  2    bad input or usage
+  130  interrupted; what is known by then is printed";
 
 /// Confirm races: which are real, which hurt, and how to see it again
 #[derive(clap::Args, Debug)]
-#[command(long_about = ABOUT, after_help = AFTER)]
+#[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {
-    /// Trials of each pair, for each way of driving it
+    /// Trials of each pair, for each kind of driving it
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::TRIALS, value_parser = number_of_runs())]
     trials: u32,
+    /// Whether pairs are searched for in all states
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    explore: ExploreArg,
+    /// States that are searched at most
+    #[arg(long, value_name = "STATES", default_value_t = campaign::Plan::STATES)]
+    explore_limit: u64,
     /// Print the timeline of each failing run that is shown, with the statements of its pair marked
     #[arg(long)]
     timeline: bool,
@@ -41,8 +63,31 @@ pub(super) struct Args {
     campaign: CampaignArgs,
 }
 
+/// `--explore`
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum ExploreArg {
+    /// Pairs that no run confirms, if there are not too many states
+    #[default]
+    Auto,
+    /// Nothing: no pair is refuted
+    Off,
+    /// All pairs, and no trials are made
+    Only,
+}
+
+impl From<ExploreArg> for Explore {
+    fn from(explore: ExploreArg) -> Self {
+        match explore {
+            ExploreArg::Auto => Explore::Auto,
+            ExploreArg::Off => Explore::Off,
+            ExploreArg::Only => Explore::Only,
+        }
+    }
+}
+
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let (model, plan) = args.campaign.resolve(args.trials, context)?;
+    let plan = campaign::Plan { explore: args.explore.into(), states: args.explore_limit, ..plan };
     let bar = Bar::new("run");
     let stop = interrupt::install();
     let found = campaign::confirm(&plan, campaign::Context { stop: &stop, progress: &bar });
@@ -94,16 +139,10 @@ struct Told<'t> {
 
 impl Told<'_> {
     fn all(&mut self, found: &Confirmation) -> Result<(), Refusal> {
-        writeln!(
-            self.out,
-            "{} from {} (hybrid detection)",
-            counted(found.phase1.candidates.len() as u64, "potential pair"),
-            counted(u64::from(found.phase1.runs), "run"),
-        );
-        limits(self.out, &found.phase1);
+        potential(self.out, &found.phase1);
         for pair in &found.pairs {
             writeln!(self.out);
-            self.pair(pair)?;
+            self.pair(found, pair)?;
         }
         let others = failures(found);
         if !others.is_empty() {
@@ -122,64 +161,102 @@ impl Told<'_> {
         Ok(())
     }
 
-    fn pair(&mut self, report: &PairReport) -> Result<(), Refusal> {
-        let verdict = if report.verdict.confirmed() { paint(BAD, "CONFIRMED") } else { paint(ODD, "UNCONFIRMED") };
+    fn pair(&mut self, found: &Confirmation, report: &PairReport) -> Result<(), Refusal> {
+        let verdict = match &report.verdict {
+            v if v.confirmed() && !report.hurts().is_empty() => paint(BAD, "HARMFUL"),
+            v if v.confirmed() => paint(ODD, "REAL"),
+            v if v.refuted() => paint(GOOD, "REFUTED"),
+            _ => paint(ODD, "UNCONFIRMED"),
+        };
         writeln!(self.out, "{verdict}  {}  {}", paint(BOLD, &report.place), pair(self.model, report.pair));
-        writeln!(self.out, "  {}; {}", kinds(&report.kinds), self.proof(report));
-        let hurts = report.hurts();
+        writeln!(self.out, "  {}; {}", kinds(&report.kinds), self.proof(found, report));
         for order in &report.orders {
             if order.runs > 0 {
                 self.order(report, order)?;
             }
         }
-        if report.undecided > 0 {
-            writeln!(self.out, "  in {} neither order was seen", counted(u64::from(report.undecided), "trial"));
+        let runs = if report.verdict.confirmed() { "run" } else { "trial" };
+        if report.undecided > 0 && !report.verdict.refuted() {
+            writeln!(self.out, "  in {} neither order was seen", counted(u64::from(report.undecided), runs));
         }
         if report.limits > 0 {
             writeln!(self.out, "  {} came to a limit", counted(u64::from(report.limits), "trial"));
         }
         if report.verdict.confirmed() {
-            let unseen = report.orders.iter().find(|o| o.runs == 0).map(|o| self.side(report, o.first));
-            let text = match (hurts.as_slice(), unseen) {
-                ([], Some(side)) => format!("no trial took {side} first: there is nothing to compare"),
-                ([], None) if report.orders.iter().any(|o| o.failed() > 0) => "fails either way".to_owned(),
-                ([], None) => paint(GOOD, "no failure was seen in either order"),
-                (all, _) => {
-                    let each: Vec<String> = all
-                        .iter()
-                        .map(|(first, f)| {
-                            format!("{} only with {} first", failure(self.model, f), self.side(report, *first))
-                        })
-                        .collect();
-                    format!("{}: {}", paint(BAD, "it hurts"), each.join("; "))
-                }
-            };
-            writeln!(self.out, "  {text}");
+            writeln!(self.out, "  {}", self.harm(report));
         }
         Ok(())
     }
 
-    // What was proved, in words.
-    fn proof(&self, report: &PairReport) -> String {
-        let (directed, hits) = report.directed;
-        let trials = counted(u64::from(report.trials), "trial");
-        match &report.verdict {
-            Verdict::Adjacent => {
-                format!("side by side in {hits} of {}", counted(u64::from(directed), "directed trial"))
+    // What the orders come to, in words.
+    fn harm(&self, report: &PairReport) -> String {
+        let unseen = report.orders.iter().find(|o| o.runs == 0).map(|o| self.side(report, o.first));
+        match (report.hurts().as_slice(), unseen) {
+            ([], Some(side)) => format!("no run took {side} first: there is nothing to compare"),
+            ([], None) if report.orders.iter().any(|o| o.failed() > 0) => "fails either way".to_owned(),
+            ([], None) => paint(GOOD, "no failure was seen in either order"),
+            (all, _) => {
+                let each: Vec<String> = all
+                    .iter()
+                    .map(|(first, f)| {
+                        format!("{} only with {} first", failure(self.model, f), self.side(report, *first))
+                    })
+                    .collect();
+                format!("{}: {}", paint(BAD, "it hurts"), each.join("; "))
             }
-            Verdict::Flipped(flip) => match flip.cut {
-                None => format!("the same two accesses in both orders, in {trials}"),
-                Some(first) => format!(
-                    "both orders in {trials} (with {} first, the other access was never reached)",
-                    self.side(report, first)
-                ),
+        }
+    }
+
+    // What was proved, in words.
+    fn proof(&self, found: &Confirmation, report: &PairReport) -> String {
+        let trials = counted(u64::from(report.trials), "trial");
+        let all = || found.searched.map_or(0, |s| s.states);
+        match &report.verdict {
+            Verdict::Adjacent => match report.best_way() {
+                Some(way) => format!("side by side in {}", rate(way)),
+                None => format!("side by side, by a search of all {}", counted(all(), "state")),
             },
-            Verdict::Unconfirmed => format!("never side by side and never in both orders, in {trials}"),
+            Verdict::Flipped(flip) => {
+                let by = match report.best_way() {
+                    Some(way) => format!("brought about in {}", rate(way)),
+                    None if report.trials > 0 && plan_draws(self.plan) => format!("in {trials}"),
+                    None => format!("by a search of all {}", counted(all(), "state")),
+                };
+                match flip.cut {
+                    None => format!("the same two accesses in both orders, {by}"),
+                    Some(first) => format!(
+                        "both orders, {by} (with {} first, the other access was never reached)",
+                        self.side(report, first)
+                    ),
+                }
+            }
+            Verdict::Refuted(refuted) => format!(
+                "never side by side, and never {} before {}, in all {}",
+                name(self.model, refuted.first),
+                name(self.model, refuted.then),
+                counted(refuted.states, "state")
+            ),
+            Verdict::Unconfirmed => {
+                let searched = match found.searched {
+                    Some(Searched { states, complete: true }) => {
+                        format!("; both orders happen, but not of the same two accesses that were found, in all {}", counted(states, "state"))
+                    }
+                    Some(Searched { states, complete: false }) => {
+                        format!("; there are more than {}, so it is not refuted", counted(states, "state"))
+                    }
+                    None => String::new(),
+                };
+                let bound = match report.reached {
+                    0 => "none of them reached both".to_owned(),
+                    n => format!("{n} reached both, so p <= {:.2}", at_most(n)),
+                };
+                format!("never side by side and never in both orders, in {trials} ({bound}){searched}")
+            }
         }
     }
 
     fn order(&mut self, report: &PairReport, order: &OrderReport) -> Result<(), Refusal> {
-        let head = format!("  {} first: {}", self.side(report, order.first), counted(u64::from(order.runs), "trial"));
+        let head = format!("  {} first: {}", self.side(report, order.first), counted(u64::from(order.runs), if report.verdict.confirmed() { "run" } else { "trial" }));
         if order.failures.is_empty() {
             writeln!(self.out, "{head}, none fails");
         }
@@ -229,22 +306,33 @@ impl Told<'_> {
     }
 
     fn again(&mut self, evidence: &Evidence) {
-        let Evidence { id, token } = evidence;
-        for command in again::replay(self.model, token, &id.strategy.to_string(), id.seed, &self.plan.limits) {
+        let Evidence { strategy, seed, token } = evidence;
+        for command in again::replay(self.model, token, strategy, *seed, &self.plan.limits) {
             writeln!(self.out, "    {command}");
         }
-        let drawn = format!("(strategy {}, seed {})", id.strategy, id.seed);
-        writeln!(self.out, "    {}", paint(DIM, drawn));
     }
 
     fn summary(&mut self, found: &Confirmation) {
         let confirmed = found.pairs.iter().filter(|p| p.verdict.confirmed());
         let hurt = confirmed.clone().filter(|p| !p.hurts().is_empty()).count();
+        let refuted = found.pairs.iter().filter(|p| p.verdict.refuted()).count();
         let (all, real) = (found.pairs.len(), confirmed.count());
         let pairs = counted(all as u64, "pair");
-        let verb = if hurt == 1 { "hurts" } else { "hurt" };
-        writeln!(self.out, "{pairs}: {real} confirmed ({hurt} {verb}), {} unconfirmed", all - real);
+        let rest = all - real - refuted;
+        writeln!(self.out, "{pairs}: {hurt} harmful, {} real, {refuted} refuted, {rest} unconfirmed", real - hurt);
     }
+}
+
+fn plan_draws(plan: &campaign::Plan) -> bool {
+    plan.explore != Explore::Only
+}
+
+// Hits of trials, and between what the probability of one lies.
+fn rate(way: &WayReport) -> String {
+    let (low, high) = interval(way.hits, way.trials);
+    let kind = way.strategy.split_once(':').map_or(way.strategy.as_str(), |(kind, _)| kind);
+    let kind = if kind == "hold" { "held" } else { kind };
+    format!("{} of {} {kind} trials ({low:.2}..{high:.2})", way.hits, way.trials)
 }
 
 // A failure that needs no stall is likelier in the field.

@@ -1,7 +1,7 @@
 //! `raceflip detect`: which pairs of accesses may race.
 
 use super::args::Format;
-use super::campaign::{Bar, CampaignArgs, failure, kinds, limits, pair};
+use super::campaign::{Bar, CampaignArgs, failure, kinds, pair, potential};
 use super::check::counted;
 use super::exit::Status;
 use super::output::{BAD, BOLD, paint};
@@ -39,12 +39,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         let report = DetectReport::new(model.name(), model.digest(), &plan, &found);
         writeln!(out, "{}", report.to_json());
     } else {
-        writeln!(
-            out,
-            "{} from {} (hybrid detection)",
-            counted(found.candidates.len() as u64, "potential pair"),
-            counted(u64::from(found.runs), "run"),
-        );
+        potential(out, &found);
         for candidate in &found.candidates {
             writeln!(
                 out,
@@ -58,7 +53,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
             let text = paint(BAD, failure(&model, f));
             writeln!(out, "{text}, in {} (`raceflip confirm` tells why)", counted(u64::from(f.runs), "run"));
         }
-        limits(out, &found);
     }
     if !found.complete {
         out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.runs));

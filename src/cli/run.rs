@@ -6,6 +6,7 @@ use super::plan::{Choices, Plan, Report};
 use super::shrunk::Shrinking;
 use super::state::StateArgs;
 use super::{Context, Refusal, load, single};
+use crate::campaign;
 use crate::sched::StrategySpec;
 use std::path::PathBuf;
 
@@ -57,7 +58,7 @@ pub(super) struct Args {
     /// Decides every choice of the run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], or directed:SITE~SITE[,patience=N]
+    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], directed:SITE~SITE[,patience=N][,visits=N/M], or hold:FIRST<THEN[,way=N][,profile=SEED]
     #[arg(long, value_name = "STRATEGY", default_value = "random")]
     strategy: StrategySpec,
     /// Show a run that fails as it was drawn, and not a smaller one that fails in the same way
@@ -77,6 +78,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let model = load::model(&args.file, &args.defines.resolve(), &context.out)?;
     let limits = args.limits.resolve();
     let spec = args.strategy.profiled(|| single::profile(&model, limits));
+    let campaign = campaign::Plan { limits, ..campaign::Plan::new(&model) };
+    let spec = spec.with_holds(|hold| campaign::holds(&campaign, hold)).map_err(Refusal::new)?;
     let strategy = spec.build(&model.code.setup.sites).map_err(Refusal::new)?;
     let report = Report::resolve(&args.report, args.state, &model)?;
     let shrinks = !args.no_shrink && report.is_plain();

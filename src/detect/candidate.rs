@@ -79,13 +79,13 @@ impl Place {
 }
 
 /// The first occurrence of a candidate. What it has twice stands in the order of the pair's sites; of a site and itself, in the
-/// order of the run.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// order of the run. Of a pair that only several runs show, run and location are known.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Evidence {
     /// The run: [`Candidates::add`] fills it in.
     pub run: u64,
     /// Where.
-    pub place: Place,
+    pub place: Option<Place>,
     /// The same as a text: `count`, `main/Node#1.next`, `main/Node#1`.
     pub location: String,
     /// When, in steps of the run.
@@ -158,6 +158,16 @@ impl Candidates {
                 }
             }
         }
+    }
+
+    /// Adds a pair that no run shows by itself, since each orders the two tasks of one looper: run number `run` has an order that another run has not.
+    pub fn add_flip(&mut self, pair: Pair, run: u64, location: String) {
+        self.all.entry(pair).or_insert_with(|| Candidate {
+            pair,
+            kinds: BTreeSet::from([ContextKind::SameLooper]),
+            evidence: Evidence { run, location, ..Evidence::default() },
+            count: 0,
+        });
     }
 
     /// The candidates in the order of their pairs.

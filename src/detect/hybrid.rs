@@ -197,7 +197,7 @@ fn evidence(world: &World, held: &Held, old: (&Traits, &When), new: (&Traits, &W
     let place = a.access.place.max(b.access.place);
     Evidence {
         run: 0,
-        place: Place::of(world, place),
+        place: Some(Place::of(world, place)),
         location: world.place_name(place),
         steps: (a_when.step, b_when.step),
         contexts: (name(a_when.context), name(b_when.context)),

@@ -1,6 +1,8 @@
-//! The results of `detect` and `confirm` as JSON objects, `raceflip-detect` and `raceflip-confirm` version 1 (`docs/formats.md`).
+//! The results of `detect` and `confirm` as JSON objects, `raceflip-detect` and `raceflip-confirm` version 2 (`docs/formats.md`).
 
-use crate::campaign::{Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Phase1, Plan, Verdict};
+use crate::campaign::{
+    Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Phase1, Plan, Verdict, WayReport,
+};
 use crate::detect::{Candidate, ContextKind};
 use crate::event::{LimitKind, SiteId};
 use crate::sched::site_text;
@@ -8,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What a campaign worked on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -109,13 +111,37 @@ pub struct Driven {
     pub location: String,
     pub contexts: Vec<String>,
     pub verdict: VerdictWord,
+    pub harm: Harm,
     pub trials: u32,
-    pub directed_trials: u32,
-    pub adjacent: u32,
+    pub ways: Vec<Way>,
+    /// Trials that performed both accesses.
+    pub reached: u32,
+    /// The first trial that failed, from 1.
+    pub first_failure: Option<u32>,
     pub orders: Vec<Order>,
     pub undecided: u32,
     pub limits: u32,
-    pub hurts: bool,
+}
+
+/// What is known of the harm of a pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub enum Harm {
+    Harmful,
+    FailsEitherWay,
+    NoFailure,
+    OneOrderOnly,
+    Unknown,
+}
+
+/// Trials made in one way.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Way {
+    pub strategy: String,
+    pub trials: u32,
+    pub hits: u32,
 }
 
 /// A verdict.
@@ -125,6 +151,7 @@ pub struct Driven {
 pub enum VerdictWord {
     Adjacent,
     Flipped { a: String, b: String, cut: Option<String> },
+    Refuted { states: u64, never_first: String, never_then: String },
     Unconfirmed,
 }
 
@@ -171,7 +198,7 @@ fn about(file: &str, program: u64, plan: &Plan, complete: bool) -> About {
     About {
         file: file.to_owned(),
         program: format!("{program:016x}"),
-        defines: plan.defines.iter().cloned().collect(),
+        defines: plan.model.defines.iter().cloned().collect(),
         seed: plan.seed,
         runs: plan.runs,
         trials: plan.trials,
@@ -180,7 +207,7 @@ fn about(file: &str, program: u64, plan: &Plan, complete: bool) -> About {
 }
 
 fn access(plan: &Plan, site: SiteId) -> Access {
-    let sites = &plan.code.setup.sites;
+    let sites = &plan.model.code.setup.sites;
     let s = &sites[site];
     Access {
         site: site_text(sites, site),
@@ -204,7 +231,7 @@ fn context(kind: &ContextKind) -> String {
 }
 
 fn again(evidence: &Evidence) -> Again {
-    Again { strategy: evidence.id.strategy.to_string(), seed: evidence.id.seed, token: evidence.token.clone() }
+    Again { strategy: evidence.strategy.clone(), seed: evidence.seed, token: evidence.token.clone() }
 }
 
 fn fails(report: &FailureReport) -> Fails {
@@ -250,6 +277,25 @@ fn order(report: &OrderReport) -> Order {
     }
 }
 
+fn way(report: &WayReport) -> Way {
+    Way { strategy: report.strategy.clone(), trials: report.trials, hits: report.hits }
+}
+
+fn harm(report: &PairReport) -> Harm {
+    let [a, b] = &report.orders;
+    if !report.verdict.confirmed() {
+        Harm::Unknown
+    } else if !report.hurts().is_empty() {
+        Harm::Harmful
+    } else if a.runs == 0 || b.runs == 0 {
+        Harm::OneOrderOnly
+    } else if a.failed() + b.failed() > 0 {
+        Harm::FailsEitherWay
+    } else {
+        Harm::NoFailure
+    }
+}
+
 fn driven(plan: &Plan, report: &PairReport) -> Driven {
     Driven {
         a: access(plan, report.pair.a),
@@ -263,15 +309,21 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
                 b: format!("{} visit {}", flip.instances.b.context, flip.instances.b.visit),
                 cut: flip.cut.map(side),
             },
+            Verdict::Refuted(refuted) => VerdictWord::Refuted {
+                states: refuted.states,
+                never_first: access(plan, refuted.first).site,
+                never_then: access(plan, refuted.then).site,
+            },
             Verdict::Unconfirmed => VerdictWord::Unconfirmed,
         },
+        harm: harm(report),
         trials: report.trials,
-        directed_trials: report.directed.0,
-        adjacent: report.directed.1,
+        ways: report.ways.iter().map(way).collect(),
+        reached: report.reached,
+        first_failure: report.first_failure,
         orders: report.orders.iter().map(order).collect(),
         undecided: report.undecided,
         limits: report.limits,
-        hurts: report.verdict.confirmed() && !report.hurts().is_empty(),
     }
 }
 

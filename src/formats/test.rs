@@ -86,20 +86,20 @@ pub struct SavedRun {
 
 fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
     let drawn = match &shown.origin {
-        Origin::Drawn(id) => Some(id),
+        Origin::Drawn { strategy, seed } => Some((strategy.clone(), *seed)),
         Origin::Saved(_) | Origin::Searched => None,
     };
     Against {
         end: shown.text.clone(),
         signature: shown.signature.clone(),
         runs: shown.runs,
-        strategy: drawn.map(|id| id.strategy.to_string()),
-        seed: drawn.map(|id| id.seed),
+        seed: drawn.as_ref().map(|(_, seed)| *seed),
+        strategy: drawn.map(|(strategy, _)| strategy),
         token: shown.token.clone(),
         shrunk: shown.shrunk.map(|(before, after)| Sizes::new(before, after)),
         saved: match shown.origin {
             Origin::Saved(number) => Some(plan.saved[number].name.clone()),
-            Origin::Drawn(_) | Origin::Searched => None,
+            Origin::Drawn { .. } | Origin::Searched => None,
         },
     }
 }
@@ -138,7 +138,7 @@ impl Variant {
         });
         Self {
             file: file.to_owned(),
-            defines: plan.campaign.defines.iter().cloned().collect(),
+            defines: plan.model.defines.iter().cloned().collect(),
             verdict: verdict.to_owned(),
             states: tested.states,
             walks: tested.walks,

@@ -20,6 +20,8 @@ pub struct Hit {
     pub first: SiteId,
     /// The other.
     pub second: SiteId,
+    /// The threads that stood there, in the same order.
+    pub threads: (ThreadId, ThreadId),
 }
 
 impl Hit {
@@ -64,6 +66,10 @@ pub struct Directed {
     races: SmallVec<[Hit; 1]>,
     hits: u64,
     releases: u64,
+    // How often each statement of the race set is visited in a run, where the first visits are to pass, in the order of the race set.
+    counts: Option<Vec<u32>>,
+    // Of this run: visits that have to pass, and those that have passed.
+    passing: Vec<(u32, u32)>,
 }
 
 impl Directed {
@@ -86,7 +92,18 @@ impl Directed {
             races: SmallVec::new(),
             hits: 0,
             releases: 0,
+            counts: None,
+            passing: Vec::new(),
         }
+    }
+
+    /// The same, and a statement is looked at from its k-th visit on; each run draws k for each, up to the visits that are given (at least 1).
+    ///
+    /// The paper postpones at the first visit. Where a statement is in a loop, and races in a later round only, threads would be postponed and released again and again.
+    #[must_use]
+    pub fn from_visit(mut self, visits: impl Fn(SiteId) -> u32) -> Self {
+        self.counts = Some(self.race_set.iter().map(|site| visits(*site).max(1)).collect());
+        self
     }
 
     /// The first race of this run.
@@ -139,7 +156,8 @@ impl Directed {
     }
 
     fn in_race_set(&self, view: &View<'_>, thread: ThreadId) -> bool {
-        view.world.thread(thread).site.is_some_and(|s| self.race_set.binary_search(&s).is_ok())
+        let at = view.world.thread(thread).site.and_then(|s| self.race_set.binary_search(&s).ok());
+        at.is_some_and(|at| self.passing.get(at).is_none_or(|(first, passed)| passed + 1 >= *first))
             && view.world.thread(thread).pending.access().is_some()
     }
 
@@ -151,7 +169,8 @@ impl Directed {
             let (first, second) = if goes_first { (thread, *other) } else { (*other, thread) };
             let (Some(first), Some(second)) = (site(first), site(second)) else { continue };
             if !self.races.iter().any(|h| h.is_of(first, second)) {
-                self.races.push(Hit { step: view.world.steps(), first, second });
+                let threads = if goes_first { (thread, *other) } else { (*other, thread) };
+                self.races.push(Hit { step: view.world.steps(), first, second, threads });
             }
         }
     }
@@ -195,6 +214,10 @@ impl Strategy for Directed {
         self.burst.clear();
         self.races.clear();
         (self.hits, self.releases) = (0, 0);
+        self.passing.clear();
+        for count in self.counts.iter().flatten() {
+            self.passing.push((1 + self.rng.below(*count), 0));
+        }
     }
 
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
@@ -233,9 +256,13 @@ impl Strategy for Directed {
         Ok(random_argument(&mut self.rng, &mut self.instants, view, question))
     }
 
-    fn observe(&mut self, _: &View<'_>, choice: Choice) {
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
         if let Actor::Thread(thread) = choice.actor {
             self.released.set(thread, false);
+            if self.counts.is_some() {
+                let at = view.world.thread(thread).site.and_then(|s| self.race_set.binary_search(&s).ok());
+                at.and_then(|at| self.passing.get_mut(at)).into_iter().for_each(|(_, passed)| *passed += 1);
+            }
         }
     }
 }

@@ -133,6 +133,7 @@ impl<S: Strategy> Strategy for ChoiceLog<S> {
 /// assert_eq!(run(&mut machine, &mut rerun, 0, &mut Unobserved, &stop), drawn);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct Rerun {
     choices: Arc<RawChoices>,
     actor: usize,

@@ -10,17 +10,21 @@
 //! | [`Pct`] | by random priorities; a bound on finding bugs of a given depth |
 //! | [`DelayBounded`] | a deterministic schedule, delayed a few times |
 //! | [`Directed`] | RaceFuzzer: two statements that race are brought side by side |
+//! | [`Holding`] | one operation waits for another: an order is brought about |
 //! | [`Replay`] | what was recorded; stops where it does not fit |
 //! | [`Tolerant`] | what was recorded, as far as it fits |
 //! | [`Rerun`] | raw choices of the same program |
+//! | [`Prefixed`] | the beginning of such a run, and then another strategy |
 //!
 //! [`StrategySpec`] names one on a command line. [`Recorder`] and [`ChoiceLog`] wrap any of them and keep what it chose.
 //! How to write one: [the tutorial](crate#9-a-strategy-of-ones-own).
 
 mod delay;
 mod directed;
+mod hold;
 mod log;
 mod pct;
+mod prefix;
 mod random;
 mod recorder;
 mod replay;
@@ -33,15 +37,17 @@ mod tolerant;
 
 pub use delay::DelayBounded;
 pub use directed::{Directed, Hit};
+pub use hold::{Hold, Holding, Holds, Moment, Pedigree, Released};
 pub use log::{ChoiceLog, RawChoices, Rerun};
 pub use pct::Pct;
+pub use prefix::Prefixed;
 pub use random::RandomWalk;
 pub use recorder::Recorder;
 pub use replay::{Divergence, Replay};
 pub use round_robin::RoundRobin;
 pub use schedule::{ActorName, Schedule, Scheduled, describe};
 pub use sites::{SiteSpec, site_text};
-pub use spec::{Named, SpecError, StrategySpec};
+pub use spec::{HoldSpec, Named, SpecError, StrategySpec};
 pub use steady::{Steady, answer};
 pub use tolerant::{Tolerance, Tolerant};
 

@@ -1,12 +1,13 @@
 //! Strategies by name: `random`, `round-robin`, `pct:3,steps=200`, `delay:2,steps=200`, `directed:@a~@b`.
 
 use super::sites::SiteSpec;
-use super::{DelayBounded, Directed, Divergence, Pct, RandomWalk, RoundRobin, Strategy, View};
+use super::{DelayBounded, Directed, Divergence, Holding, Holds, Pct, RandomWalk, RoundRobin, Strategy, View};
 use crate::base::IndexVec;
 use crate::event::{Actor, Choice, Site, SiteId};
 use crate::world::Question;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// A strategy with all its parameters, as a command line and a token say it.
 ///
@@ -54,20 +55,37 @@ pub enum StrategySpec {
         b: SiteSpec,
         /// Steps after which a postponed thread is released.
         patience: u64,
+        /// `directed:A~B,visits=40/3`: how often each is visited in a run; each run passes over some of the first visits.
+        visits: Option<(u32, u32)>,
     },
+    /// `hold:A<B`, `hold:A<B,way=2,profile=7`: B waits until A has been performed.
+    Hold(HoldSpec),
+}
+
+/// An order, and how it is brought about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HoldSpec {
+    /// The statement that is to come first.
+    pub first: SiteSpec,
+    /// The one that waits.
+    pub then: SiteSpec,
+    /// Which of the ways, from 1; a run draws one if it is not given.
+    pub way: Option<u32>,
+    /// The run that shows causes and ways: the seed of a detection run, 0 for the round robin.
+    pub profile: u64,
+    /// The ways, once that run was made ([`StrategySpec::with_holds`]).
+    pub holds: Option<Arc<Holds>>,
 }
 
 /// Why a strategy or site cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SpecError {
     /// No such strategy.
-    #[error("unknown strategy `{0}`: use `random`, `round-robin`, `pct:3`, `delay:2` or `directed:SITE~SITE`")]
+    #[error("unknown strategy `{0}`: use `random`, `round-robin`, `pct:3`, `delay:2`, `directed:SITE~SITE` or `hold:SITE<SITE`")]
     Strategy(String),
     /// A strategy that tokens have, and that draws nothing.
-    #[error(
-        "`explore` draws no run: it is the strategy of runs that a search has found, and only their tokens make them again"
-    )]
-    Searched,
+    #[error("`{0}` draws no run: it is the strategy of runs that a search or a campaign has found, and only their tokens make them again")]
+    Found(String),
     /// Not a site.
     #[error(
         "`{0}` is not a site: use `@label`, `@label.read`, `@label.write of x`, or `LINE:COLUMN` (accesses are read, write, use, free)"
@@ -97,6 +115,23 @@ pub enum SpecError {
     /// Steps that nobody gave.
     #[error("`{0}` needs the number of steps that a run takes: use `{0},steps=1000`")]
     NoSteps(String),
+    /// Visits that are none.
+    #[error("`{0}` is not how often two statements are visited: use `visits=40/3`")]
+    Visits(String),
+    /// Something that `hold` does not know.
+    #[error("`{0}` is no option of `hold`: use `way=2` (from 1) or `profile=SEED`")]
+    HoldOption(String),
+    /// Ways that nobody has looked for.
+    #[error("`{0}` needs a run that shows how the order can be brought about")]
+    NoHolds(String),
+    /// A way that there is not.
+    #[error("`{spec}`: {}", no_way(*there))]
+    NoWay {
+        /// What was asked for.
+        spec: String,
+        /// How many ways there are.
+        there: usize,
+    },
     /// Patience that is no number.
     #[error("`{0}` is not a number of steps: use `patience=20000`")]
     Patience(String),
@@ -135,7 +170,7 @@ impl FromStr for StrategySpec {
         match text {
             "random" => return Ok(Self::Random),
             "round-robin" => return Ok(Self::RoundRobin),
-            "explore" => return Err(SpecError::Searched),
+            "explore" | "confirm" => return Err(SpecError::Found(text.to_owned())),
             _ => {}
         }
         if let Some(found) = text.strip_prefix("pct").and_then(|r| bounded(r, "pct", 1, Pct::DEPTH)) {
@@ -145,16 +180,63 @@ impl FromStr for StrategySpec {
             return found.map(|(delays, steps)| Self::Delay { delays, steps });
         }
         let unknown = || SpecError::Strategy(text.to_owned());
+        if let Some(rest) = text.strip_prefix("hold:") {
+            return rest.parse().map(Self::Hold);
+        }
         let rest = text.strip_prefix("directed:").ok_or_else(unknown)?;
-        let (pair, patience) = match rest.split_once(',') {
-            None => (rest, Directed::PATIENCE),
-            Some((pair, option)) => {
-                let n = option.strip_prefix("patience=").ok_or_else(|| SpecError::Patience(option.to_owned()))?;
-                (pair, n.parse().map_err(|_| SpecError::Patience(n.to_owned()))?)
+        let (pair, options) = rest.split_once(',').map_or((rest, None), |(pair, options)| (pair, Some(options)));
+        let (mut patience, mut visits) = (Directed::PATIENCE, None);
+        for option in options.iter().flat_map(|o| o.split(',')) {
+            match option.split_once('=') {
+                Some(("patience", n)) => patience = n.parse().map_err(|_| SpecError::Patience(n.to_owned()))?,
+                Some(("visits", n)) => {
+                    let both = n.split_once('/').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                    visits = Some(both.ok_or_else(|| SpecError::Visits(n.to_owned()))?);
+                }
+                _ => return Err(SpecError::Patience(option.to_owned())),
             }
-        };
+        }
         let (a, b) = pair.split_once('~').ok_or_else(unknown)?;
-        Ok(Self::Directed { a: a.trim().parse()?, b: b.trim().parse()?, patience })
+        Ok(Self::Directed { a: a.trim().parse()?, b: b.trim().parse()?, patience, visits })
+    }
+}
+
+fn no_way(there: usize) -> String {
+    match there {
+        0 => "the profile run shows no way to bring this order about: it does not perform both statements on one location, or nothing can wait; try another `profile=SEED`".to_owned(),
+        n => format!("there are {n} ways: use `way=1` to `way={n}`"),
+    }
+}
+
+impl FromStr for HoldSpec {
+    type Err = SpecError;
+
+    // What follows `hold:`.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let (order, options) = text.split_once(',').map_or((text, None), |(order, options)| (order, Some(options)));
+        let unknown = || SpecError::Strategy(format!("hold:{text}"));
+        let (first, then) = order.split_once('<').ok_or_else(unknown)?;
+        let mut spec =
+            Self { first: first.trim().parse()?, then: then.trim().parse()?, way: None, profile: 0, holds: None };
+        for option in options.iter().flat_map(|o| o.split(',')) {
+            let bad = || SpecError::HoldOption(option.to_owned());
+            match option.split_once('=') {
+                Some(("way", n)) => spec.way = Some(n.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?),
+                Some(("profile", n)) => spec.profile = n.parse().map_err(|_| bad())?,
+                _ => return Err(bad()),
+            }
+        }
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for HoldSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hold:{}<{}", self.first, self.then)?;
+        if let Some(way) = self.way {
+            write!(f, ",way={way}")?;
+        }
+        if self.profile != 0 { write!(f, ",profile={}", self.profile) } else { Ok(()) }
     }
 }
 
@@ -168,13 +250,14 @@ impl fmt::Display for StrategySpec {
                 write!(f, "{name}:{n}")?;
                 steps.map_or(Ok(()), |k| write!(f, ",steps={k}"))
             }
-            Self::Directed { a, b, patience } => {
+            Self::Directed { a, b, patience, visits } => {
                 write!(f, "directed:{a}~{b}")?;
                 if *patience != Directed::PATIENCE {
                     write!(f, ",patience={patience}")?;
                 }
-                Ok(())
+                visits.map_or(Ok(()), |(a, b)| write!(f, ",visits={a}/{b}"))
             }
+            Self::Hold(hold) => write!(f, "{hold}"),
         }
     }
 }
@@ -189,6 +272,7 @@ pub enum Named {
     Pct(Box<Pct>),
     Delay(Box<DelayBounded>),
     Directed(Box<Directed>),
+    Hold(Box<Holding>),
 }
 
 impl StrategySpec {
@@ -201,6 +285,16 @@ impl StrategySpec {
         self
     }
 
+    /// With the ways to bring an order about, where they are needed: those that a fixed profile run shows.
+    pub fn with_holds<E>(mut self, holds: impl FnOnce(&HoldSpec) -> Result<Holds, E>) -> Result<Self, E> {
+        if let Self::Hold(spec) = &mut self
+            && spec.holds.is_none()
+        {
+            spec.holds = Some(Arc::new(holds(spec)?));
+        }
+        Ok(self)
+    }
+
     /// The strategy, for a program with these sites.
     pub fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Named, SpecError> {
         let given = |steps: &Option<u32>| steps.ok_or_else(|| SpecError::NoSteps(self.to_string()));
@@ -209,10 +303,24 @@ impl StrategySpec {
             Self::RoundRobin => Named::RoundRobin(RoundRobin::default()),
             Self::Pct { depth, steps } => Named::Pct(Box::new(Pct::new(*depth, given(steps)?))),
             Self::Delay { delays, steps } => Named::Delay(Box::new(DelayBounded::new(*delays, given(steps)?))),
-            Self::Directed { a, b, patience } => {
-                let mut race_set = a.resolve(sites)?;
-                race_set.extend(b.resolve(sites)?);
-                Named::Directed(Box::new(Directed::new(race_set, *patience)))
+            Self::Directed { a, b, patience, visits } => {
+                let (a, b) = (a.resolve(sites)?, b.resolve(sites)?);
+                let directed = Directed::new([a.as_slice(), &b].concat(), *patience);
+                Named::Directed(Box::new(match visits {
+                    None => directed,
+                    Some((of_a, of_b)) => directed.from_visit(|s| if a.contains(&s) { *of_a } else { *of_b }),
+                }))
+            }
+            Self::Hold(spec) => {
+                spec.first.resolve(sites)?;
+                spec.then.resolve(sites)?;
+                let holds = spec.holds.clone().ok_or_else(|| SpecError::NoHolds(spec.to_string()))?;
+                let there = holds.ways.len();
+                let way = spec.way.map(|way| way as usize - 1);
+                if way.map_or(there == 0, |way| way >= there) {
+                    return Err(SpecError::NoWay { spec: spec.to_string(), there });
+                }
+                Named::Hold(Box::new(Holding::new(holds, way)))
             }
         })
     }
@@ -227,6 +335,7 @@ macro_rules! each {
             Named::Pct($strategy) => $does,
             Named::Delay($strategy) => $does,
             Named::Directed($strategy) => $does,
+            Named::Hold($strategy) => $does,
         }
     };
 }

@@ -143,6 +143,20 @@ impl Contexts {
         chain
     }
 
+    /// Whether the context is the one of this [`chain`](Self::chain).
+    #[must_use]
+    pub fn is(&self, context: ContextId, chain: &[(Made, u32)]) -> bool {
+        let mut at = Some(context);
+        for (made, nth) in chain.iter().rev() {
+            let Some(c) = at.map(|id| &self.all[id]) else { return false };
+            if c.made != *made || c.nth != *nth {
+                return false;
+            }
+            at = c.parent;
+        }
+        at.is_none()
+    }
+
     /// The context that `parent` made as its `nth` of this kind, if it has.
     #[must_use]
     pub fn find(&self, parent: Option<ContextId>, made: Made, nth: u32) -> Option<ContextId> {

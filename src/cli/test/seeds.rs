@@ -153,9 +153,9 @@ impl Seeds {
         let what = super::super::campaign::ending(&case.model, &shown.outcome).unwrap_or_else(|| shown.text.clone());
         let file = shell::quote(&format!("@{}", self.name_of(path)));
         let drawn = match &shown.origin {
-            Origin::Drawn(id) => {
+            Origin::Drawn { strategy, seed } => {
                 let shrunk = shown.shrunk.map_or("", |_| ", and was shrunk");
-                format!("It came with strategy {} and seed {}{shrunk}.", id.strategy, id.seed)
+                format!("It came with strategy {strategy} and seed {seed}{shrunk}.")
             }
             Origin::Searched => "It came from a search of all states.".to_owned(),
             Origin::Saved(_) => "It came from an older saved run of an edited model.".to_owned(),

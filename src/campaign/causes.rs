@@ -1,0 +1,310 @@
+//! What brings an access about: the operations that can be held so that another access comes first (algorithms, section 2, *hold*).
+//!
+//! The causes of an access are, going back from it: the post, fork or firing of its thread or task, the enable of that firing, the writes, notifies,
+//! releases of semaphores and ends of threads that let its thread or task go on, and the causes of all these. Those that the other access has as well cannot be held: it would wait, too.
+
+use super::orders::InstancePair;
+use super::sightings::{Instance, place_name};
+use crate::event::{
+    Access, BarrierId, ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, SemaphoreId,
+    SiteId, ThreadId, WaitSet,
+};
+use crate::exec::Observer;
+use crate::sched::{Hold, Moment};
+use crate::world::World;
+use std::collections::{BTreeMap, BTreeSet};
+
+// One operation of the run, or a firing.
+struct Done {
+    // Nobody's, of a firing.
+    performer: Option<(ThreadId, ContextId)>,
+    site: Option<SiteId>,
+    // How often this statement has been stepped at in its context, with this one.
+    visit: u32,
+    access: Option<Access>,
+    // The context that it makes.
+    makes: Option<ContextId>,
+    // Of a post: to whom, and in which delay class.
+    post: Option<(ThreadId, PostTime, bool)>,
+    // It may have to wait for the clock: a post with a delay, the end of a sleep.
+    timed: bool,
+    // What let it go on, besides its context.
+    let_go: Option<usize>,
+    // The acquisition of the outermost lock that its performer holds.
+    outermost: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lock {
+    Lock(LockId),
+    Rw(RwLockId),
+}
+
+/// Watches a run for what brings what about.
+#[derive(Default)]
+pub(super) struct Causes {
+    done: Vec<Done>,
+    // By step, and context.
+    of: BTreeMap<ContextId, Vec<usize>>,
+    at_step: BTreeMap<u64, usize>,
+    made_by: BTreeMap<ContextId, usize>,
+    visits: BTreeMap<(ContextId, SiteId), u32>,
+    // Locks that are held, with their acquisitions, the outermost first.
+    held: BTreeMap<ThreadId, Vec<(Lock, usize)>>,
+    // The last of their kind.
+    write: Option<usize>,
+    notifies: BTreeMap<WaitKey, usize>,
+    ups: BTreeMap<SemaphoreId, usize>,
+    arrivals: BTreeMap<BarrierId, usize>,
+    exits: BTreeMap<ThreadId, usize>,
+    interrupts: BTreeMap<ThreadId, usize>,
+    enables: BTreeMap<EventId, Vec<usize>>,
+    last: BTreeMap<ThreadId, usize>,
+}
+
+type WaitKey = (u8, u32);
+
+fn key(on: WaitSet) -> WaitKey {
+    match on {
+        WaitSet::Lock(lock) => (0, lock.0),
+        WaitSet::Condition(condition) => (1, condition.0),
+    }
+}
+
+// Operations of a run that are looked at: enough for what models do, and no endless memory.
+const MOST: usize = 1 << 16;
+
+// Ways that are tried for an order.
+const MOST_WAYS: usize = 8;
+
+impl Causes {
+    fn add(&mut self, world: &World, event: &Event, op: &Op, made: Option<ContextId>) {
+        let Some(performer @ (thread, context)) = event.thread.zip(event.context) else { return };
+        let at = self.done.len();
+        let visit = event.site.map_or(0, |site| {
+            let visits = self.visits.entry((context, site)).or_insert(0);
+            *visits += 1;
+            *visits
+        });
+        let let_go = match op {
+            Op::Await { .. } => self.write,
+            Op::Reacquire { on, .. } => self.notifies.get(&key(*on)).copied(),
+            Op::Down(semaphore) => self.ups.get(semaphore).copied(),
+            Op::Pass { barrier, .. } => self.arrivals.get(barrier).copied(),
+            Op::Join(thread) => self.exits.get(thread).copied(),
+            Op::Wake => self.interrupts.get(&thread).copied(),
+            _ => None,
+        };
+        let let_go = let_go.filter(|i| self.done[*i].performer.is_some_and(|(_, c)| c != context));
+        let outermost = self.held.get(&thread).and_then(|locks| locks.first()).map(|(_, i)| *i);
+        let (post, timed) = match op {
+            Op::Post { target, time, is_async, .. } => {
+                let late = matches!(time, PostTime::After(1..) | PostTime::At(_));
+                (Some((world.thread_of(*target), *time, *is_async)), late)
+            }
+            Op::Wake | Op::Reacquire { .. } | Op::Await { timeout: Some(_) } => (None, true),
+            _ => (None, false),
+        };
+        let makes = made.filter(|_| !matches!(op, Op::Begin));
+        self.done.push(Done {
+            performer: Some(performer),
+            site: event.site,
+            visit,
+            access: op.access(),
+            makes,
+            post,
+            timed,
+            let_go,
+            outermost,
+        });
+        self.of.entry(context).or_default().push(at);
+        self.at_step.entry(event.step).or_insert(at);
+        self.last.insert(thread, at);
+        if let Some(made) = makes {
+            self.made_by.insert(made, at);
+        }
+        self.keep(thread, op, at);
+    }
+
+    // What later operations may be let go by.
+    fn keep(&mut self, thread: ThreadId, op: &Op, at: usize) {
+        let locks = self.held.entry(thread).or_default();
+        let mut release = |lock: Lock| {
+            if let Some(i) = locks.iter().rposition(|(l, _)| *l == lock) {
+                locks.remove(i);
+            }
+        };
+        match op {
+            Op::Acquire(lock) => locks.push((Lock::Lock(*lock), at)),
+            Op::Release(lock) => release(Lock::Lock(*lock)),
+            Op::ReadLock(lock) | Op::WriteLock(lock) => locks.push((Lock::Rw(*lock), at)),
+            Op::ReadUnlock(lock) | Op::WriteUnlock(lock) => release(Lock::Rw(*lock)),
+            Op::Write(..)
+            | Op::ListWrite { .. }
+            | Op::AtomicWrite(..)
+            | Op::Cas { .. }
+            | Op::FetchAdd(..)
+            | Op::Exchange(..) => self.write = Some(at),
+            Op::Notify { on, .. } => {
+                self.notifies.insert(key(*on), at);
+            }
+            Op::Up(semaphore) => {
+                self.ups.insert(*semaphore, at);
+            }
+            Op::Arrive(barrier) => {
+                self.arrivals.insert(*barrier, at);
+            }
+            Op::Interrupt(whom) => {
+                self.interrupts.insert(*whom, at);
+            }
+            Op::Enable { event, .. } => self.enables.entry(*event).or_default().push(at),
+            _ => {}
+        }
+    }
+
+    // The accesses at these two steps.
+    fn at_steps(&self, steps: (u64, u64)) -> Option<(usize, usize)> {
+        Some((*self.at_step.get(&steps.0)?, *self.at_step.get(&steps.1)?))
+    }
+
+    /// The first two accesses of these statements that conflict, of different threads or tasks: their steps' numbers here.
+    pub(super) fn first_pair(&self, a: SiteId, b: SiteId) -> Option<(usize, usize)> {
+        let of = |site: SiteId| self.done.iter().enumerate().filter(move |(_, d)| d.site == Some(site));
+        of(a).find_map(|(i, x)| {
+            let meets = |y: &Done| {
+                let contexts = x.performer.map(|p| p.1) != y.performer.map(|p| p.1);
+                contexts && x.access.zip(y.access).is_some_and(|(x, y)| x.conflicts(&y))
+            };
+            of(b).find(|(_, y)| meets(y)).map(|(j, _)| (i, j))
+        })
+    }
+
+    /// The accesses at these steps, else the first of these statements that conflict.
+    pub(super) fn pair(&self, a: SiteId, b: SiteId, steps: Option<(u64, u64)>) -> Option<(usize, usize)> {
+        steps.and_then(|steps| self.at_steps(steps)).or_else(|| self.first_pair(a, b))
+    }
+
+    /// These two accesses by name.
+    pub(super) fn instances(&self, world: &World, a: usize, b: usize) -> Option<InstancePair> {
+        let instance = |done: &Done| {
+            let (_, context) = done.performer?;
+            let context = world.contexts().name(world.setup(), context);
+            Some(Instance { site: done.site?, context, visit: done.visit })
+        };
+        let place = |done: &Done| Some(place_name(world, done.access?.place));
+        let (x, y) = (&self.done[a], &self.done[b]);
+        let (of_x, of_y) = (place(x)?, place(y)?);
+        // An access to a field and the end of its object: the shorter name is the object's.
+        let place = if of_x.len() <= of_y.len() { of_x } else { of_y };
+        Some(InstancePair { a: instance(x)?, b: instance(y)?, place })
+    }
+
+    /// How often a statement was stepped at in the run.
+    pub(super) fn visits(&self, site: SiteId) -> u32 {
+        self.done.iter().filter(|d| d.site == Some(site)).count() as u32
+    }
+
+    // All causes of an operation, with itself.
+    fn causes(&self, of: usize) -> BTreeSet<usize> {
+        let mut found = BTreeSet::from([of]);
+        // Up to where each context has been looked through.
+        let mut open = vec![of];
+        while let Some(at) = open.pop() {
+            let mut new = Vec::new();
+            match self.done[at].performer {
+                Some((_, context)) => {
+                    new.extend(self.made_by.get(&context));
+                    let before = self.of.get(&context).into_iter().flatten().take_while(|i| **i <= at);
+                    new.extend(before.filter_map(|i| self.done[*i].let_go));
+                }
+                None => new.extend(self.done[at].let_go),
+            }
+            for cause in new {
+                if found.insert(cause) {
+                    open.push(cause);
+                }
+            }
+        }
+        found
+    }
+
+    fn moment(&self, world: &World, at: usize) -> Option<Moment> {
+        let done = &self.done[at];
+        let chain = |context| world.contexts().chain(context);
+        match (done.makes, done.performer, done.site) {
+            (Some(made), ..) => Some(Moment::Makes(chain(made))),
+            (None, Some((_, context)), Some(site)) => {
+                Some(Moment::Visit { context: chain(context), site, visit: done.visit })
+            }
+            _ => None,
+        }
+    }
+
+    /// The ways to let `first` come before `then`, the nearest to `then` first. The world is that of the end of the run.
+    pub(super) fn ways(&self, world: &World, first: usize, then: usize) -> Vec<Hold> {
+        let (of_first, of_then) = (self.causes(first), self.causes(then));
+        let Some(whole) = self.moment(world, first) else { return Vec::new() };
+        let looper = self.done[first].performer.map(|(thread, _)| thread);
+        // Nothing may be held that `first` needs after it in the same thread or task.
+        let needed = |p: usize| {
+            let context = self.done[p].performer.map(|(_, c)| c);
+            context.is_some() && of_first.iter().any(|q| *q > p && self.done[*q].performer.map(|(_, c)| c) == context)
+        };
+        let mut ways = Vec::new();
+        for p in of_then.iter().rev().copied().filter(|p| !of_first.contains(p)) {
+            let done = &self.done[p];
+            // A post of the other access to the same queue in the same class: whoever stands there first runs first.
+            let same = |q: &usize| done.post.is_some() && self.done[*q].post == done.post;
+            let post = of_first.iter().rev().copied().filter(|q| !of_then.contains(q)).find(same);
+            let until = post.and_then(|q| self.moment(world, q));
+            let blocks = until.is_none() && done.performer.map(|(thread, _)| thread) == looper;
+            if let Some(what) = self.moment(world, p).filter(|_| !blocks && !needed(p)) {
+                let outermost = done.outermost.and_then(|i| self.moment(world, i));
+                ways.push(Hold { what, outermost, until: until.unwrap_or_else(|| whole.clone()) });
+            }
+            let tick = Hold { what: Moment::Tick, outermost: None, until: whole.clone() };
+            if done.timed && !ways.contains(&tick) {
+                ways.push(tick);
+            }
+        }
+        ways.truncate(MOST_WAYS);
+        ways
+    }
+}
+
+impl Observer for Causes {
+    fn event(&mut self, world: &World, event: &Event) {
+        if self.done.len() >= MOST {
+            return;
+        }
+        match &event.what {
+            Happening::Performed { op, made, .. } => self.add(world, event, op, *made),
+            Happening::Fire(fired, context) => {
+                let at = self.done.len();
+                let nth = world.contexts().chain(*context).last().map_or(1, |(_, n)| *n) as usize;
+                // Those that the event starts with pay the first firings.
+                let paid = world.setup().events[*fired].initially as usize;
+                let nth = nth.checked_sub(1 + paid);
+                let enable = nth.and_then(|n| self.enables.get(fired)?.get(n)).copied();
+                self.done.push(Done {
+                    performer: None,
+                    site: None,
+                    visit: 0,
+                    access: None,
+                    makes: Some(*context),
+                    post: None,
+                    timed: false,
+                    let_go: enable,
+                    outermost: None,
+                });
+                self.made_by.insert(*context, at);
+            }
+            Happening::ThreadExit => {
+                if let Some((thread, at)) = event.thread.and_then(|t| Some((t, *self.last.get(&t)?))) {
+                    self.exits.insert(thread, at);
+                }
+            }
+            _ => {}
+        }
+    }
+}

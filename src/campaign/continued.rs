@@ -1,0 +1,343 @@
+//! Does it hurt? From the point where a pair is decided both orders are continued with the same seeds, so that what differs is the order and nothing before it.
+//!
+//! Where the accesses are side by side that point is known. Where one was held it is the step at which that began: from there it is held on, or the other order is brought about in the same way.
+//! A failure that one order has and the other has not is taken for the order's only if so many runs of the other would have shown it: a failure that comes in every tenth run in
+//! either order must not be blamed on one of them.
+
+use super::drive::Driven;
+use super::failures::{Failures, evidence};
+use super::orders::{First, InstancePair};
+use super::report::{Evidence, OrderReport, Verdict};
+use super::sightings::{Sightings, Watch};
+use super::trial::{Run, Trial, Worker, fails};
+use super::parallel;
+use crate::base::mix;
+use crate::event::ThreadId;
+use crate::exec::{End, Unobserved, run};
+use crate::sched::{Named, Prefixed, RandomWalk, RawChoices, Replay};
+use crate::shrink::{Effort, Shrunk, shrink};
+use crate::token::Token;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Seeds with which each order is continued from each point.
+pub const SEEDS: u64 = 8;
+
+// Points from which a pair is continued.
+const POINTS: usize = 12;
+
+// If the order did not matter, seeing a failure in none of so many runs would have at most this chance: one in a thousand (its natural logarithm, negative).
+const CERTAINTY: f64 = 6.9;
+
+// How often it is looked whether more are needed.
+const MOST_ROUNDS: usize = 3;
+
+// Runs that are made for that certainty at most, each time.
+const MOST_FURTHER: u64 = 2_000;
+
+// What is tried to make a run smaller that is shown.
+const EFFORT: Effort = Effort { runs: 300, steps: 200_000 };
+
+// A point at which the pair is decided.
+struct Point {
+    choices: Arc<RawChoices>,
+    steps: u64,
+    // The threads that stand there, if they are side by side: that of the first statement, and that of the second.
+    threads: Option<[ThreadId; 2]>,
+}
+
+/// What came of both orders.
+pub(super) struct Compared {
+    pub(super) orders: [OrderReport; 2],
+    /// Failures of one order that the other has not, from some point on: the order, and the signature.
+    pub(super) harms: BTreeSet<(First, String)>,
+    /// Runs in which neither order was seen.
+    pub(super) undecided: u32,
+}
+
+impl Compared {
+    /// No runs at all.
+    pub(super) fn nothing() -> Self {
+        let order = |first| OrderReport { first, runs: 0, failures: Vec::new(), passes: None };
+        Self { orders: [order(First::A), order(First::B)], harms: BTreeSet::new(), undecided: 0 }
+    }
+}
+
+// Runs of one order.
+#[derive(Clone, Default)]
+struct Tally {
+    runs: u32,
+    failures: Failures,
+    // The first that did not fail.
+    passes: Option<Run>,
+}
+
+impl Tally {
+    fn add(&mut self, trial: &Trial) {
+        self.runs += 1;
+        if trial.failed() {
+            self.failures.add(trial);
+        } else if self.passes.is_none() {
+            self.passes = Some(trial.run.clone());
+        }
+    }
+}
+
+// Runs by their order.
+#[derive(Clone, Default)]
+struct Tallies {
+    of: [Tally; 2],
+    undecided: u32,
+}
+
+impl Tallies {
+    fn add(&mut self, first: Option<First>, trial: &Trial) {
+        match first {
+            Some(first) => self.of[first as usize].add(trial),
+            None => self.undecided += 1,
+        }
+    }
+
+    // Failures that an order has and the other, which was seen, has not: with how many further runs of the other one it takes to say that it has not.
+    fn lacking(&self) -> impl Iterator<Item = (First, &str, u64)> {
+        let sides = [(First::A, &self.of[0], &self.of[1]), (First::B, &self.of[1], &self.of[0])];
+        sides.into_iter().filter(|(_, _, other)| other.runs > 0).flat_map(|(first, this, other)| {
+            let lacks = |s: &str| other.failures.counts().all(|(t, _)| t != s);
+            this.failures.counts().filter(move |(s, _)| lacks(s)).map(move |(signature, k)| {
+                let wanted = (CERTAINTY * f64::from(this.runs) / f64::from(k)).ceil() as u64;
+                (first, signature, wanted.saturating_sub(u64::from(other.runs)))
+            })
+        })
+    }
+
+    fn join(&mut self, other: Tallies) {
+        for (mine, theirs) in self.of.iter_mut().zip(other.of) {
+            mine.runs += theirs.runs;
+            mine.failures.join(theirs.failures);
+            mine.passes = mine.passes.take().or(theirs.passes);
+        }
+        self.undecided += other.undecided;
+    }
+
+    fn harms(&self) -> impl Iterator<Item = (First, String)> {
+        self.lacking().map(|(first, signature, _)| (first, signature.to_owned()))
+    }
+}
+
+/// Both orders of a confirmed pair, continued.
+pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
+    let instances = match verdict {
+        Verdict::Flipped(flip) => Some(flip.instances.clone()),
+        _ => None,
+    };
+    let points = match &instances {
+        None => side_by_side(driven),
+        Some(instances) => held(driven, instances),
+    };
+    let mut of_points = vec![Tallies::default(); points.len()];
+    let both = [First::A, First::B].into_iter().flat_map(|first| (0..SEEDS).map(move |seed| (first, seed)));
+    let both: Vec<(First, u64)> = both.collect();
+    let mut work: Vec<Work> = (0..points.len()).flat_map(|at| both.iter().map(move |(f, s)| (at, *f, *s))).collect();
+    for round in 0..=MOST_ROUNDS {
+        for (at, first, trial) in go_on(driven, &points, &work, instances.as_ref()) {
+            of_points[at].add(first, &trial);
+        }
+        work = further(&of_points, round as u64 + 1);
+    }
+    let mut harms: BTreeSet<(First, String)> = of_points.iter().flat_map(Tallies::harms).collect();
+    let mut all = Tallies::default();
+    of_points.into_iter().for_each(|tallies| all.join(tallies));
+    // Where an order cannot be brought about from there, all runs that were made are what there is.
+    if let Some(instances) = instances.as_ref().filter(|_| all.of.iter().any(|t| t.runs == 0)) {
+        all = Tallies::default();
+        for (i, trial) in driven.trials.iter().enumerate() {
+            all.add(driven.orders.order(i, instances), trial);
+        }
+        harms = all.harms().collect();
+    }
+    let Tallies { of: [for_a, for_b], undecided } = all;
+    let orders = [(First::A, for_a), (First::B, for_b)].map(|(first, tally)| {
+        let shows = |run: &Run| shown(driven, instances.as_ref(), first, run);
+        let passes = tally.passes.as_ref().map(shows);
+        OrderReport { first, runs: tally.runs, failures: tally.failures.finish_with(shows), passes }
+    });
+    Compared { orders, harms, undecided }
+}
+
+/// The orders that the runs of an unconfirmed pair had, as they came.
+pub(super) fn seen(driven: &Driven<'_>) -> Compared {
+    let mut all = Tallies::default();
+    for i in driven.from..driven.trials.len() {
+        all.add(driven.decided[i].or_else(|| driven.orders.cut(i)), &driven.trials[i]);
+    }
+    let Tallies { of: [for_a, for_b], undecided } = all;
+    let orders = [(First::A, for_a), (First::B, for_b)].map(|(first, tally)| OrderReport {
+        first,
+        runs: tally.runs,
+        failures: tally.failures.finish(driven.plan),
+        passes: tally.passes.map(|run| evidence(driven.plan, &run)),
+    });
+    Compared { orders, harms: BTreeSet::new(), undecided }
+}
+
+// States in which both accesses are side by side: the first runs that come to different ones.
+fn side_by_side(driven: &Driven<'_>) -> Vec<Point> {
+    let mut worker = Worker::new(driven.plan);
+    let mut points = Points::default();
+    for (at, hit) in &driven.hits {
+        let run = &driven.trials[*at].run;
+        let choices = worker.choices(run);
+        let (x, y) = hit.threads;
+        let swaps = if driven.pair.a == driven.pair.b {
+            // One statement twice: the instance of the thread with the lesser name is the first.
+            worker.machine.world.thread_name(x) > worker.machine.world.thread_name(y)
+        } else {
+            hit.first != driven.pair.a
+        };
+        let threads = Some(if swaps { [y, x] } else { [x, y] });
+        if points.is_full_with(&mut worker, Point { choices, steps: hit.step, threads }) {
+            break;
+        }
+    }
+    points.all
+}
+
+// States in which something began to be held, in runs in which the two accesses came in some order.
+fn held(driven: &Driven<'_>, instances: &InstancePair) -> Vec<Point> {
+    let mut worker = Worker::new(driven.plan);
+    let mut points = Points::default();
+    for (i, trial) in driven.trials.iter().enumerate().skip(driven.from) {
+        let Some(steps) = trial.engaged.filter(|_| driven.orders.order(i, instances).is_some()) else { continue };
+        let point = Point { choices: worker.choices(&trial.run), steps, threads: None };
+        if points.is_full_with(&mut worker, point) {
+            break;
+        }
+    }
+    points.all
+}
+
+// Points of different states.
+#[derive(Default)]
+struct Points {
+    all: Vec<Point>,
+    states: BTreeSet<(u128, Option<[ThreadId; 2]>)>,
+}
+
+impl Points {
+    // Adds the point, if its state is new.
+    fn is_full_with(&mut self, worker: &mut Worker<'_>, point: Point) -> bool {
+        let state = worker.state_after(&point.choices, point.steps);
+        if self.states.insert((state, point.threads)) {
+            self.all.push(point);
+        }
+        self.all.len() == POINTS
+    }
+}
+
+// How an order is brought about from a point on.
+fn continuing(driven: &Driven<'_>, point: &Point, first: First, seed: u64) -> Prefixed<Named> {
+    let sites = &driven.plan.model.code.setup.sites;
+    let walk = || Named::Random(RandomWalk::new());
+    let (forced, then) = match point.threads {
+        // Every other time the one that loses goes at once as well, else when it likes.
+        Some([a, b]) => {
+            let both = if first == First::A { vec![a, b] } else { vec![b, a] };
+            let n = 2 - (seed % 2) as usize;
+            (both[..n].to_vec(), walk())
+        }
+        None => {
+            let way = driven.held.as_ref().and_then(|held| held.best(first));
+            (vec![], way.and_then(|way| way.build(sites).ok()).unwrap_or_else(walk))
+        }
+    };
+    Prefixed::new(point.choices.clone(), point.steps, forced, then)
+}
+
+// From which point, which order, with which seed.
+type Work = (usize, First, u64);
+
+// Continues from points, and says which order came of it.
+fn go_on(
+    driven: &mut Driven<'_>,
+    points: &[Point],
+    work: &[Work],
+    instances: Option<&InstancePair>,
+) -> Vec<(usize, Option<First>, Trial)> {
+    let context = driven.context;
+    context.progress.phase("both orders", work.len() as u64);
+    let results: Vec<Option<(Trial, Option<Sightings>)>> = parallel::map(
+        driven.plan.jobs,
+        work.len(),
+        context.stop,
+        || Worker::new(driven.plan),
+        |worker, i| {
+            let (at, first, seed) = work[i];
+            let strategy = continuing(driven, &points[at], first, seed);
+            // The same for both orders.
+            let seed = mix(mix(driven.plan.seed, 1 << 48 | at as u64), seed);
+            if instances.is_none() {
+                return (worker.make(strategy, seed, &mut Unobserved, context.stop), None);
+            }
+            let mut watch = Watch::new(&driven.sites);
+            let trial = worker.make(strategy, seed, &mut watch, context.stop);
+            (trial, Some(watch.finish(&worker.machine.world)))
+        },
+        || context.progress.done(),
+    );
+    let mut all = Vec::new();
+    for (result, (at, wanted, _)) in results.into_iter().zip(work) {
+        let Some((trial, sightings)) = result.filter(|(t, _)| t.summary.end != End::Interrupted) else {
+            driven.complete = false;
+            continue;
+        };
+        let first = match (sightings, instances) {
+            (Some(sightings), Some(instances)) => driven.orders.order_in(sightings, trial.failed(), instances),
+            _ => Some(*wanted),
+        };
+        all.push((*at, first, trial));
+    }
+    all
+}
+
+// Further runs of an order that did not show a failure which the other one has from the same point: so many that it would have shown it.
+fn further(of_points: &[Tallies], round: u64) -> Vec<Work> {
+    let mut all = Vec::new();
+    for (at, tallies) in of_points.iter().enumerate() {
+        for other in [First::A, First::B] {
+            let missing = tallies.lacking().filter(|(first, ..)| *first != other).map(|(.., missing)| missing).max();
+            let missing = missing.unwrap_or(0).min(MOST_FURTHER);
+            // Seeds that no round before has taken.
+            all.extend((0..missing).map(|i| (at, other, round << 32 | i)));
+        }
+    }
+    all
+}
+
+// The run that is shown, as small as it gets with the same end and the same order.
+fn shown(driven: &Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run) -> Evidence {
+    let drawn = Worker::new(driven.plan).token(run);
+    let smaller = smaller(driven, instances, first, &drawn).unwrap_or(drawn);
+    Evidence { strategy: smaller.strategy.clone(), seed: smaller.seed, token: smaller.to_string() }
+}
+
+fn smaller(driven: &Driven<'_>, instances: Option<&InstancePair>, first: First, drawn: &Token) -> Option<Token> {
+    let code = &driven.plan.model.code;
+    let shrunk = shrink(code, drawn, EFFORT, driven.context.stop).ok().filter(Shrunk::is_smaller)?;
+    (order_of(driven, instances, &shrunk.token) == Some(first)).then_some(shrunk.token)
+}
+
+// Which access comes first in the run of a token.
+fn order_of(driven: &Driven<'_>, instances: Option<&InstancePair>, token: &Token) -> Option<First> {
+    let mut watch = Watch::new(&driven.sites);
+    let mut machine = driven.plan.model.machine(token.limits);
+    let mut replay = Replay::new(Arc::new(token.schedule.clone()));
+    let summary = run(&mut machine, &mut replay, 0, &mut watch, &AtomicBool::new(false));
+    let sightings = watch.finish(&machine.world);
+    match instances {
+        Some(instances) => driven.orders.order_in(sightings, summary.outcome().is_some_and(fails), instances),
+        // Of one statement twice which thread is meant is not known.
+        None if driven.pair.a == driven.pair.b => None,
+        None => driven.orders.first_in(&sightings),
+    }
+}

@@ -1,0 +1,154 @@
+//! Phase 1: potential pairs over many seeded runs, until further runs bring nothing.
+//!
+//! The first run is a round robin, which is how most runs in the field look. Of the others the seed decides how they are scheduled: half of them are random walks, the others PCT and delay
+//! bounding, which come to places where walks do not. So a detection run is named by its seed alone, 0 for the round robin.
+
+use super::failures::Failures;
+use super::flips::{Flips, Tasks};
+use super::report::{Phase1, Risk};
+use super::trial::{Run, RunId, Worker};
+use super::{Context, Plan, parallel};
+use crate::base::mix;
+use crate::detect::{Candidates, Hybrid, Pair};
+use crate::event::{Event, Outcome, SiteId};
+use crate::exec::{End, Observer, Unobserved};
+use crate::sched::StrategySpec;
+use crate::world::World;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+/// The runs that detection makes, whatever the campaign's seed: a run is named by its own.
+#[derive(Clone, Copy)]
+pub(super) struct Stream {
+    // Of the round robin: what PCT and delay bounding take for the length of a run.
+    steps: u32,
+}
+
+impl Stream {
+    pub(super) fn new(plan: &Plan, stop: &AtomicBool) -> Self {
+        let round_robin = Run::Drawn(RunId { strategy: StrategySpec::RoundRobin, seed: 0 });
+        let trial = Worker::new(plan).perform(&round_robin, &mut Unobserved, stop);
+        Self { steps: u32::try_from(trial.summary.steps).unwrap_or(u32::MAX).max(1) }
+    }
+
+    /// The run of a seed.
+    pub(super) fn run(self, seed: u64) -> Run {
+        let steps = Some(self.steps);
+        let strategy = match (seed, seed % 4) {
+            (0, _) => StrategySpec::RoundRobin,
+            (_, 2) => StrategySpec::Pct { depth: 3, steps },
+            (_, 3) => StrategySpec::Delay { delays: 3, steps },
+            _ => StrategySpec::Random,
+        };
+        Run::Drawn(RunId { strategy, seed })
+    }
+}
+
+/// The seed of detection run number `i`.
+pub(super) fn seed_of(plan: &Plan, i: u64) -> u64 {
+    if i == 0 { 0 } else { mix(plan.seed, i).max(1) }
+}
+
+// What detection watches.
+struct Seen<'s> {
+    hybrid: Hybrid,
+    tasks: Tasks<'s>,
+}
+
+impl Observer for Seen<'_> {
+    fn event(&mut self, world: &World, event: &Event) {
+        self.hybrid.observe(world, event);
+        self.tasks.event(world, event);
+    }
+}
+
+// Runs between two looks at whether more are needed.
+const ROUND: u32 = 8;
+
+// Runs that are made in any case.
+const LEAST: u32 = 16;
+
+/// Phase 1: potential pairs, by hybrid detection over seeded runs, until two thirds of them have brought nothing new.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::campaign::{Context, Plan, Silent, detect};
+/// # use raceflip::vm::Model;
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let found = detect(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
+/// assert_eq!((found.runs, found.candidates.len()), (16, 3));
+/// assert!(found.complete && found.failures.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
+    let stream = Stream::new(plan, context.stop);
+    context.progress.phase("detecting", u64::from(plan.runs));
+    let accesses = plan.model.code.setup.sites.enumerate().filter(|(_, s)| s.kind.access().is_some());
+    let sites: Vec<SiteId> = accesses.map(|(site, _)| site).collect();
+    let mut candidates = Candidates::new();
+    let mut flips = Flips::default();
+    let mut failures = Failures::default();
+    let (mut runs, mut longest, mut limits) = (0, 0, BTreeMap::new());
+    // In how many of the random walks each pair was seen, and how many those were.
+    let (mut sightings, mut walks): (BTreeMap<Pair, u32>, u32) = (BTreeMap::new(), 0);
+    let (mut planned, mut news, mut complete) = (0, 0, true);
+    while complete && planned < plan.runs && planned < LEAST.max(3 * news) {
+        let round = if planned == 0 { LEAST } else { ROUND }.min(plan.runs - planned);
+        let results = parallel::map(
+            plan.jobs,
+            round as usize,
+            context.stop,
+            || Worker::new(plan),
+            |worker, i| {
+                let mut seen = Seen { hybrid: Hybrid::new(), tasks: Tasks::new(&sites) };
+                let run = stream.run(seed_of(plan, u64::from(planned) + i as u64));
+                let trial = worker.perform(&run, &mut seen, context.stop);
+                (trial, seen.hybrid.finish(), seen.tasks.finish(&worker.machine.world))
+            },
+            || context.progress.done(),
+        );
+        for (i, result) in results.into_iter().enumerate() {
+            let Some((trial, found, of_tasks)) = result.filter(|(t, ..)| t.summary.end != End::Interrupted) else {
+                complete = false;
+                continue;
+            };
+            let number = u64::from(planned) + i as u64;
+            runs += 1;
+            longest = longest.max(trial.summary.steps);
+            if matches!(&trial.run, Run::Drawn(id) if id.strategy == StrategySpec::Random) {
+                walks += 1;
+                found.iter().for_each(|c| *sightings.entry(c.pair).or_default() += 1);
+            }
+            let known = candidates.len() + failures.len() + flips.len();
+            candidates.add(number, found);
+            flips.add(number, of_tasks);
+            if let Some(Outcome::Limit(kind, limit)) = trial.summary.outcome() {
+                *limits.entry((*kind, *limit)).or_default() += 1;
+            }
+            if trial.failed() {
+                failures.add(&trial);
+            }
+            if candidates.len() + failures.len() + flips.len() > known {
+                news = planned + i as u32 + 1;
+            }
+        }
+        planned += round;
+    }
+    let once = sightings.values().filter(|n| **n == 1).count() as u32;
+    for flip in flips.finish() {
+        candidates.add_flip(flip.pair, flip.run, flip.place);
+    }
+    Phase1 {
+        runs,
+        candidates: candidates.iter().cloned().collect(),
+        failures: failures.finish(plan),
+        limits,
+        longest,
+        risk: Risk { once, walks },
+        complete,
+    }
+}

@@ -1,0 +1,354 @@
+//! Phase 2 for one pair: the runs that may bring its two accesses side by side, or into both orders.
+//!
+//! Detection's runs are looked at once more: they may show both orders already. Accesses of two threads are driven by RaceFuzzer's scheduler; where that seldom
+//! meets, from a later visit on. What is never side by side is flipped: one of them is held until the other has been performed, in each way that the causes
+//! allow, first a few runs of each, then most of the way that does it most often. If nothing else helps, random walks do.
+
+use super::causes::Causes;
+use super::detection::{Stream, seed_of};
+use super::orders::{First, InstancePair, Orders};
+use super::report::WayReport;
+use super::sightings::{Sightings, Watch};
+use super::trial::{Run, RunId, Trial, Worker};
+use super::{Context, Plan, parallel};
+use crate::base::mix;
+use crate::detect::{Candidate, ContextKind, Hybrid, Pair};
+use crate::event::{Event, SiteId};
+use crate::exec::{End, Observer};
+use crate::sched::{Hit, HoldSpec, Holds, SiteSpec, SpecError, StrategySpec, site_text};
+use crate::world::World;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+// Runs of each way before the best one is known.
+const PILOT: u32 = 4;
+
+/// One pair, and what its runs have shown.
+pub(super) struct Driven<'d> {
+    pub(super) plan: &'d Plan,
+    pub(super) context: Context<'d>,
+    pub(super) pair: Pair,
+    // Its number in the campaign: its runs have seeds of their own.
+    number: u64,
+    patience: u64,
+    pub(super) sites: Vec<SiteId>,
+    pub(super) orders: Orders,
+    pub(super) trials: Vec<Trial>,
+    // For each trial, which statement came first, judged by the first two accesses that conflict.
+    pub(super) decided: Vec<Option<First>>,
+    /// Trials after those of detection.
+    pub(super) from: usize,
+    // The kinds of runs that were made, and how often they did what they were to do.
+    pub(super) ways: Vec<WayReport>,
+    /// Runs with both accesses side by side.
+    pub(super) hits: Vec<(usize, Hit)>,
+    /// The ways to bring each order about, and the best one of each.
+    pub(super) held: Option<Held>,
+    /// Whether all runs were made.
+    pub(super) complete: bool,
+    drawn: u64,
+}
+
+/// The ways to hold.
+pub(super) struct Held {
+    // For each direction: how it is named, its ways.
+    ways: Vec<HeldWay>,
+    /// The two accesses that are flipped.
+    pub(super) instances: InstancePair,
+}
+
+#[derive(Clone)]
+struct HeldWay {
+    spec: HoldSpec,
+    wanted: First,
+    trials: u32,
+    hits: u32,
+}
+
+impl Held {
+    /// The best way to bring this order about.
+    pub(super) fn best(&self, wanted: First) -> Option<StrategySpec> {
+        let of = self.ways.iter().filter(|w| w.wanted == wanted && w.hits > 0);
+        // The nearest of those that are equally good.
+        let best = of.reduce(|best, w| {
+            let better = u64::from(w.hits) * u64::from(best.trials) > u64::from(best.hits) * u64::from(w.trials);
+            if better { w } else { best }
+        });
+        best.map(|w| StrategySpec::Hold(w.spec.clone()))
+    }
+}
+
+impl<'d> Driven<'d> {
+    pub(super) fn new(plan: &'d Plan, context: Context<'d>, pair: Pair, number: u64, longest: u64) -> Self {
+        let mut sites = vec![pair.a, pair.b];
+        sites.dedup();
+        Self {
+            plan,
+            context,
+            pair,
+            number,
+            // Long enough that no run of phase 1 would have been cut, short enough that a livelock is left soon.
+            patience: patience(longest),
+            sites,
+            orders: Orders::new(pair.a, pair.b),
+            trials: Vec::new(),
+            decided: Vec::new(),
+            from: 0,
+            ways: Vec::new(),
+            hits: Vec::new(),
+            held: None,
+            complete: true,
+            drawn: 0,
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.context.stop.load(Ordering::Relaxed)
+    }
+
+    /// Looks at the runs of detection.
+    pub(super) fn look_at_detection(&mut self, stream: Stream, runs: u32) {
+        let runs: Vec<Run> = (0..u64::from(runs)).map(|i| stream.run(seed_of(self.plan, i))).collect();
+        self.perform(&runs);
+        self.from = self.trials.len();
+    }
+
+    /// The trials.
+    pub(super) fn drive(&mut self, candidate: &Candidate, stream: Stream) {
+        if candidate.kinds.iter().any(|k| *k != ContextKind::SameLooper) {
+            self.direct(stream);
+        }
+        if self.hits.is_empty() || candidate.kinds.contains(&ContextKind::SameLooper) {
+            let profile = seed_of(self.plan, candidate.evidence.run);
+            self.hold(stream, profile);
+        }
+        if self.hits.is_empty() && self.orders.flip().is_none() {
+            let runs = self.draw(&StrategySpec::Random, self.plan.trials);
+            self.tally("random".to_owned(), runs, |_, _| false);
+        }
+    }
+
+    // Runs of this strategy.
+    fn draw(&mut self, strategy: &StrategySpec, n: u32) -> Range<usize> {
+        let seed = mix(self.plan.seed, 1 << 32 | self.number);
+        let ids = (self.drawn..self.drawn + u64::from(n)).map(|i| RunId { strategy: strategy.clone(), seed: mix(seed, i) });
+        let runs: Vec<Run> = ids.map(Run::Drawn).collect();
+        self.drawn += u64::from(n);
+        self.perform(&runs)
+    }
+
+    /// Makes these runs, and watches them; those that were interrupted are left out.
+    pub(super) fn perform(&mut self, runs: &[Run]) -> Range<usize> {
+        let from = self.trials.len();
+        self.context.progress.phase("driving a pair", runs.len() as u64);
+        let (sites, stop) = (&self.sites, self.context.stop);
+        let results = parallel::map(
+            self.plan.jobs,
+            runs.len(),
+            stop,
+            || Worker::new(self.plan),
+            |worker, i| {
+                let mut watch = Watch::new(sites);
+                let trial = worker.perform(&runs[i], &mut watch, stop);
+                (trial, watch.finish(&worker.machine.world))
+            },
+            || self.context.progress.done(),
+        );
+        for (trial, sightings) in results.into_iter().flatten().filter(|(t, _)| t.summary.end != End::Interrupted) {
+            self.add(trial, sightings);
+        }
+        self.complete &= self.trials.len() - from == runs.len();
+        from..self.trials.len()
+    }
+
+    /// Adds a run that was watched.
+    pub(super) fn add(&mut self, trial: Trial, sightings: Sightings) -> usize {
+        let Pair { a, b } = self.pair;
+        self.decided.push(self.orders.add(sightings, trial.failed()));
+        let at = self.trials.len();
+        if let Some(hit) = trial.races.iter().find(|h| h.is_of(a, b)) {
+            self.hits.push((at, *hit));
+        }
+        self.trials.push(trial);
+        at
+    }
+
+    fn tally(&mut self, strategy: String, runs: Range<usize>, hit: impl Fn(&Self, usize) -> bool) -> (u32, u32) {
+        let (trials, hits) = (runs.len() as u32, runs.clone().filter(|i| hit(self, *i)).count() as u32);
+        match self.ways.iter_mut().find(|w| w.strategy == strategy) {
+            Some(way) => {
+                way.trials += trials;
+                way.hits += hits;
+            }
+            None => self.ways.push(WayReport { strategy, trials, hits }),
+        }
+        (trials, hits)
+    }
+
+    fn is_hit(&self, run: usize) -> bool {
+        let Pair { a, b } = self.pair;
+        self.trials[run].races.iter().any(|h| h.is_of(a, b))
+    }
+
+    // RaceFuzzer; and where it seldom meets, from a later visit on.
+    fn direct(&mut self, stream: Stream) {
+        let Pair { a, b } = self.pair;
+        let (a, b) = (spec(self.plan, a), spec(self.plan, b));
+        let strategy = |visits| StrategySpec::Directed { a: a.clone(), b: b.clone(), patience: self.patience, visits };
+        let (plain, n) = (strategy(None), self.plan.trials);
+        let first = n.min(4 * PILOT);
+        let counts = self.visits(stream);
+        let later = strategy(Some(counts));
+        let mut rates = Vec::new();
+        for (strategy, pilot) in [(plain, first), (later, n.min(first))] {
+            let runs = self.draw(&strategy, pilot);
+            let (trials, hits) = self.tally(strategy.to_string(), runs, Self::is_hit);
+            rates.push((hits, trials, strategy));
+            // Nine of ten are enough; and a statement that is visited once has no later visit.
+            if hits * 10 >= trials * 9 || counts.0.max(counts.1) <= 1 || n <= first {
+                break;
+            }
+        }
+        let made: u32 = rates.iter().map(|r| r.1).sum();
+        let best = rates.into_iter().reduce(|best, other| if other.0 > best.0 { other } else { best });
+        if let Some((_, _, strategy)) = best.filter(|_| made < n && !self.stopped()) {
+            let runs = self.draw(&strategy, n - made);
+            self.tally(strategy.to_string(), runs, Self::is_hit);
+        }
+    }
+
+    // How often each statement is visited, in the round robin.
+    fn visits(&self, stream: Stream) -> (u32, u32) {
+        let mut causes = Causes::default();
+        Worker::new(self.plan).perform(&stream.run(0), &mut causes, self.context.stop);
+        (causes.visits(self.pair.a).max(1), causes.visits(self.pair.b).max(1))
+    }
+
+    // Hold one of them until the other has been performed.
+    fn hold(&mut self, stream: Stream, profile: u64) {
+        let Some(mut held) = prepare(self.plan, stream, self.pair, profile, self.context.stop) else { return };
+        let instances = held.instances.clone();
+        let mut made = 0;
+        for way in &mut held.ways {
+            if self.stopped() || made >= self.plan.trials.max(PILOT) {
+                break;
+            }
+            let wanted = way.wanted;
+            let runs = self.draw(&StrategySpec::Hold(way.spec.clone()), PILOT.min(self.plan.trials));
+            let hit = |d: &Self, i: usize| d.orders.order(i, &instances) == Some(wanted);
+            (way.trials, way.hits) = self.tally(way.spec.to_string(), runs, hit);
+            made += way.trials;
+        }
+        for wanted in [First::A, First::B] {
+            let Some(strategy) = held.best(wanted) else { continue };
+            let n = self.plan.trials.saturating_sub(made).div_ceil(2);
+            let runs = self.draw(&strategy, n);
+            self.tally(strategy.to_string(), runs, |d, i| d.orders.order(i, &instances) == Some(wanted));
+        }
+        self.held = Some(held);
+    }
+}
+
+/// Steps after which what waits is let go.
+pub(super) fn patience(longest: u64) -> u64 {
+    (10 * longest).max(1_000)
+}
+
+/// A site by its own name.
+pub(super) fn spec(plan: &Plan, site: SiteId) -> SiteSpec {
+    site_text(&plan.model.code.setup.sites, site).parse().unwrap_or_else(|e| panic!("a site's own name: {e}"))
+}
+
+// A run that shows causes.
+struct Profile {
+    causes: Causes,
+    hybrid: Hybrid,
+}
+
+impl Observer for Profile {
+    fn event(&mut self, world: &World, event: &Event) {
+        self.causes.event(world, event);
+        self.hybrid.observe(world, event);
+    }
+}
+
+// What one run says of a pair: in each direction the ways, and which accesses are meant.
+struct Ways {
+    // First::A: the ways to let the instance of the first statement come first.
+    of: [Holds; 2],
+    instances: InstancePair,
+}
+
+fn ways(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Ways> {
+    let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::new() };
+    let mut worker = Worker::new(plan);
+    let trial = worker.perform(&stream.run(profile), &mut seen, stop);
+    let world = &worker.machine.world;
+    let steps = seen.hybrid.finish().into_iter().find(|c| c.pair == pair).map(|c| c.evidence.steps);
+    let (mut a, mut b) = seen.causes.pair(pair.a, pair.b, steps)?;
+    let mut instances = seen.causes.instances(world, a, b)?;
+    if pair.a == pair.b && instances.a > instances.b {
+        (a, b) = (b, a);
+        instances = seen.causes.instances(world, a, b)?;
+    }
+    let patience = patience(trial.summary.steps);
+    let holds = |first, then| Holds { ways: seen.causes.ways(world, first, then), patience };
+    Some(Ways { of: [holds(a, b), holds(b, a)], instances })
+}
+
+fn prepare(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Held> {
+    let Ways { of: [a_first, b_first], instances } = ways(plan, stream, pair, profile, stop)?;
+    let (a, b) = (spec(plan, pair.a), spec(plan, pair.b));
+    let directions: Vec<(SiteSpec, SiteSpec, Holds, Vec<First>)> = if pair.a == pair.b {
+        let (holds, wanted) = of_one_site(a_first, b_first);
+        vec![(a, b, holds, wanted)]
+    } else {
+        let (m, n) = (a_first.ways.len(), b_first.ways.len());
+        vec![(a.clone(), b.clone(), a_first, vec![First::A; m]), (b, a, b_first, vec![First::B; n])]
+    };
+    let mut all = Vec::new();
+    for (first, then, holds, wanted) in directions {
+        let holds = Arc::new(holds);
+        for (i, wanted) in wanted.into_iter().enumerate() {
+            let (first, then, holds) = (first.clone(), then.clone(), Some(holds.clone()));
+            let spec = HoldSpec { first, then, way: Some(i as u32 + 1), profile, holds };
+            all.push((i, HeldWay { spec, wanted, trials: 0, hits: 0 }));
+        }
+    }
+    // The nearest ways of both directions first.
+    all.sort_by_key(|(i, _)| *i);
+    Some(Held { ways: all.into_iter().map(|(_, way)| way).collect(), instances })
+}
+
+// Of one statement twice both directions have one name: the ways of the one, then those of the other.
+fn of_one_site(mut a_first: Holds, b_first: Holds) -> (Holds, Vec<First>) {
+    let (m, n) = (a_first.ways.len(), b_first.ways.len());
+    a_first.ways.extend(b_first.ways);
+    (a_first, [vec![First::A; m], vec![First::B; n]].concat())
+}
+
+/// The ways to bring the order about that a `hold` strategy names, as the run that it names shows them. Of several accesses that its statements have those count that
+/// the run performs on one location.
+///
+/// # Errors
+///
+/// If there is no such statement.
+pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
+    let sites = &plan.model.code.setup.sites;
+    let (firsts, thens) = (spec.first.resolve(sites)?, spec.then.resolve(sites)?);
+    let stop = AtomicBool::new(false);
+    let stream = Stream::new(plan, &stop);
+    for first in firsts {
+        for then in &thens {
+            let pair = Pair::new(first, *then);
+            let Some(Ways { of: [a_first, b_first], .. }) = ways(plan, stream, pair, spec.profile, &stop) else { continue };
+            return Ok(match (pair.a == pair.b, first == pair.a) {
+                (true, _) => of_one_site(a_first, b_first).0,
+                (_, true) => a_first,
+                _ => b_first,
+            });
+        }
+    }
+    Ok(Holds::default())
+}

@@ -1,0 +1,314 @@
+//! Hold: one operation waits until another has been performed, so that two accesses come in the order that is wanted.
+//!
+//! It is how two tasks of one looper are flipped, and a thread against a task where the post is what must wait. What is held is a cause of the later access: the
+//! access itself, the post, fork or firing of its task, what let that go on, or the clock. All else is a random walk. No queued message ever overtakes another one: only
+//! those who act are held, so that every order that comes about is one that the platform can produce.
+//!
+//! An actor is held before the outermost lock that it would hold at the operation: else whoever needs that lock waits as well.
+//!
+//! It is let go when what it waits for has happened; when nobody else can do anything (the clock counts only while it may let somebody else go on); or
+//! after some patience. Which of these it was is recorded.
+
+use super::{Divergence, Strategy, View, random_argument};
+use crate::base::Rng;
+use crate::event::{Actor, Choice, ContextId, Op, SiteId, ThreadId};
+use crate::world::{Made, Question, World};
+use std::fmt;
+use std::sync::Arc;
+
+/// A thread, task or firing by what was made and the how-manieth of its kind it was, from the outermost maker on: the same in every run.
+pub type Pedigree = Vec<(Made, u32)>;
+
+/// An operation, told apart before it is performed and in every run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// A step at this statement, in this thread or task, at its how-manieth visit there.
+    Visit {
+        /// Whose.
+        context: Pedigree,
+        /// Where.
+        site: SiteId,
+        /// Counted from 1.
+        visit: u32,
+    },
+    /// The post or fork that makes this thread or task, or the firing of the event.
+    Makes(Pedigree),
+    /// Every tick of the clock.
+    Tick,
+}
+
+/// One way to bring an order about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hold {
+    /// What waits.
+    pub what: Moment,
+    /// The acquisition of the outermost lock that its performer holds there: it stops before that.
+    pub outermost: Option<Moment>,
+    /// What it waits for.
+    pub until: Moment,
+}
+
+/// Why what was held was let go.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Released {
+    /// What it waited for has happened.
+    Reached,
+    /// Nobody else could act; who would have had to waits for a lock.
+    Lock,
+    /// ... waits for a condition, a notify or a semaphore.
+    Await,
+    /// ... waits for a thread to end.
+    Join,
+    /// ... is a message behind others in its queue, or one that is never due.
+    Queue,
+    /// Nobody else could act, and who would have had to does not exist, or has ended.
+    NeverReached,
+    /// It had been held for as many steps as the patience allows.
+    Patience,
+}
+
+impl fmt::Display for Released {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Released::Reached => "reached",
+            Released::Lock => "lock",
+            Released::Await => "await",
+            Released::Join => "join",
+            Released::Queue => "queue",
+            Released::NeverReached => "never reached",
+            Released::Patience => "patience",
+        })
+    }
+}
+
+/// The ways to bring one order about, those first that are nearest to the access that waits.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Holds {
+    /// The ways.
+    pub ways: Vec<Hold>,
+    /// Steps after which what is held is let go.
+    pub patience: u64,
+}
+
+/// The scheduler.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{exec::{Unobserved, run}, sched::{Hold, Holding, Holds, Moment}, vm::Model, world::{Limits, Made}};
+/// # use raceflip::event::ThreadId;
+/// # use std::{sync::Arc, sync::atomic::AtomicBool};
+/// # let model = Model::from_text("two.race", "var x = 0; thread a { x = 1 }; thread b { skip; skip; x = 2 }", &[])?;
+/// let write = |thread: u32| Moment::Visit {
+///     context: vec![(Made::Declared(ThreadId(thread)), 1)],
+///     site: model.program.sites.enumerate().filter(|(_, s)| s.place == "x").map(|(id, _)| id).nth(thread as usize).unwrap(),
+///     visit: 1,
+/// };
+/// // The write of a waits for that of b.
+/// let way = Hold { what: write(0), outermost: None, until: write(1) };
+/// let mut holding = Holding::new(Arc::new(Holds { ways: vec![way], patience: 1_000 }), None);
+/// let mut machine = model.machine(Limits::default());
+/// run(&mut machine, &mut holding, 7, &mut Unobserved, &AtomicBool::new(false));
+/// assert_eq!(machine.world.memory().cell(0), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Holding {
+    holds: Arc<Holds>,
+    fixed: Option<usize>,
+    rng: Rng,
+    instants: Vec<u64>,
+    // The way of this run.
+    way: usize,
+    // Steps that were seen at the statements of the way: of what is held, its lock, and what it waits for.
+    visits: [u32; 3],
+    engaged: Option<u64>,
+    released: Option<Released>,
+}
+
+impl Holding {
+    /// Holds in one of these ways: in that of this number, else each run draws one; the nearest has half of the weight, the next half of the rest.
+    #[must_use]
+    pub fn new(holds: Arc<Holds>, fixed: Option<usize>) -> Self {
+        Self {
+            holds,
+            fixed,
+            rng: Rng::seeded(0),
+            instants: Vec::new(),
+            way: 0,
+            visits: [0; 3],
+            engaged: None,
+            released: None,
+        }
+    }
+
+    /// The step of this run at which it first held somebody back: up to there it is a random walk.
+    #[must_use]
+    pub fn engaged(&self) -> Option<u64> {
+        self.engaged
+    }
+
+    /// Why it let go, if it did.
+    #[must_use]
+    pub fn released(&self) -> Option<Released> {
+        self.released
+    }
+
+    fn moments(hold: &Hold) -> [Option<&Moment>; 3] {
+        [Some(&hold.what), hold.outermost.as_ref(), Some(&hold.until)]
+    }
+
+    // Whether the actor is about to perform the moment that has been visited so often.
+    fn is_at(world: &World, actor: Actor, moment: &Moment, visits: u32) -> bool {
+        match (moment, actor) {
+            (Moment::Visit { context, site, visit }, Actor::Thread(thread)) => {
+                let t = world.thread(thread);
+                t.site == Some(*site) && visits + 1 == *visit && world.contexts().is(t.context, context)
+            }
+            (Moment::Makes(made), _) => makes(world, actor, made),
+            (Moment::Tick, Actor::Clock) => true,
+            _ => false,
+        }
+    }
+
+    // Who is held back now.
+    fn held(&self, view: &View<'_>) -> Option<Actor> {
+        if self.released.is_some() {
+            return None;
+        }
+        let hold = self.holds.ways.get(self.way)?;
+        let open = (0..view.openings.total()).map(|k| view.world.open_actor(&view.openings, k));
+        let [what, outermost, _] = Self::moments(hold);
+        let is = |actor: &Actor| {
+            let at = |moment: Option<&Moment>, i: usize| {
+                moment.is_some_and(|m| Self::is_at(view.world, *actor, m, self.visits[i]))
+            };
+            at(what, 0) || at(outermost, 1)
+        };
+        open.into_iter().find(is)
+    }
+
+    // Whether somebody besides the one that is held can act, or will be able to once the clock has moved.
+    fn others(view: &View<'_>, held: Actor) -> bool {
+        let threads = view.openings.threads() - usize::from(matches!(held, Actor::Thread(_)));
+        let events = view.openings.events() - usize::from(matches!(held, Actor::Event(_)));
+        if threads + events > 0 {
+            return true;
+        }
+        let later = |t: ThreadId| {
+            let due = view.world.thread(t).queue.as_ref().and_then(|q| q.messages().map(|m| m.when).min());
+            Actor::Thread(t) != held && (view.world.deadline(t).is_some() || due.is_some_and(|w| w > view.world.now()))
+        };
+        view.openings.clock() && held != Actor::Clock && view.world.threads().ids().any(later)
+    }
+
+    // What keeps the one from acting who would have to.
+    fn obstacle(view: &View<'_>, until: &Moment) -> Released {
+        let (Moment::Visit { context, .. } | Moment::Makes(context)) = until else { return Released::NeverReached };
+        let world = view.world;
+        let whose = if matches!(until, Moment::Makes(_)) { &context[..context.len().saturating_sub(1)] } else { context };
+        let runs = world.threads().ids().find(|t| world.contexts().is(world.thread(*t).context, whose));
+        if let Some(thread) = runs {
+            return match world.thread(thread).pending {
+                Op::Acquire(_) | Op::ReadLock(_) | Op::WriteLock(_) => Released::Lock,
+                Op::Await { .. } | Op::Reacquire { .. } | Op::Down(_) | Op::Pass { .. } => Released::Await,
+                Op::Join(_) => Released::Join,
+                Op::Begin => Released::Queue,
+                _ => Released::NeverReached,
+            };
+        }
+        let waits = |m: &crate::world::Message| match &m.kind {
+            crate::world::MessageKind::Task(task) => world.contexts().is(task.context, whose),
+            _ => false,
+        };
+        let queued = world.threads().iter().filter_map(|t| t.queue.as_ref()).any(|q| q.messages().any(waits));
+        if queued { Released::Queue } else { Released::NeverReached }
+    }
+}
+
+// Whether the actor's next operation makes the context of this pedigree.
+fn makes(world: &World, actor: Actor, pedigree: &[(Made, u32)]) -> bool {
+    let Some(((made, nth), parent)) = pedigree.split_last() else { return false };
+    let contexts = world.contexts();
+    let next = |context: Option<ContextId>| contexts.counted(context, *made) + 1 == *nth;
+    match (actor, made) {
+        (Actor::Event(event), Made::Event(e)) => event == *e && next(None),
+        (Actor::Thread(thread), _) => {
+            let t = world.thread(thread);
+            let what = match t.pending {
+                Op::Post { body, .. } | Op::Fork { body, .. } => Made::Body(body),
+                Op::SpawnLooper => Made::Looper,
+                _ => return false,
+            };
+            what == *made && contexts.is(t.context, parent) && next(Some(t.context))
+        }
+        _ => false,
+    }
+}
+
+impl Strategy for Holding {
+    fn begin(&mut self, seed: u64) {
+        self.rng = Rng::seeded(seed);
+        (self.visits, self.engaged, self.released) = ([0; 3], None, None);
+        let last = self.holds.ways.len().saturating_sub(1);
+        self.way = match self.fixed {
+            Some(way) => way,
+            None => {
+                let mut way = 0;
+                while way < last && self.rng.coin() {
+                    way += 1;
+                }
+                way
+            }
+        };
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        let mut held = self.held(view);
+        if let Some(actor) = held {
+            let now = view.world.steps();
+            let since = *self.engaged.get_or_insert(now);
+            let hold = &self.holds.ways[self.way];
+            if now - since >= self.holds.patience {
+                self.released = Some(Released::Patience);
+                held = None;
+            } else if !Self::others(view, actor) {
+                self.released = Some(Self::obstacle(view, &hold.until));
+                held = None;
+            }
+        }
+        let Some(held) = held else {
+            return Ok(super::random_actor(&mut self.rng, view));
+        };
+        // Among the others; the run does not end while somebody is held.
+        let free = view.openings.total() - 1 - usize::from(view.openings.stop());
+        let k = self.rng.below(free as u32) as usize;
+        let all = (0..view.openings.total()).map(|k| view.world.open_actor(&view.openings, k));
+        let actor = all.filter(|a| *a != held && *a != Actor::Stop).nth(k);
+        Ok(actor.unwrap_or(held))
+    }
+
+    fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        Ok(random_argument(&mut self.rng, &mut self.instants, view, question))
+    }
+
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        let Some(hold) = self.holds.ways.get(self.way) else { return };
+        if self.released.is_some() {
+            return;
+        }
+        if Self::is_at(view.world, choice.actor, &hold.until, self.visits[2]) {
+            self.released = Some(Released::Reached);
+        }
+        let Actor::Thread(thread) = choice.actor else { return };
+        let t = view.world.thread(thread);
+        for (moment, visits) in Self::moments(hold).into_iter().zip(&mut self.visits) {
+            if let Some(Moment::Visit { context, site, .. }) = moment
+                && t.site == Some(*site)
+                && view.world.contexts().is(t.context, context)
+            {
+                *visits += 1;
+            }
+        }
+    }
+}
