@@ -3,7 +3,7 @@
 use super::continued::{Compared, compare, seen};
 use super::detection::{Stream, detect};
 use super::drive::Driven;
-use super::failures::Failures;
+use super::failures::{Failures, evidence};
 use super::refute::{self, States};
 use super::report::{FailureReport, PairReport, Phase1, Searched, Verdict};
 use super::{Context, Explore, Plan};
@@ -118,6 +118,12 @@ impl Campaign<'_> {
             }
         }
         let verdict = verdict.unwrap_or(Verdict::Unconfirmed);
+        let proof: Vec<usize> = match &verdict {
+            Verdict::Adjacent => driven.hits.iter().take(1).map(|(at, _)| *at).collect(),
+            Verdict::Flipped(flip) => flip.runs.to_vec(),
+            Verdict::Refuted(_) | Verdict::Unconfirmed => Vec::new(),
+        };
+        let proof = proof.into_iter().map(|at| evidence(plan, &driven.trials[at].run)).collect();
         // What a trial fails with is there whatever becomes of its pair.
         let trials = driven.from..driven.trials.len();
         let first_failure = trials.clone().find(|i| driven.trials[*i].failed()).map(|i| (i - driven.from) as u32 + 1);
@@ -141,6 +147,7 @@ impl Campaign<'_> {
             place: candidate.evidence.location.clone(),
             kinds: candidate.kinds.clone(),
             verdict,
+            proof,
             trials: trials.len() as u32,
             ways: driven.ways,
             reached,

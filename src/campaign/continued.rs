@@ -21,8 +21,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Seeds with which each order is continued from each point.
+/// Seeds with which each order is continued from each point, at least.
 pub const SEEDS: u64 = 8;
+
+// Runs of each order at least, from all points.
+const LEAST_RUNS: u64 = 64;
 
 // Points from which a pair is continued.
 const POINTS: usize = 12;
@@ -136,7 +139,8 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
         Some(instances) => held(driven, instances),
     };
     let mut of_points = vec![Tallies::default(); points.len()];
-    let both = [First::A, First::B].into_iter().flat_map(|first| (0..SEEDS).map(move |seed| (first, seed)));
+    let seeds = SEEDS.max(LEAST_RUNS.div_ceil(points.len().max(1) as u64));
+    let both = [First::A, First::B].into_iter().flat_map(|first| (0..seeds).map(move |seed| (first, seed)));
     let both: Vec<(First, u64)> = both.collect();
     let mut work: Vec<Work> = (0..points.len()).flat_map(|at| both.iter().map(move |(f, s)| (at, *f, *s))).collect();
     for round in 0..=MOST_ROUNDS {
@@ -236,16 +240,12 @@ impl Points {
 }
 
 // How an order is brought about from a point on.
-fn continuing(driven: &Driven<'_>, point: &Point, first: First, seed: u64) -> Prefixed<Named> {
+fn continuing(driven: &Driven<'_>, point: &Point, first: First) -> Prefixed<Named> {
     let sites = &driven.plan.model.code.setup.sites;
     let walk = || Named::Random(RandomWalk::new());
     let (forced, then) = match point.threads {
-        // Every other time the one that loses goes at once as well, else when it likes.
-        Some([a, b]) => {
-            let both = if first == First::A { vec![a, b] } else { vec![b, a] };
-            let n = 2 - (seed % 2) as usize;
-            (both[..n].to_vec(), walk())
-        }
+        // Both at once: what one of them does to a later statement of the other is the matter of another pair.
+        Some([a, b]) => (if first == First::A { vec![a, b] } else { vec![b, a] }, walk()),
         None => {
             let way = driven.held.as_ref().and_then(|held| held.best(first));
             (vec![], way.and_then(|way| way.build(sites).ok()).unwrap_or_else(walk))
@@ -273,7 +273,7 @@ fn go_on(
         || Worker::new(driven.plan),
         |worker, i| {
             let (at, first, seed) = work[i];
-            let strategy = continuing(driven, &points[at], first, seed);
+            let strategy = continuing(driven, &points[at], first);
             // The same for both orders.
             let seed = mix(mix(driven.plan.seed, 1 << 48 | at as u64), seed);
             if instances.is_none() {

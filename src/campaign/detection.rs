@@ -65,8 +65,8 @@ impl Observer for Seen<'_> {
 // Runs between two looks at whether more are needed.
 const ROUND: u32 = 8;
 
-// Runs that are made in any case.
-const LEAST: u32 = 16;
+// Detection ends after so many times the runs that are made in any case.
+const MOST: u32 = 20;
 
 /// Phase 1: potential pairs, by hybrid detection over seeded runs, until two thirds of them have brought nothing new.
 ///
@@ -79,7 +79,7 @@ const LEAST: u32 = 16;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let found = detect(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
-/// assert_eq!((found.runs, found.candidates.len()), (16, 3));
+/// assert_eq!((found.runs, found.candidates.len()), (Plan::RUNS, 3));
 /// assert!(found.complete && found.failures.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -96,8 +96,9 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
     // In how many of the random walks each pair was seen, and how many those were.
     let (mut sightings, mut walks): (BTreeMap<Pair, u32>, u32) = (BTreeMap::new(), 0);
     let (mut planned, mut news, mut complete) = (0, 0, true);
-    while complete && planned < plan.runs && planned < LEAST.max(3 * news) {
-        let round = if planned == 0 { LEAST } else { ROUND }.min(plan.runs - planned);
+    let most = plan.runs.saturating_mul(MOST);
+    while complete && planned < most && planned < plan.runs.max(3 * news) {
+        let round = if planned == 0 { plan.runs } else { ROUND.min(most - planned) };
         let results = parallel::map(
             plan.jobs,
             round as usize,

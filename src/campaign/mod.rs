@@ -73,7 +73,7 @@ pub struct Plan {
     pub limits: Limits,
     /// The campaign's seed; run `i` has `mix(seed, i)`.
     pub seed: u64,
-    /// Detection runs at most.
+    /// Detection runs at least: they go on until two thirds of them have brought nothing new, up to twenty times as many.
     pub runs: u32,
     /// Trials of each pair, for each kind of driving it.
     pub trials: u32,
@@ -98,8 +98,8 @@ pub enum Explore {
 }
 
 impl Plan {
-    /// Detection runs at most, unless told otherwise.
-    pub const RUNS: u32 = 200;
+    /// Detection runs at least, unless told otherwise.
+    pub const RUNS: u32 = 50;
     /// Trials unless told otherwise.
     pub const TRIALS: u32 = 60;
     /// States unless told otherwise.

@@ -88,6 +88,8 @@ pub struct PairReport {
     pub kinds: BTreeSet<ContextKind>,
     /// What the trials prove.
     pub verdict: Verdict,
+    /// The runs that prove it: one that has both statements side by side, or two with both orders of the same two accesses, that of the first statement first.
+    pub proof: Vec<Evidence>,
     /// Trials that were done.
     pub trials: u32,
     /// Of those, how many were made in each way, in the order in which they were tried.

@@ -31,7 +31,7 @@ pub(super) struct CampaignArgs {
     /// Decides every choice of every run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Detection runs at most: they end when two thirds of them have brought nothing new
+    /// Detection runs at least: they go on until two thirds of them have brought nothing new
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::RUNS, value_parser = number_of_runs())]
     runs: u32,
     /// Workers; the result is the same for any number [default: one for each core]

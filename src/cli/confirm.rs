@@ -199,10 +199,10 @@ impl Told<'_> {
                 let each: Vec<String> = all
                     .iter()
                     .map(|(first, f)| {
-                        format!("{} only with {} first", failure(self.model, f), self.side(report, *first))
+                        format!("{} with {} first", failure(self.model, f), self.side(report, *first))
                     })
                     .collect();
-                format!("{}: {}", paint(BAD, "it hurts"), each.join("; "))
+                format!("{}, and not in the other order from the same state: {}", paint(BAD, "it hurts"), each.join("; "))
             }
         }
     }

@@ -112,6 +112,8 @@ pub struct Driven {
     pub contexts: Vec<String>,
     pub verdict: VerdictWord,
     pub harm: Harm,
+    /// The runs that prove it.
+    pub proof: Vec<Again>,
     pub trials: u32,
     pub ways: Vec<Way>,
     /// Trials that performed both accesses.
@@ -317,6 +319,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
             Verdict::Unconfirmed => VerdictWord::Unconfirmed,
         },
         harm: harm(report),
+        proof: report.proof.iter().map(again).collect(),
         trials: report.trials,
         ways: report.ways.iter().map(way).collect(),
         reached: report.reached,

@@ -161,7 +161,7 @@ fn it_does_what_the_paper_prints() {
     for path in all_models() {
         let model = load(&path, &[]);
         let limits = Limits { steps: 2_000, ..Limits::default() };
-        let plan = Plan { code: model.code.clone(), defines: vec![], limits, seed: 1, runs: 10, trials: 1, jobs: 2 };
+        let plan = Plan { limits, seed: 1, runs: 10, jobs: 2, ..Plan::new(&model) };
         let found = detect(&plan, Context { stop: &go_on, progress: &Silent });
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
         for candidate in &found.candidates {

@@ -48,11 +48,10 @@ const CASES: [(&str, &str, Option<LimitKind>); 11] = [
 #[test]
 fn every_model_comes_to_an_end() {
     for (name, text, expected) in CASES {
-        let program = super::support::program(name, text, &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let code = Arc::new(compile(&program).unwrap_or_else(|e| panic!("{name}: {e}")));
+        let model = super::load::load_bytes(name, text.as_bytes(), &[]);
         let limits = Limits { steps: STEPS, threads: 1_000, ..Limits::default() };
         let stop = AtomicBool::new(false);
-        let mut machine = Machine::new(Vm::new(code.clone()), limits);
+        let mut machine = model.machine(limits);
         let ended = run(&mut machine, &mut RandomWalk::new(), 1, &mut Unobserved, &stop);
         let limit = match ended.outcome() {
             Some(Outcome::Limit(kind, _)) => Some(*kind),
@@ -63,7 +62,7 @@ fn every_model_comes_to_an_end() {
         };
         // Forks come to whichever limit is first.
         assert!(limit == expected || limit == Some(LimitKind::Threads), "{name}: {limit:?}");
-        let plan = Plan { code, defines: vec![], limits, seed: 1, runs: 2, trials: 2, jobs: 2 };
+        let plan = Plan { limits, seed: 1, runs: 2, trials: 2, jobs: 2, ..Plan::new(&model) };
         let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
         let cut: u32 = found.phase1.limits.values().sum();
         assert_eq!(cut, if expected.is_some() { found.phase1.runs } else { 0 }, "{name}: {:?}", found.phase1.limits);

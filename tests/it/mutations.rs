@@ -124,29 +124,24 @@ fn limits() -> Limits {
 /// Everything that can be done with a text. Whether it was a model.
 fn survive(text: &str, seed: u64) -> bool {
     let source = Source::new("mutant.race", text).expect("small");
-    let file = match parse(&source) {
-        Ok(file) => file,
-        Err(errors) => {
-            assert!(!errors.is_empty() && !render(&source, &errors, false).is_empty());
-            return false;
-        }
-    };
-    let program = match check(&file, &source, &[]) {
-        Ok(program) => program,
-        Err(errors) => {
+    let model = match Model::from_source(source, &[]) {
+        Ok(model) => model,
+        Err(ModelError::Errors(source, errors)) => {
             assert!(!errors.diagnostics.is_empty() && !render(&source, &errors.diagnostics, true).is_empty());
             return false;
         }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return false;
+        }
     };
-    let Ok(code) = compile(&program) else { return false };
-    let code = Arc::new(code);
-    let mut machine = Machine::new(Vm::new(code.clone()), limits());
+    let mut machine = model.machine(limits());
     replays(&mut machine, RandomWalk::new(), seed);
     replays(&mut machine, RoundRobin::default(), seed);
     replays(&mut machine, Pct::new(3, 40), seed);
     replays(&mut machine, DelayBounded::new(2, 40), seed);
     if seed.is_multiple_of(4) {
-        let plan = Plan { code, defines: vec![], limits: limits(), seed, runs: 3, trials: 2, jobs: 1 };
+        let plan = Plan { limits: limits(), seed, runs: 3, trials: 2, states: 500, ..Plan::new(&model) };
         let found = confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });
         assert!(found.complete());
     }

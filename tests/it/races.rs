@@ -10,13 +10,11 @@ use std::sync::atomic::AtomicBool;
 
 fn plan(model: &Model, jobs: usize) -> Plan {
     Plan {
-        code: model.code.clone(),
-        defines: vec![],
         limits: Limits { steps: 20_000, ..Limits::default() },
         seed: 1,
         runs: 20,
-        trials: 100,
         jobs,
+        ..Plan::new(model)
     }
 }
 
