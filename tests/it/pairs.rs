@@ -75,7 +75,7 @@ fn what_is_written_reads_back_the_same() {
         pairs += candidates.len();
     }
     println!("{models} models, {pairs} pairs");
-    assert!(models > 150 && pairs > 500, "{models} models, {pairs} pairs");
+    assert!(models > 250 && pairs > 450, "{models} models, {pairs} pairs");
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn version_1_is_written_and_read() {
   "program": "00000000000000ab",
   "pairs": [
     {
-      "a": "@get",
-      "b": "@set",
+      "a": "@set",
+      "b": "@get",
       "rank": "A",
       "location": "x",
       "contexts": [
@@ -115,14 +115,14 @@ fn a_site_stands_for_all_that_it_selects() {
         ("@get @set", "@set ~ @get"),
         ("\n  # all\n\t@set\t~  @get # here\n@get @set", "@set ~ @get"),
         ("@up.write   of y ~ @add.read of y", "@up.write ~ @add.read"),
-        ("@up @up", "@up.write ~ @up.read of y; @up.write ~ @up.write"),
+        ("@up @up", "@up.read of y ~ @up.write; @up.write ~ @up.write"),
         ("@set @set", "@set ~ @set"),
-        ("7:49 8:53", "@set ~ @get"),
+        ("7:48 8:48", "@set ~ @get"),
         ("Player.java:41 Player.java:87", "@set ~ @get"),
         ("src/Player.java:41 ~ a/b c/Player.java:87", "@set ~ @get"),
         ("/home/app/src/Player.java:41 @both.write", "@set ~ @both.write"),
         ("Player.java:90 Player.java:41", "@set ~ @both.write"),
-        ("@free @v", "@v.write ~ @free; @v.read ~ @free"),
+        ("@free @v", "@v.read ~ @free; @v.write ~ @free"),
         ("\u{feff}@set @get\r\n\r\n# end\r\n@set @peek\r\n", "@set ~ @get; @set ~ @peek.read of x"),
         (&json(""), ""),
         (&json(r#"{"a": " @set", "b": "Player.java:87", "rank": 7, "note": [{}]}"#), "@set ~ @get"),
@@ -208,8 +208,8 @@ fn wrong_json_is_told_with_line_and_column() {
         ("{\"format\": \"raceflip-pairs\"}", (1, 28), "missing field `version`"),
         ("{\"format\": \"raceflip-pairs\", \"version\": \"1\"}", (1, 43), "invalid type: string \"1\", expected u64"),
         ("{\"format\": \"raceflip-pairs\", \"version\": 1}", (1, 42), "missing field `pairs`"),
-        (&json("")[..50], (1, 50), "EOF while parsing a list"),
-        (&(json("") + "}"), (1, 55), "trailing characters"),
+        (&json("\n")[..55], (2, 1), "EOF while parsing an object"),
+        (&(json("") + "}"), (1, 56), "trailing characters"),
         (&pair("1"), (2, 3), "invalid type: string \"\u{e9}\", expected struct Ends"),
         (
             &json("\n{\"a\": \"\u{e9}\", \"c\": 1,\n  \"b\": 12}"),
@@ -308,7 +308,7 @@ proptest! {
     #[test]
     fn any_words_are_read_or_refused(
         words in prop::collection::vec(prop::sample::select(vec![
-            "@set", "@get", "@up", "@up.write of y", "~", " ", "\n", "\r\n", "#", "Player.java:41", "/Player.java:41", "x/", ":", "7:49", "1:1",
+            "@set", "@get", "@up", "@up.write of y", "~", " ", "\n", "\r\n", "#", "Player.java:41", "/Player.java:41", "x/", ":", "7:48", "1:1",
             "Menu.java:1", ".read", "\u{feff}", "{", "\u{85}",
         ]), 0..14)
     ) {
