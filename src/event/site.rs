@@ -30,13 +30,15 @@ impl Site {
     /// # Examples
     ///
     /// ```
+    /// use raceflip::sched::SiteSpec;
     /// use raceflip::vm::Model;
     ///
-    /// let model = Model::from_text("two.race", "var x = 0; var y = 0; thread a { x = 1; y = x }", &[])?;
-    /// let [x, read, y] = &model.program.sites[..] else { unreachable!() };
-    /// assert!(x.can_conflict(x) && x.can_conflict(read));
-    /// assert!(!read.can_conflict(read) && !x.can_conflict(y));
-    /// # Ok::<(), raceflip::vm::ModelError>(())
+    /// let model = Model::from_text("two.race", "var x = 0; var y = 0; thread a { @set: x = 1; @copy: y = x }", &[])?;
+    /// let site = |spec: &str| spec.parse::<SiteSpec>()?.resolve(&model.program.sites).map(|found| &model.program.sites[found[0]]);
+    /// let (set, read, write) = (site("@set")?, site("@copy.read")?, site("@copy.write")?);
+    /// assert!(set.can_conflict(set) && set.can_conflict(read));
+    /// assert!(!read.can_conflict(read) && !set.can_conflict(write));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn can_conflict(&self, other: &Site) -> bool {

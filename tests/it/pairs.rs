@@ -251,7 +251,7 @@ fn long_texts_are_cut_in_messages() {
 #[test]
 fn a_long_list_is_read_soon() {
     let row = "{\"a\": \"Player.java:41\", \"b\": \"Player.java:87\"}";
-    assert_eq!(told(&json(&format!("{row},\n").repeat(50_000).trim_end_matches(",\n"))), "@set ~ @get");
+    assert_eq!(told(&json(format!("{row},\n").repeat(50_000).trim_end_matches(",\n"))), "@set ~ @get");
     assert_eq!(told(&"Player.java:41 Player.java:87\n".repeat(50_000)), "@set ~ @get");
 }
 

@@ -37,7 +37,7 @@ const FORMAT: &str = "raceflip-pairs";
 /// let text = PairsFile::new("add.race", model.digest(), sites, &found.candidates).to_json();
 /// assert_eq!(read(&text, sites)?.pairs.len(), 3);
 /// // Its statements can be written by hand as well.
-/// assert_eq!(read("@up ~ 1:56", sites)?.pairs.len(), 3);
+/// assert_eq!(read("@up ~ 1:49", sites)?.pairs.len(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
