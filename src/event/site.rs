@@ -23,6 +23,40 @@ pub struct Site {
     pub from: Option<String>,
 }
 
+impl Site {
+    /// Whether instances of both could touch the same memory, one of them writing, as far as kinds and places tell. Two variables are never the same memory,
+    /// and neither are a variable and an object; of two fields, elements or objects nothing is known.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use raceflip::sched::SiteSpec;
+    /// use raceflip::vm::Model;
+    ///
+    /// let model = Model::from_text("two.race", "var x = 0; var y = 0; thread a { @set: x = 1; @copy: y = x }", &[])?;
+    /// let site = |spec: &str| spec.parse::<SiteSpec>()?.resolve(&model.program.sites).map(|found| &model.program.sites[found[0]]);
+    /// let (set, read, write) = (site("@set")?, site("@copy.read")?, site("@copy.write")?);
+    /// assert!(set.can_conflict(set) && set.can_conflict(read));
+    /// assert!(!read.can_conflict(read) && !set.can_conflict(write));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn can_conflict(&self, other: &Site) -> bool {
+        let (Some(mine), Some(theirs)) = (self.kind.access(), other.kind.access()) else { return false };
+        let writes = mine == AccessKind::Write || theirs == AccessKind::Write;
+        writes && self.variable() == other.variable()
+    }
+
+    // The variable that a plain access reads or writes, itself or an element; `None` of an object, and of its fields.
+    fn variable(&self) -> Option<&str> {
+        let name = self.place.split('[').next()?;
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let rest = &self.place[name.len()..];
+        let elements = rest.chars().all(|c| matches!(c, '[' | ']'));
+        (matches!(self.kind, SiteKind::Read | SiteKind::Write) && is_name && elements).then_some(name)
+    }
+}
+
 /// Whether an access writes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AccessKind {

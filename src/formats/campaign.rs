@@ -222,7 +222,7 @@ fn access(plan: &Plan, site: SiteId) -> Access {
     }
 }
 
-fn context(kind: &ContextKind) -> String {
+pub(super) fn context(kind: &ContextKind) -> String {
     match kind {
         ContextKind::ThreadThread => "thread-thread",
         ContextKind::ThreadTask => "thread-task",

@@ -6,6 +6,7 @@
 //! | the result of a run, as JSON | [`result::RunReport`], in it the [`state::State`] |
 //! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
 //! | the results of `detect`, `confirm` | [`mod@campaign`] |
+//! | lists of potential pairs, as JSON or lines | [`mod@pairs`] |
 //! | the results of `test` | [`mod@test`] |
 //! | the results of `shrink` | [`mod@shrink`] |
 //! | saved failures, as TOML | [`seed::SeedFile`] |
@@ -13,6 +14,7 @@
 pub mod campaign;
 mod clean;
 pub mod explore;
+pub mod pairs;
 pub mod result;
 pub mod seed;
 pub mod shrink;

@@ -1,0 +1,160 @@
+//! Lists of potential pairs: `raceflip-pairs` version 1, as JSON or as plain lines (`docs/formats.md`).
+//!
+//! `raceflip detect --out FILE` writes one, other tools can; [`read`] takes both forms. A list from elsewhere may name places of the real app
+//! that a model leaves out: these are told apart from mistakes.
+
+mod read;
+mod select;
+
+pub use read::read;
+pub use select::{Never, Why, Wrong};
+
+use super::campaign::context;
+use crate::base::IndexVec;
+use crate::detect::{Candidate, Pair};
+use crate::event::{Site, SiteId};
+use crate::sched::site_text;
+use serde::Serialize;
+
+/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+pub const VERSION: u32 = 1;
+
+const FORMAT: &str = "raceflip-pairs";
+
+/// A list of potential pairs, to be written.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::campaign::{Context, Plan, Silent, detect};
+/// use raceflip::formats::pairs::{PairsFile, read};
+/// # use raceflip::vm::Model;
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { @up: x += 1 }; thread b { x += 1 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let found = detect(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
+/// let sites = &model.program.sites;
+/// let text = PairsFile::new("add.race", model.digest(), sites, &found.candidates).to_json();
+/// assert_eq!(read(&text, sites)?.pairs.len(), 3);
+/// // Its statements can be written by hand as well.
+/// assert_eq!(read("@up ~ 1:49", sites)?.pairs.len(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct PairsFile {
+    pub format: String,
+    pub version: u32,
+    pub file: String,
+    pub program: String,
+    pub pairs: Vec<Entry>,
+}
+
+/// A potential pair, to be written.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Entry {
+    pub a: String,
+    pub b: String,
+    /// How likely the detector takes it to be real, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<String>,
+    pub location: String,
+    pub contexts: Vec<String>,
+    pub seen: u64,
+}
+
+impl PairsFile {
+    /// The list of what detection found, in the model of this name, whose program has this digest and these sites.
+    #[must_use]
+    pub fn new(file: &str, program: u64, sites: &IndexVec<SiteId, Site>, found: &[Candidate]) -> Self {
+        let entry = |c: &Candidate| Entry {
+            a: site_text(sites, c.pair.a),
+            b: site_text(sites, c.pair.b),
+            rank: None,
+            location: c.evidence.location.clone(),
+            contexts: c.kinds.iter().map(context).collect(),
+            seen: c.count,
+        };
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            file: file.to_owned(),
+            program: format!("{program:016x}"),
+            pairs: found.iter().map(entry).collect(),
+        }
+    }
+
+    /// As JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
+    }
+}
+
+/// What a list is to a model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// The pairs, sorted, each once. A text that selects several accesses stands for all of them, in all combinations that can conflict.
+    pub pairs: Vec<Pair>,
+    /// What names nothing in this model, in the order of the list.
+    pub unmatched: Vec<Unmatched>,
+    /// The digest of the program that the list was made for, if it says so: 16 hexadecimal digits. In another program a `LINE:COLUMN` may be something else.
+    pub program: Option<String>,
+}
+
+/// A place of the real app that names nothing in this model, or two that cannot conflict there.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}: {}: {why}", select::shown(.text))]
+pub struct Unmatched {
+    /// The line in the list, from 1.
+    pub line: usize,
+    /// The place as it stands there; of a whole pair `A ~ B`.
+    pub text: String,
+    /// Why it does not count.
+    pub why: Why,
+}
+
+/// Why a text is no list of pairs of a model.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PairsError {
+    /// No JSON, or a field is missing or of another type.
+    #[error(
+        "line {line}, column {column}: {reason}; a list is `{{\"format\": \"{FORMAT}\", \"version\": {VERSION}, \"pairs\": [{{\"a\": \"@x\", \"b\": \"@y\"}}]}}`"
+    )]
+    Json {
+        /// From 1.
+        line: usize,
+        /// From 1, in characters.
+        column: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// Something else altogether.
+    #[error("its `format` is {:?}, not \"{FORMAT}\": `raceflip detect --out FILE` writes such a list", select::shown(.0))]
+    Foreign(String),
+    /// Of another version.
+    #[error("its `version` is {0}; this raceflip reads version {VERSION}")]
+    Version(u64),
+    /// A pair that is none.
+    #[error("line {line}: {wrong}")]
+    Pair {
+        /// The line in the list, from 1.
+        line: usize,
+        /// What is wrong with it.
+        wrong: Wrong,
+    },
+    /// Nothing but comments.
+    #[error("it lists no pair: a line is `SITE SITE` or `SITE ~ SITE`")]
+    Empty,
+    /// All of its pairs are about something else.
+    #[error(
+        "none of its {listed} pairs is in this model (the first: {first}); `@label from \"File.java:41\":` says which line a statement models"
+    )]
+    Nothing {
+        /// How many it lists.
+        listed: usize,
+        /// The first that is not there.
+        first: Unmatched,
+    },
+}

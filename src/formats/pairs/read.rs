@@ -1,0 +1,162 @@
+//! Reading a list of pairs: JSON if its first character is a brace, else plain lines.
+
+use super::select::{Never, Wrong, combine, is_spec, select, shown};
+use super::{FORMAT, Listed, PairsError, Unmatched, VERSION, Why};
+use crate::base::IndexVec;
+use crate::detect::Pair;
+use crate::event::{Site, SiteId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeSet;
+
+// What must be there before anything else is looked at: another version may have other fields.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+    version: u64,
+}
+
+// The pairs as they stand in the text, so that each knows its line.
+#[derive(Deserialize)]
+struct Body<'t> {
+    program: Option<String>,
+    #[serde(borrow)]
+    pairs: Vec<&'t RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Ends {
+    a: String,
+    b: String,
+}
+
+/// Reads a list of pairs of the program with these sites, in either form. A list of plain lines must not be empty; one in JSON may, if it says so.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::formats::pairs::read;
+/// use raceflip::vm::Model;
+///
+/// let text = "var x = 0; thread a { @set from \"app/Player.java:41\": x = 1 }; thread b { @get from \"Player.java:87\": let y = x }";
+/// let model = Model::from_text("two.race", text, &[])?;
+/// let listed = read("# of another tool\nPlayer.java:41 Player.java:87\nPlayer.java:41 Menu.java:3\n", &model.program.sites)?;
+/// assert_eq!(listed.pairs.len(), 1);
+/// assert_eq!(listed.unmatched[0].to_string(), "line 3: Menu.java:3: no label's `from` names it");
+/// let error = read("@set ~ @gut", &model.program.sites).unwrap_err();
+/// assert_eq!(error.to_string(), "line 1: no memory access at `@gut`; did you mean `@get`?");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Listed, PairsError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut list = List { sites, listed: 0, pairs: BTreeSet::new(), unmatched: Vec::new() };
+    let mut program = None;
+    if text.trim_start().starts_with('{') {
+        program = list.json(text)?;
+    } else {
+        list.lines(text)?;
+        if list.listed == 0 {
+            return Err(PairsError::Empty);
+        }
+    }
+    let List { listed, pairs, unmatched, .. } = list;
+    match unmatched.first() {
+        Some(first) if pairs.is_empty() => Err(PairsError::Nothing { listed, first: first.clone() }),
+        _ => Ok(Listed { pairs: pairs.into_iter().collect(), unmatched, program }),
+    }
+}
+
+struct List<'s> {
+    sites: &'s IndexVec<SiteId, Site>,
+    listed: usize,
+    pairs: BTreeSet<Pair>,
+    unmatched: Vec<Unmatched>,
+}
+
+impl List<'_> {
+    // The digest of the program that it names.
+    fn json(&mut self, text: &str) -> Result<Option<String>, PairsError> {
+        let head: Head = from_json(text, text)?;
+        if head.format != FORMAT {
+            return Err(PairsError::Foreign(head.format));
+        }
+        if head.version != u64::from(VERSION) {
+            return Err(PairsError::Version(head.version));
+        }
+        let body: Body<'_> = from_json(text, text)?;
+        let (mut line, mut seen) = (1, 0);
+        for raw in body.pairs {
+            let Ends { a, b } = from_json(text, raw.get())?;
+            let at = offset(text, raw.get());
+            line += text[seen..at].matches('\n').count();
+            seen = at;
+            self.pair(line, a.trim(), b.trim())?;
+        }
+        Ok(body.program)
+    }
+
+    fn lines(&mut self, text: &str) -> Result<(), PairsError> {
+        for (line, row) in (1..).zip(text.lines()) {
+            let words: Vec<&str> = row.split_whitespace().take_while(|word| !word.starts_with('#')).collect();
+            if words.is_empty() {
+                continue;
+            }
+            let ends: Vec<String> = if words.contains(&"~") {
+                words.split(|word| *word == "~").map(|end| end.join(" ")).collect()
+            } else {
+                words.iter().map(|word| (*word).to_owned()).collect()
+            };
+            match &ends[..] {
+                [a, b] if !a.is_empty() && !b.is_empty() => self.pair(line, a, b)?,
+                _ => return Err(PairsError::Pair { line, wrong: Wrong::NotTwo(ends.len()) }),
+            }
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, line: usize, a: &str, b: &str) -> Result<(), PairsError> {
+        self.listed += 1;
+        let error = |wrong| PairsError::Pair { line, wrong };
+        let ends = [(a, select(a, self.sites).map_err(error)?), (b, select(b, self.sites).map_err(error)?)];
+        let [(_, Ok(of_a)), (_, Ok(of_b))] = &ends else {
+            let why = ends.into_iter().filter_map(|(text, found)| Some((text, found.err()?)));
+            self.unmatched.extend(why.map(|(text, why)| Unmatched { line, text: text.to_owned(), why }));
+            return Ok(());
+        };
+        let found = combine(of_a, of_b, self.sites);
+        if found.is_empty() {
+            let never = Never::of(of_a, of_b, self.sites);
+            if is_spec(a) && is_spec(b) {
+                return Err(error(Wrong::Never(format!("{} ~ {}", shown(a), shown(b)), never)));
+            }
+            self.unmatched.push(Unmatched { line, text: format!("{a} ~ {b}"), why: Why::Never(never) });
+        }
+        self.pairs.extend(found);
+        Ok(())
+    }
+}
+
+// Reads a part of a text; an error names the place in the whole.
+fn from_json<'t, T: Deserialize<'t>>(text: &str, part: &'t str) -> Result<T, PairsError> {
+    serde_json::from_str(part).map_err(|e| {
+        // Its column counts bytes, and is 0 right behind the end of a line.
+        let start = part.split_inclusive('\n').take(e.line().saturating_sub(1)).map(str::len).sum::<usize>();
+        let (line, column) = line_and_column(text, offset(text, part) + start + e.column().saturating_sub(1));
+        let reason = e.to_string();
+        let place = format!(" at line {} column {}", e.line(), e.column());
+        PairsError::Json { line, column, reason: shown(reason.strip_suffix(&place).unwrap_or(&reason)) }
+    })
+}
+
+// Where a part of a text begins in it.
+fn offset(text: &str, part: &str) -> usize {
+    part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
+}
+
+// Both from 1, in characters.
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let end = (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let before = &text[..end];
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+}

@@ -1,0 +1,112 @@
+//! What one text of a list selects in a model: accesses by label or position, or by the line of the real app that a label names.
+
+use crate::base::IndexVec;
+use crate::detect::Pair;
+use crate::event::{AccessKind, Site, SiteId};
+use crate::sched::{SiteSpec, SpecError};
+use std::collections::BTreeSet;
+
+/// What is wrong with a pair of a list.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Wrong {
+    /// A line that has not two ends.
+    #[error("a pair has two sites, and here are {0}: write `SITE SITE`, or `SITE ~ SITE` if one of them has blanks")]
+    NotTwo(usize),
+    /// Neither a site nor a place.
+    #[error(
+        "`{0}` is not a site: use `@label`, `@label.write of x`, `LINE:COLUMN`, or a line of the real app such as `Player.java:41`"
+    )]
+    NoSite(String),
+    /// A site that does not exist.
+    #[error(transparent)]
+    Site(#[from] SpecError),
+    /// Two sites that are no pair.
+    #[error("`{0}` is no pair: {1}; take it out of the list")]
+    Never(String, Never),
+}
+
+/// Why a place of the real app does not count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Why {
+    /// The model leaves it out.
+    #[error("no label's `from` names it")]
+    Unnamed,
+    /// The statement that models it does something else.
+    #[error("the statement that models it accesses no plain memory")]
+    NoAccess,
+    /// Its pair is none.
+    #[error("{0}")]
+    Never(Never),
+}
+
+/// Why two statements never conflict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Never {
+    /// Neither writes.
+    #[error("both only read")]
+    Reads,
+    /// Where one writes, the other is elsewhere.
+    #[error("they never touch the same memory, one of them writing")]
+    Apart,
+}
+
+impl Never {
+    /// Of sites with no pair that can conflict.
+    pub(super) fn of(a: &[SiteId], b: &[SiteId], sites: &IndexVec<SiteId, Site>) -> Self {
+        let writes = a.iter().chain(b).any(|id| sites[*id].kind.access() == Some(AccessKind::Write));
+        if writes { Never::Apart } else { Never::Reads }
+    }
+}
+
+/// A text for a message: the start of a long one.
+pub(super) fn shown(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether a text is `@label` or `LINE:COLUMN`, with what may follow: it must exist.
+pub(super) fn is_spec(text: &str) -> bool {
+    let is_number = |head: &str| !head.is_empty() && head.bytes().all(|b| b.is_ascii_digit());
+    text.starts_with('@') || text.split_once(':').is_some_and(|(head, _)| is_number(head))
+}
+
+/// The accesses that a text selects; of a place of the real app there may be none, which is no mistake.
+pub(super) fn select(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Result<Vec<SiteId>, Why>, Wrong> {
+    if is_spec(text) {
+        let spec: SiteSpec = text.parse().map_err(|_| Wrong::NoSite(shown(text)))?;
+        return match spec.resolve(sites) {
+            Err(SpecError::NoSite { spec, near }) => Err(SpecError::NoSite { spec: shown(&spec), near }.into()),
+            found => Ok(Ok(found?)),
+        };
+    }
+    let models = |site: &Site| site.from.as_ref().is_some_and(|from| is_same_place(from, text));
+    let modeled: Vec<(SiteId, &Site)> = sites.enumerate().filter(|(_, site)| models(site)).collect();
+    let found: Vec<SiteId> = modeled.iter().filter(|(_, s)| s.kind.access().is_some()).map(|(id, _)| *id).collect();
+    match (modeled.is_empty(), found.is_empty()) {
+        (_, false) => Ok(Ok(found)),
+        (false, true) => Ok(Err(Why::NoAccess)),
+        (true, true) if is_place(text) => Ok(Err(Why::Unnamed)),
+        (true, true) => Err(Wrong::NoSite(shown(text))),
+    }
+}
+
+// `File.java:41`, with any folders before it.
+fn is_place(text: &str) -> bool {
+    let is_line = |line: &str| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit());
+    text.rsplit_once(':').is_some_and(|(file, line)| !file.is_empty() && is_line(line))
+}
+
+// Equal, or one names more of the folders.
+fn is_same_place(x: &str, y: &str) -> bool {
+    let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
+    !x.is_empty() && !y.is_empty() && (x == y || ends(x, y) || ends(y, x))
+}
+
+/// All pairs of the one and the other that can conflict.
+pub(super) fn combine(a: &[SiteId], b: &[SiteId], sites: &IndexVec<SiteId, Site>) -> BTreeSet<Pair> {
+    let all = a.iter().flat_map(|x| b.iter().map(move |y| (*x, *y)));
+    all.filter(|(x, y)| sites[*x].can_conflict(&sites[*y])).map(|(x, y)| Pair::new(x, y)).collect()
+}

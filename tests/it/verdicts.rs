@@ -1,0 +1,286 @@
+//! Verdicts of campaigns against the enumeration of all runs, on many small models: what is confirmed happens in some run, and what is refuted in none.
+//!
+//! A part of them with all tests; all of them with `cargo test --release --test it verdicts -- --ignored --nocapture`.
+
+use crate::small;
+use crate::stateless::{Facts, MOST_INSTANCES, facts};
+use raceflip::base::{Rng, mix};
+use raceflip::campaign::{Confirmation, Context, First, Flip, Instance, PairReport, Plan, Silent, Verdict, confirm};
+use raceflip::detect::Pair;
+use raceflip::vm::Model;
+use raceflip::world::{Made, Setup};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+/// Models with more steps over all their runs are left out.
+const MOST_STEPS: u64 = 3_000;
+
+/// Statements of one or two steps on plain memory.
+const PLAIN: [&str; 14] = [
+    "x = 1",
+    "x = 2",
+    "x += 1",
+    "y = x",
+    "y = 1",
+    "x = y",
+    "fixed.v = 2",
+    "y = fixed.v",
+    "use fixed",
+    "delete fixed",
+    "o = fixed",
+    "use o",
+    "if x == 0 { throw Oops }",
+    "assert x != 1, \"one\"",
+];
+
+/// Statements of threads. `$p` is one on plain memory, `$t` a task.
+const STATEMENTS: [&str; 16] = [
+    "$p",
+    "$p",
+    "post $t to main",
+    "post $t to main",
+    "post $t to main",
+    "post $t to h after 2",
+    "post $t to main after 2",
+    "post $t to main at front",
+    "post $t to other",
+    "sync m { $p }",
+    "sync m { post $t to main }",
+    "enable e()",
+    "join (fork t())",
+    "await x == 1; $p",
+    "sleep 2; $p",
+    "cancel u on h",
+];
+
+/// The random model of a seed, most of whose statements race: `small` has every kind of operation, but few races of tasks.
+fn racy(seed: u64) -> String {
+    let mut rng = Rng::seeded(mix(seed, 0xace));
+    let mut text =
+        "var x = 0\nvar y = 0\nclass Box { var v = 0 }\nvar o: Box = null\nlet fixed = new Box\nlock m\nlooper main\n\
+                    looper other\nhandler h on main\ntask t() { $p }\ntask u() { $p }\nevent e() on main { $p }\n\
+                    thread a { $s; $s }\nthread b { $s"
+            .to_owned();
+    text += if rng.coin() { " }\n" } else { "; $s }\n" };
+    for (hole, fillings) in [("$s", &STATEMENTS[..]), ("$p", &PLAIN), ("$t", &["t()", "u()"])] {
+        while text.contains(hole) {
+            text = text.replacen(hole, fillings[rng.below(fillings.len() as u32) as usize], 1);
+        }
+    }
+    let uncaught = if rng.coin() { "app" } else { "thread" };
+    format!("app \"racy\" {{ uncaught = {uncaught} }}\n{text}")
+}
+
+/// The campaigns of a model that are compared.
+fn plans(model: &Model, seed: u64) -> Vec<Plan> {
+    // Where a plan takes pairs instead of detecting them, a detector that lies is one more: `Plan { pairs: Some(any_pairs(model, seed)), ..plan.clone() }`.
+    vec![Plan { seed, runs: 8, trials: 8, ..Plan::new(model) }]
+}
+
+fn campaign(plan: &Plan) -> Confirmation {
+    confirm(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+}
+
+/// Whether a verdict says that the pair is none.
+fn is_refuted(_: &Verdict) -> bool {
+    // Where verdicts can refute: `verdict.refuted()`.
+    false
+}
+
+/// What a detector might say that knows nothing: a few pairs of statements of which one writes what the other might touch.
+fn any_pairs(model: &Model, seed: u64) -> Vec<Pair> {
+    let all: Vec<Pair> = all_pairs(model).into_iter().collect();
+    let mut rng = Rng::seeded(mix(seed, 0x11e));
+    let draw = |_| Some(all[rng.below(u32::try_from(all.len()).ok().filter(|n| *n > 0)?) as usize]);
+    let drawn: BTreeSet<Pair> = (0..6).filter_map(draw).collect();
+    drawn.into_iter().collect()
+}
+
+fn all_pairs(model: &Model) -> BTreeSet<Pair> {
+    let sites = &model.program.sites;
+    let pairs = sites.ids().flat_map(|a| sites.ids().map(move |b| Pair::new(a, b)));
+    pairs.filter(|p| sites[p.a].can_conflict(&sites[p.b])).collect()
+}
+
+/// What was compared.
+#[derive(Default, Debug)]
+struct Compared {
+    models: u64,
+    too_large: u64,
+    pairs: u64,
+    adjacent: u64,
+    flipped: u64,
+    /// Of those, flips of which one order is a cut.
+    cut: u64,
+    refuted: u64,
+    unconfirmed: u64,
+    /// Of those, pairs that are real.
+    missed: u64,
+    /// Real pairs that were not reported at all: detection did not see them.
+    unreported: u64,
+}
+
+/// Whether statements of conflicting accesses are side by side in some run.
+fn is_adjacent(facts: &Facts, pair: Pair) -> bool {
+    facts.adjacent.contains(&pair)
+}
+
+/// Whether they are performed in both orders, in one run or another.
+fn has_both_orders(facts: &Facts, Pair { a, b }: Pair) -> bool {
+    facts.orders.contains(&(a, b)) && facts.orders.contains(&(b, a))
+}
+
+fn pedigree(setup: &Setup, parts: &[(Made, u32)]) -> String {
+    let name = |(made, nth): &(Made, u32)| match made {
+        Made::Declared(thread) => setup.threads[*thread].name.clone(),
+        Made::Init => "init-block".to_owned(),
+        Made::Event(event) => format!("{}#{nth}", setup.events[*event].name),
+        Made::Body(body) => format!("{}#{nth}", setup.bodies[*body]),
+        Made::Looper => format!("spawned-looper#{nth}"),
+        Made::Class(_) => unreachable!("an object performs nothing"),
+    };
+    parts.iter().map(name).collect::<Vec<_>>().join("/")
+}
+
+/// What is wrong with a flip: its two instances are performed in both orders in some runs; of a cut, in the order that is none.
+fn flip_is_true(model: &Model, facts: &Facts, pair: Pair, flip: &Flip) -> Result<(), String> {
+    let (a, b) = (&flip.instances.a, &flip.instances.b);
+    let setup = &model.code.setup;
+    let mut instances = BTreeSet::new();
+    for (x, y) in facts.instance_orders.values() {
+        let [x, y] = [x, y].map(|i| Instance { site: i.site, context: pedigree(setup, &i.pedigree), visit: i.visit });
+        instances.insert((x, y));
+    }
+    for (order, x, y) in [(First::A, a, b), (First::B, b, a)] {
+        if flip.cut == Some(order) {
+            continue;
+        }
+        let known = instances.len() < MOST_INSTANCES;
+        if !facts.orders.contains(&(x.site, y.site)) || known && !instances.contains(&(x.clone(), y.clone())) {
+            return Err(format!("{pair:?} is said to flip, and no run has {x:?} before {y:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Compares a verdict with what is true of all runs.
+fn compare(model: &Model, facts: &Facts, report: &PairReport, all: &mut Compared) -> Result<(), String> {
+    let pair = report.pair;
+    let (adjacent, both) = (is_adjacent(facts, pair), has_both_orders(facts, pair));
+    all.pairs += 1;
+    if is_refuted(&report.verdict) {
+        all.refuted += 1;
+        if adjacent || both {
+            return Err(format!("{pair:?} is refuted: adjacent {adjacent}, both orders {both}"));
+        }
+        return Ok(());
+    }
+    match &report.verdict {
+        Verdict::Adjacent => {
+            all.adjacent += 1;
+            if !adjacent {
+                return Err(format!("{pair:?} is said to be adjacent, and no run has that"));
+            }
+        }
+        Verdict::Flipped(flip) => {
+            all.flipped += 1;
+            all.cut += u64::from(flip.cut.is_some());
+            flip_is_true(model, facts, pair, flip)?;
+        }
+        _ => {
+            all.unconfirmed += 1;
+            all.missed += u64::from(adjacent || both);
+        }
+    }
+    Ok(())
+}
+
+/// Compares all campaigns of one model.
+fn compare_model(model: &Model, facts: &Facts, seed: u64, all: &mut Compared) -> Result<(), String> {
+    let known = all_pairs(model);
+    let orders = facts.orders.iter().map(|(first, then)| Pair::new(*first, *then));
+    if let Some(pair) = facts.adjacent.iter().copied().chain(orders).find(|p| !known.contains(p)) {
+        return Err(format!("{pair:?} conflicts in some run, and its sites say that it cannot"));
+    }
+    for plan in plans(model, seed) {
+        let found = campaign(&plan);
+        let reported: BTreeSet<Pair> = found.pairs.iter().map(|p| p.pair).collect();
+        let is_missing = |p: &&Pair| !reported.contains(p) && (is_adjacent(facts, **p) || has_both_orders(facts, **p));
+        all.unreported += known.iter().filter(is_missing).count() as u64;
+        for report in &found.pairs {
+            compare(model, facts, report, all)?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares the models that a generator makes of these seeds, and tells all that differ.
+fn compare_models(name: &str, generate: fn(u64) -> String, seeds: Range<u64>) -> Compared {
+    let (mut all, mut wrong) = (Compared::default(), BTreeMap::new());
+    for seed in seeds {
+        let text = generate(seed);
+        let model = Model::from_text(&format!("{name} {seed}"), &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let Some(facts) = facts(&model, &BTreeSet::new(), MOST_STEPS) else {
+            all.too_large += 1;
+            continue;
+        };
+        all.models += 1;
+        if let Err(difference) = compare_model(&model, &facts, seed, &mut all) {
+            wrong.insert(seed, format!("{name} {seed}: {difference}\n{text}"));
+        }
+    }
+    println!("{name}: {all:?}");
+    let texts: Vec<&str> = wrong.values().take(3).map(String::as_str).collect();
+    assert!(wrong.is_empty(), "{} models differ: {:?}\n{}", wrong.len(), wrong.keys(), texts.join("\n"));
+    all
+}
+
+#[test]
+fn they_are_true_of_all_runs() {
+    let all = compare_models("small", small::model, 0..1_500);
+    assert!(all.models > 1_000 && all.adjacent > 300, "{all:?}");
+    let all = compare_models("racy", racy, 0..2_000);
+    assert!(all.models > 1_000 && all.adjacent > 300 && all.flipped > 100 && all.cut > 5, "{all:?}");
+}
+
+#[test]
+#[ignore = "takes minutes; see above"]
+fn they_are_true_of_all_runs_of_five_thousand_models() {
+    let all = compare_models("small", small::model, 0..7_500);
+    assert!(all.models >= 5_000, "{all:?}");
+    let all = compare_models("racy", racy, 0..9_000);
+    assert!(all.models >= 5_000, "{all:?}");
+}
+
+#[test]
+fn a_detector_that_lies_says_what_is_true_and_what_is_not() {
+    let (mut real, mut not) = (0, 0);
+    for seed in 0..300 {
+        let model = Model::from_text("racy", &racy(seed), &[]).unwrap();
+        let Some(facts) = facts(&model, &BTreeSet::new(), MOST_STEPS) else { continue };
+        let drawn = any_pairs(&model, seed);
+        assert_eq!(drawn, any_pairs(&model, seed));
+        let is_real = |pair: &&Pair| is_adjacent(&facts, **pair) || has_both_orders(&facts, **pair);
+        let of_these = drawn.iter().filter(is_real).count();
+        real += of_these;
+        not += drawn.len() - of_these;
+    }
+    assert!(real > 50 && not > 100, "{real} real, {not} not");
+}
+
+#[test]
+fn no_confirmed_verdict_is_true_of_a_model_without_runs() {
+    let (mut confirmed, none) = (0, Facts::default());
+    for seed in 0..100 {
+        let model = Model::from_text("racy", &racy(seed), &[]).unwrap();
+        for report in plans(&model, seed).iter().flat_map(|plan| campaign(plan).pairs) {
+            if report.verdict.confirmed() {
+                confirmed += 1;
+                let compared = compare(&model, &none, &report, &mut Compared::default());
+                assert!(compared.is_err(), "{report:?}");
+            }
+        }
+    }
+    assert!(confirmed > 20, "{confirmed}");
+}
