@@ -6,8 +6,8 @@
 use super::orders::InstancePair;
 use super::sightings::{Instance, place_name};
 use crate::event::{
-    Access, BarrierId, ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, SemaphoreId,
-    SiteId, ThreadId, WaitSet,
+    Access, BarrierId, ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, SemaphoreId, SiteId,
+    ThreadId, WaitSet,
 };
 use crate::exec::Observer;
 use crate::sched::{Hold, Moment};

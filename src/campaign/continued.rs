@@ -7,10 +7,10 @@
 use super::drive::Driven;
 use super::failures::{Failures, evidence};
 use super::orders::{First, InstancePair};
+use super::parallel;
 use super::report::{Evidence, OrderReport, Verdict};
 use super::sightings::{Sightings, Watch};
 use super::trial::{Run, Trial, Worker, fails};
-use super::parallel;
 use crate::base::mix;
 use crate::event::ThreadId;
 use crate::exec::{End, Unobserved, run};
@@ -195,6 +195,7 @@ fn side_by_side(driven: &Driven<'_>) -> Vec<Point> {
         let (x, y) = hit.threads;
         let swaps = if driven.pair.a == driven.pair.b {
             // One statement twice: the instance of the thread with the lesser name is the first.
+            worker.perform(run, &mut Unobserved, driven.context.stop);
             worker.machine.world.thread_name(x) > worker.machine.world.thread_name(y)
         } else {
             hit.first != driven.pair.a

@@ -9,12 +9,12 @@ use super::report::{Phase1, Risk};
 use super::trial::{Run, RunId, Worker};
 use super::{Context, Plan, parallel};
 use crate::base::mix;
-use crate::detect::{Candidates, Hybrid, Pair};
+use crate::detect::{Candidate, Candidates, Evidence, Hybrid, Pair};
 use crate::event::{Event, Outcome, SiteId};
 use crate::exec::{End, Observer, Unobserved};
 use crate::sched::StrategySpec;
 use crate::world::World;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 /// The runs that detection makes, whatever the campaign's seed: a run is named by its own.
@@ -47,6 +47,17 @@ impl Stream {
 /// The seed of detection run number `i`.
 pub(super) fn seed_of(plan: &Plan, i: u64) -> u64 {
     if i == 0 { 0 } else { mix(plan.seed, i).max(1) }
+}
+
+// A pair that somebody wants to be driven, with what detection has seen of it.
+fn given(plan: &Plan, found: &Candidates, pair: Pair) -> Candidate {
+    found.get(pair).cloned().unwrap_or_else(|| Candidate {
+        pair,
+        // Whatever may bring it about is tried.
+        kinds: BTreeSet::new(),
+        evidence: Evidence { location: plan.model.code.setup.sites[pair.a].place.clone(), ..Evidence::default() },
+        count: 0,
+    })
 }
 
 // What detection watches.
@@ -143,13 +154,10 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
     for flip in flips.finish() {
         candidates.add_flip(flip.pair, flip.run, flip.place);
     }
-    Phase1 {
-        runs,
-        candidates: candidates.iter().cloned().collect(),
-        failures: failures.finish(plan),
-        limits,
-        longest,
-        risk: Risk { once, walks },
-        complete,
-    }
+    let found = candidates.iter().cloned();
+    let candidates = match &plan.pairs {
+        None => found.collect(),
+        Some(pairs) => pairs.iter().map(|pair| given(plan, &candidates, *pair)).collect(),
+    };
+    Phase1 { runs, candidates, failures: failures.finish(plan), limits, longest, risk: Risk { once, walks }, complete }
 }

@@ -24,6 +24,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 // Runs of each way before the best one is known.
 const PILOT: u32 = 4;
 
+// Runs that are looked through for how a pair comes about that detection has not seen.
+const MOST_PROFILES: u64 = 8;
+
 /// One pair, and what its runs have shown.
 pub(super) struct Driven<'d> {
     pub(super) plan: &'d Plan,
@@ -116,12 +119,16 @@ impl<'d> Driven<'d> {
 
     /// The trials.
     pub(super) fn drive(&mut self, candidate: &Candidate, stream: Stream) {
-        if candidate.kinds.iter().any(|k| *k != ContextKind::SameLooper) {
+        // Of a pair that detection has not seen no kinds are known.
+        let only_looper = candidate.kinds.iter().eq([&ContextKind::SameLooper]);
+        if !only_looper {
             self.direct(stream);
         }
         if self.hits.is_empty() || candidate.kinds.contains(&ContextKind::SameLooper) {
-            let profile = seed_of(self.plan, candidate.evidence.run);
-            self.hold(stream, profile);
+            // The run that detection has seen it in; else the first one that shows how it comes about.
+            let others = 0..if candidate.kinds.is_empty() { MOST_PROFILES } else { 0 };
+            let runs = std::iter::once(candidate.evidence.run).chain(others);
+            self.hold(stream, runs.map(|run| seed_of(self.plan, run)));
         }
         if self.hits.is_empty() && self.orders.flip().is_none() {
             let runs = self.draw(&StrategySpec::Random, self.plan.trials);
@@ -132,7 +139,8 @@ impl<'d> Driven<'d> {
     // Runs of this strategy.
     fn draw(&mut self, strategy: &StrategySpec, n: u32) -> Range<usize> {
         let seed = mix(self.plan.seed, 1 << 32 | self.number);
-        let ids = (self.drawn..self.drawn + u64::from(n)).map(|i| RunId { strategy: strategy.clone(), seed: mix(seed, i) });
+        let ids =
+            (self.drawn..self.drawn + u64::from(n)).map(|i| RunId { strategy: strategy.clone(), seed: mix(seed, i) });
         let runs: Vec<Run> = ids.map(Run::Drawn).collect();
         self.drawn += u64::from(n);
         self.perform(&runs)
@@ -226,8 +234,9 @@ impl<'d> Driven<'d> {
     }
 
     // Hold one of them until the other has been performed.
-    fn hold(&mut self, stream: Stream, profile: u64) {
-        let Some(mut held) = prepare(self.plan, stream, self.pair, profile, self.context.stop) else { return };
+    fn hold(&mut self, stream: Stream, mut profiles: impl Iterator<Item = u64>) {
+        let held = profiles.find_map(|seed| prepare(self.plan, stream, self.pair, seed, self.context.stop));
+        let Some(mut held) = held else { return };
         let instances = held.instances.clone();
         let mut made = 0;
         for way in &mut held.ways {
@@ -342,7 +351,9 @@ pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
     for first in firsts {
         for then in &thens {
             let pair = Pair::new(first, *then);
-            let Some(Ways { of: [a_first, b_first], .. }) = ways(plan, stream, pair, spec.profile, &stop) else { continue };
+            let Some(Ways { of: [a_first, b_first], .. }) = ways(plan, stream, pair, spec.profile, &stop) else {
+                continue;
+            };
             return Ok(match (pair.a == pair.b, first == pair.a) {
                 (true, _) => of_one_site(a_first, b_first).0,
                 (_, true) => a_first,

@@ -48,6 +48,7 @@ pub use trial::{CONTINUED, Remade, Run, RunId, SEARCHED, Trial, remake};
 pub use variant::{RARE, test};
 
 use crate::base::mix;
+use crate::detect::Pair;
 use crate::vm::Model;
 use crate::world::Limits;
 use std::sync::Arc;
@@ -75,6 +76,8 @@ pub struct Plan {
     pub seed: u64,
     /// Detection runs at least: they go on until two thirds of them have brought nothing new, up to twenty times as many.
     pub runs: u32,
+    /// The pairs to drive, whatever detection finds; `None` for those that it finds.
+    pub pairs: Option<Vec<Pair>>,
     /// Trials of each pair, for each kind of driving it.
     pub trials: u32,
     /// Whether pairs that no run confirms are looked for in all states.
@@ -113,6 +116,7 @@ impl Plan {
             limits: Limits::default(),
             seed: 0,
             runs: Self::RUNS,
+            pairs: None,
             trials: Self::TRIALS,
             explore: Explore::default(),
             states: Self::STATES,

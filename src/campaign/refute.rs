@@ -99,7 +99,8 @@ impl SideBySide {
                 (thread.site == Some(site)).then(|| thread.pending.access().map(|access| (t, access)))?
             })
         };
-        let meet = |x: (ThreadId, _)| at(self.pair.b).find(|y| x.0 != y.0 && crate::event::Access::conflicts(&x.1, &y.1));
+        let meet =
+            |x: (ThreadId, _)| at(self.pair.b).find(|y| x.0 != y.0 && crate::event::Access::conflicts(&x.1, &y.1));
         self.hit = at(self.pair.a).find_map(|x| meet(x).map(|y| (x.0, y.0))).map(|threads| Hit {
             step: world.steps(),
             first: self.pair.a,

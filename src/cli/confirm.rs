@@ -7,7 +7,7 @@ use super::exit::Status;
 use super::load::Model;
 use super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
 use super::timeline::{self, View};
-use super::{Context, Refusal, again, interrupt};
+use super::{Context, Refusal, again, files, interrupt, listed};
 use crate::base::{at_most, interval};
 use crate::campaign::{
     self, Confirmation, Evidence, Explore, FailureReport, First, OrderReport, PairReport, Searched, Verdict, WayReport,
@@ -16,6 +16,7 @@ use crate::event::SiteId;
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::timeline::Marks;
 use clap::ValueEnum;
+use std::path::PathBuf;
 
 const ABOUT: &str = "\
 Detects potential pairs, drives the scheduler at each, and prints which are real, which hurt, which are false, and a token for each order.
@@ -34,6 +35,8 @@ Examples:
   raceflip confirm app.race
   raceflip confirm app.race -D FIXED=1          does the repair hold?
   raceflip confirm app.race --trials 1000 --jobs 8
+  raceflip confirm app.race --pair '@check~@destroy'
+  raceflip confirm app.race --pairs pairs.json  pairs of `raceflip detect --out pairs.json`, or of another tool
   raceflip confirm app.race --explore only      no trials: all states, for all pairs
   raceflip confirm app.race --format json | jq '.pairs[] | select(.harm == \"harmful\")'
 
@@ -50,6 +53,15 @@ pub(super) struct Args {
     /// Trials of each pair, for each kind of driving it
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::TRIALS, value_parser = number_of_runs())]
     trials: u32,
+    /// Drive the pairs of this list instead of those that detection finds: `raceflip-pairs` JSON, or lines `SITE SITE`
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
+    /// Drive this pair: SITE~SITE, as in `@a~@b`; may be given more than once
+    #[arg(long = "pair", value_name = "PAIR")]
+    pair: Vec<String>,
+    /// Write the result to this file as well, as JSON
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Whether pairs are searched for in all states
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     explore: ExploreArg,
@@ -87,14 +99,22 @@ impl From<ExploreArg> for Explore {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let (model, plan) = args.campaign.resolve(args.trials, context)?;
-    let plan = campaign::Plan { explore: args.explore.into(), states: args.explore_limit, ..plan };
+    let pairs = listed::pairs(args.pairs.as_deref(), &args.pair, &model, &mut context.out)?;
+    let plan = campaign::Plan { pairs, explore: args.explore.into(), states: args.explore_limit, ..plan };
+    if let Some(path) = &args.out {
+        files::may_write(path)?;
+    }
     let bar = Bar::new("run");
     let stop = interrupt::install();
     let found = campaign::confirm(&plan, campaign::Context { stop: &stop, progress: &bar });
     bar.finish();
     let out = &mut context.out;
+    let report = || ConfirmReport::new(model.name(), model.digest(), &plan, &found).to_json();
+    if let Some(path) = &args.out {
+        files::write(path, &format!("{}\n", report()))?;
+    }
     if args.campaign.format == Format::Json {
-        writeln!(out, "{}", ConfirmReport::new(model.name(), model.digest(), &plan, &found).to_json());
+        writeln!(out, "{}", report());
     } else {
         Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
     }
@@ -198,11 +218,13 @@ impl Told<'_> {
             (all, _) => {
                 let each: Vec<String> = all
                     .iter()
-                    .map(|(first, f)| {
-                        format!("{} with {} first", failure(self.model, f), self.side(report, *first))
-                    })
+                    .map(|(first, f)| format!("{} with {} first", failure(self.model, f), self.side(report, *first)))
                     .collect();
-                format!("{}, and not in the other order from the same state: {}", paint(BAD, "it hurts"), each.join("; "))
+                format!(
+                    "{}, and not in the other order from the same state: {}",
+                    paint(BAD, "it hurts"),
+                    each.join("; ")
+                )
             }
         }
     }
@@ -239,7 +261,10 @@ impl Told<'_> {
             Verdict::Unconfirmed => {
                 let searched = match found.searched {
                     Some(Searched { states, complete: true }) => {
-                        format!("; both orders happen, but not of the same two accesses that were found, in all {}", counted(states, "state"))
+                        format!(
+                            "; both orders happen, but not of the same two accesses that were found, in all {}",
+                            counted(states, "state")
+                        )
                     }
                     Some(Searched { states, complete: false }) => {
                         format!("; there are more than {}, so it is not refuted", counted(states, "state"))
@@ -256,7 +281,11 @@ impl Told<'_> {
     }
 
     fn order(&mut self, report: &PairReport, order: &OrderReport) -> Result<(), Refusal> {
-        let head = format!("  {} first: {}", self.side(report, order.first), counted(u64::from(order.runs), if report.verdict.confirmed() { "run" } else { "trial" }));
+        let head = format!(
+            "  {} first: {}",
+            self.side(report, order.first),
+            counted(u64::from(order.runs), if report.verdict.confirmed() { "run" } else { "trial" })
+        );
         if order.failures.is_empty() {
             writeln!(self.out, "{head}, none fails");
         }

@@ -5,9 +5,11 @@ use super::campaign::{Bar, CampaignArgs, failure, kinds, pair, potential};
 use super::check::counted;
 use super::exit::Status;
 use super::output::{BAD, BOLD, paint};
-use super::{Context, Refusal, interrupt};
+use super::{Context, Refusal, files, interrupt};
 use crate::campaign;
 use crate::formats::campaign::DetectReport;
+use crate::formats::pairs::PairsFile;
+use std::path::PathBuf;
 
 const ABOUT: &str = "\
 Runs a model under some seeds and prints the pairs of accesses that may race: hybrid detection, extended to loopers. Two accesses \
@@ -18,7 +20,8 @@ const AFTER: &str = "\
 Examples:
   raceflip detect app.race
   raceflip detect app.race --runs 200 --seed 1
-  raceflip detect app.race --format json";
+  raceflip detect app.race --format json
+  raceflip detect app.race --out pairs.json && raceflip confirm app.race --pairs pairs.json";
 
 /// Print the pairs of accesses that may race
 #[derive(clap::Args, Debug)]
@@ -26,14 +29,24 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     campaign: CampaignArgs,
+    /// Write the pairs to this file, for `raceflip confirm --pairs`
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let (model, plan) = args.campaign.resolve(0, context)?;
+    if let Some(path) = &args.out {
+        files::may_write(path)?;
+    }
     let bar = Bar::new("run");
     let stop = interrupt::install();
     let found = campaign::detect(&plan, campaign::Context { stop: &stop, progress: &bar });
     bar.finish();
+    if let Some(path) = &args.out {
+        let list = PairsFile::new(model.name(), model.digest(), &model.code.setup.sites, &found.candidates);
+        files::write(path, &format!("{}\n", list.to_json()))?;
+    }
     let out = &mut context.out;
     if args.campaign.format == Format::Json {
         let report = DetectReport::new(model.name(), model.digest(), &plan, &found);

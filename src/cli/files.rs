@@ -54,6 +54,27 @@ pub(super) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Writes a result to a file, all or nothing; what has this name already is replaced.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Refusal> {
+    let write = || if path.exists() { replace(path, text) } else { create(path, text) };
+    write().map_err(|error| cannot_write(path, &error))
+}
+
+/// Refuses a file that cannot be written, before there is anything to write to it.
+pub(super) fn may_write(path: &Path) -> Result<(), Refusal> {
+    let probe = || match std::fs::metadata(path) {
+        Ok(about) if about.is_dir() => Err(std::io::Error::other("it is a folder")),
+        Ok(about) if about.permissions().readonly() => Err(std::io::Error::other("it is read-only")),
+        // A file without a name, which goes away.
+        _ => beside(path, "", ordinary()).map(drop),
+    };
+    probe().map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Refusal {
+    Refusal::new(format_args!("cannot write `{}`: {error}", clean(&path.to_string_lossy())))
+}
+
 /// Writes a new file, all or nothing; what has this name already stays, and is an error.
 pub(super) fn create(path: &Path, text: &str) -> std::io::Result<()> {
     beside(path, text, ordinary())?.persist_noclobber(path)?;

@@ -17,6 +17,7 @@ mod explore;
 mod files;
 mod fmt;
 mod interrupt;
+mod listed;
 mod load;
 mod man;
 mod new;

@@ -206,7 +206,8 @@ impl Holding {
     fn obstacle(view: &View<'_>, until: &Moment) -> Released {
         let (Moment::Visit { context, .. } | Moment::Makes(context)) = until else { return Released::NeverReached };
         let world = view.world;
-        let whose = if matches!(until, Moment::Makes(_)) { &context[..context.len().saturating_sub(1)] } else { context };
+        let whose =
+            if matches!(until, Moment::Makes(_)) { &context[..context.len().saturating_sub(1)] } else { context };
         let runs = world.threads().ids().find(|t| world.contexts().is(world.thread(*t).context, whose));
         if let Some(thread) = runs {
             return match world.thread(thread).pending {

@@ -81,10 +81,14 @@ pub struct HoldSpec {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SpecError {
     /// No such strategy.
-    #[error("unknown strategy `{0}`: use `random`, `round-robin`, `pct:3`, `delay:2`, `directed:SITE~SITE` or `hold:SITE<SITE`")]
+    #[error(
+        "unknown strategy `{0}`: use `random`, `round-robin`, `pct:3`, `delay:2`, `directed:SITE~SITE` or `hold:SITE<SITE`"
+    )]
     Strategy(String),
     /// A strategy that tokens have, and that draws nothing.
-    #[error("`{0}` draws no run: it is the strategy of runs that a search or a campaign has found, and only their tokens make them again")]
+    #[error(
+        "`{0}` draws no run: it is the strategy of runs that a search or a campaign has found, and only their tokens make them again"
+    )]
     Found(String),
     /// Not a site.
     #[error(

@@ -81,7 +81,8 @@ impl Naive {
                     let theirs = next_statement(view, *other).expect("a statement");
                     let (first, second) = if coin { (site, theirs) } else { (theirs, site) };
                     if !self.reported.iter().any(|h| h.is_of(first, second)) {
-                        self.reported.push(Hit { step: now, first, second });
+                        let threads = if coin { (thread, *other) } else { (*other, thread) };
+                        self.reported.push(Hit { step: now, first, second, threads });
                     }
                 }
                 if coin {

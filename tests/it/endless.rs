@@ -4,9 +4,7 @@ use raceflip::campaign::{Context, Plan, Silent, confirm};
 use raceflip::event::{LimitKind, Outcome};
 use raceflip::exec::{Unobserved, run};
 use raceflip::sched::RandomWalk;
-use raceflip::vm::{Vm, compile};
-use raceflip::world::{Limits, Machine};
-use std::sync::Arc;
+use raceflip::world::Limits;
 use std::sync::atomic::AtomicBool;
 
 const STEPS: u64 = 5_000;

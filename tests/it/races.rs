@@ -9,13 +9,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn plan(model: &Model, jobs: usize) -> Plan {
-    Plan {
-        limits: Limits { steps: 20_000, ..Limits::default() },
-        seed: 1,
-        runs: 20,
-        jobs,
-        ..Plan::new(model)
-    }
+    Plan { limits: Limits { steps: 20_000, ..Limits::default() }, seed: 1, runs: 20, jobs, ..Plan::new(model) }
 }
 
 fn campaign(plan: &Plan) -> Confirmation {

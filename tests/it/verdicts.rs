@@ -5,7 +5,9 @@
 use crate::small;
 use crate::stateless::{Facts, MOST_INSTANCES, facts};
 use raceflip::base::{Rng, mix};
-use raceflip::campaign::{Confirmation, Context, First, Flip, Instance, PairReport, Plan, Silent, Verdict, confirm};
+use raceflip::campaign::{
+    Confirmation, Context, Explore, First, Flip, Instance, PairReport, Plan, Silent, Verdict, confirm,
+};
 use raceflip::detect::Pair;
 use raceflip::vm::Model;
 use raceflip::world::{Made, Setup};
@@ -74,18 +76,15 @@ fn racy(seed: u64) -> String {
 
 /// The campaigns of a model that are compared.
 fn plans(model: &Model, seed: u64) -> Vec<Plan> {
-    // Where a plan takes pairs instead of detecting them, a detector that lies is one more: `Plan { pairs: Some(any_pairs(model, seed)), ..plan.clone() }`.
-    vec![Plan { seed, runs: 8, trials: 8, ..Plan::new(model) }]
+    let plan = Plan { seed, runs: 8, trials: 8, ..Plan::new(model) };
+    // What detection finds, what one says that lies, and what a search finds of that without any trial.
+    let lies = Plan { pairs: Some(any_pairs(model, seed)), ..plan.clone() };
+    let searched = Plan { explore: Explore::Only, ..lies.clone() };
+    vec![plan, lies, searched]
 }
 
 fn campaign(plan: &Plan) -> Confirmation {
     confirm(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
-}
-
-/// Whether a verdict says that the pair is none.
-fn is_refuted(_: &Verdict) -> bool {
-    // Where verdicts can refute: `verdict.refuted()`.
-    false
 }
 
 /// What a detector might say that knows nothing: a few pairs of statements of which one writes what the other might touch.
@@ -169,7 +168,7 @@ fn compare(model: &Model, facts: &Facts, report: &PairReport, all: &mut Compared
     let pair = report.pair;
     let (adjacent, both) = (is_adjacent(facts, pair), has_both_orders(facts, pair));
     all.pairs += 1;
-    if is_refuted(&report.verdict) {
+    if report.verdict.refuted() {
         all.refuted += 1;
         if adjacent || both {
             return Err(format!("{pair:?} is refuted: adjacent {adjacent}, both orders {both}"));

@@ -211,9 +211,7 @@ impl<'t> Told<'t> {
 
     fn again(&mut self, case: &Case, i: usize, shown: &Shown, files: &[Kept]) {
         let (strategy, seed, drawn) = match &shown.origin {
-            Origin::Drawn { strategy, seed } => {
-                (strategy.clone(), *seed, format!("strategy {strategy}, seed {seed}"))
-            }
+            Origin::Drawn { strategy, seed } => (strategy.clone(), *seed, format!("strategy {strategy}, seed {seed}")),
             Origin::Searched => (SEARCHED.to_owned(), 0, "a shortest way, by search".to_owned()),
             Origin::Saved(number) => {
                 let saved = &self.plans[i].saved[*number];

@@ -309,7 +309,7 @@ fn a_free_meets_uses_and_every_cell() {
     let all = union(&script);
     for candidate in all.iter() {
         let evidence = &candidate.evidence;
-        assert_eq!(evidence.place, Place::Life { object: "init-block/Node#1".to_owned(), class: 0 });
+        assert_eq!(evidence.place, Some(Place::Life { object: "init-block/Node#1".to_owned(), class: 0 }));
         assert_eq!(evidence.location, "init-block/Node#1");
         assert_eq!(evidence.contexts, ("t0".to_owned(), "t1".to_owned()));
     }
@@ -322,7 +322,7 @@ fn evidence_stands_in_the_order_of_the_pair() {
     assert_eq!(all.len(), 1);
     let candidate = all.get(Pair::new(site(BodyId(T + 1), 2), site(A, 0))).expect("the pair");
     let evidence = &candidate.evidence;
-    assert_eq!((evidence.run, evidence.place.clone()), (0, Place::Global { cell: 0 }));
+    assert_eq!((evidence.run, evidence.place.clone()), (0, Some(Place::Global { cell: 0 })));
     assert_eq!(evidence.location, "x");
     assert_eq!(evidence.contexts, ("t1/b0#1".to_owned(), "t1".to_owned()));
     assert_eq!(evidence.locksets, (vec![], vec!["lock l".to_owned()]));

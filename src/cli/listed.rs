@@ -1,0 +1,67 @@
+//! Which pairs somebody wants to be driven: `--pairs FILE` and `--pair SITE~SITE`.
+
+use super::Refusal;
+use super::load::Model;
+use super::output::{Output, clean};
+use crate::detect::Pair;
+use crate::formats::pairs::read;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+// A list of a million pairs has less.
+const MOST_BYTES: u64 = 64 << 20;
+
+// What names nothing is told one by one up to here.
+const MOST_TOLD: usize = 10;
+
+/// The pairs, sorted; `None` if nobody wants any in particular.
+pub(super) fn pairs(
+    list: Option<&Path>,
+    given: &[String],
+    model: &Model,
+    out: &mut Output,
+) -> Result<Option<Vec<Pair>>, Refusal> {
+    if list.is_none() && given.is_empty() {
+        return Ok(None);
+    }
+    let mut all = BTreeSet::new();
+    if let Some(path) = list {
+        all.extend(of_file(path, model, out)?);
+    }
+    for text in given {
+        let wrong = |why: String| Refusal::new(format_args!("--pair {}: {why}", clean(text)));
+        let (a, b) = text.split_once('~').ok_or_else(|| wrong("it is not SITE~SITE, as in `@a~@b`".to_owned()))?;
+        let line = format!("{} ~ {}", a.trim(), b.trim());
+        let listed = read(&line, &model.code.setup.sites).map_err(|e| wrong(e.to_string()))?;
+        all.extend(listed.pairs);
+    }
+    Ok(Some(all.into_iter().collect()))
+}
+
+fn of_file(path: &Path, model: &Model, out: &mut Output) -> Result<Vec<Pair>, Refusal> {
+    let name = clean(&path.to_string_lossy()).to_string();
+    let refuse = |why: String| Refusal::new(format_args!("cannot use `{name}`: {why}"));
+    let about = std::fs::metadata(path).map_err(|e| refuse(e.to_string()))?;
+    if about.is_dir() {
+        return Err(refuse("it is a folder".to_owned()));
+    }
+    if about.len() > MOST_BYTES {
+        return Err(refuse(format!("it has more than {} MB", MOST_BYTES >> 20)));
+    }
+    let bytes = std::fs::read(path).map_err(|e| refuse(e.to_string()))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|e| refuse(format!("it is not UTF-8: byte {}", e.utf8_error().valid_up_to())))?;
+    let listed = read(&text, &model.code.setup.sites).map_err(|e| refuse(e.to_string()))?;
+    if listed.program.as_ref().is_some_and(|program| *program != format!("{:016x}", model.digest())) {
+        out.warning(format_args!(
+            "`{name}` was made for another program or other constants: a LINE:COLUMN in it may mean something else here"
+        ));
+    }
+    for unmatched in listed.unmatched.iter().take(MOST_TOLD) {
+        out.note(format_args!("{name}: {unmatched}"));
+    }
+    if listed.unmatched.len() > MOST_TOLD {
+        out.note(format_args!("{name}: {} more that name nothing here", listed.unmatched.len() - MOST_TOLD));
+    }
+    Ok(listed.pairs)
+}
