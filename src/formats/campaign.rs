@@ -22,6 +22,23 @@ pub struct About {
     pub seed: u64,
     pub runs: u32,
     pub trials: u32,
+    pub risk: Risk,
+    pub complete: bool,
+}
+
+/// What detection may have missed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Risk {
+    pub once: u32,
+    pub walks: u32,
+}
+
+/// A search of all states.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Searched {
+    pub states: u64,
     pub complete: bool,
 }
 
@@ -63,6 +80,7 @@ pub struct ConfirmReport {
     pub version: u32,
     #[serde(flatten)]
     pub about: About,
+    pub searched: Option<Searched>,
     pub pairs: Vec<Driven>,
     /// Failures of detection runs.
     pub detection_failures: Vec<Fails>,
@@ -112,6 +130,7 @@ pub struct Driven {
     pub contexts: Vec<String>,
     pub verdict: VerdictWord,
     pub harm: Harm,
+    pub harms: Vec<Hurts>,
     /// The runs that prove it.
     pub proof: Vec<Again>,
     pub trials: u32,
@@ -135,6 +154,14 @@ pub enum Harm {
     NoFailure,
     OneOrderOnly,
     Unknown,
+}
+
+/// A failure of one order that the other one has not.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Hurts {
+    pub first: String,
+    pub signature: String,
 }
 
 /// Trials made in one way.
@@ -196,7 +223,7 @@ pub struct Again {
     pub token: String,
 }
 
-fn about(file: &str, program: u64, plan: &Plan, complete: bool) -> About {
+fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, complete: bool) -> About {
     About {
         file: file.to_owned(),
         program: format!("{program:016x}"),
@@ -204,6 +231,7 @@ fn about(file: &str, program: u64, plan: &Plan, complete: bool) -> About {
         seed: plan.seed,
         runs: plan.runs,
         trials: plan.trials,
+        risk: Risk { once: phase1.risk.once, walks: phase1.risk.walks },
         complete,
     }
 }
@@ -283,6 +311,11 @@ fn way(report: &WayReport) -> Way {
     Way { strategy: report.strategy.clone(), trials: report.trials, hits: report.hits }
 }
 
+fn hurts(report: &PairReport) -> Vec<Hurts> {
+    let of = report.hurts().into_iter();
+    of.map(|(first, f)| Hurts { first: side(first), signature: f.signature.clone() }).collect()
+}
+
 fn harm(report: &PairReport) -> Harm {
     let [a, b] = &report.orders;
     if !report.verdict.confirmed() {
@@ -319,6 +352,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
             Verdict::Unconfirmed => VerdictWord::Unconfirmed,
         },
         harm: harm(report),
+        harms: hurts(report),
         proof: report.proof.iter().map(again).collect(),
         trials: report.trials,
         ways: report.ways.iter().map(way).collect(),
@@ -337,7 +371,7 @@ impl DetectReport {
         Self {
             format: "raceflip-detect".to_owned(),
             version: VERSION,
-            about: about(file, program, plan, found.complete),
+            about: about(file, program, plan, found, found.complete),
             pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
             failures: found.failures.iter().map(fails).collect(),
             limits: cuts(found),
@@ -358,7 +392,8 @@ impl ConfirmReport {
         Self {
             format: "raceflip-confirm".to_owned(),
             version: VERSION,
-            about: about(file, program, plan, found.complete()),
+            about: about(file, program, plan, &found.phase1, found.complete()),
+            searched: found.searched.map(|s| Searched { states: s.states, complete: s.complete }),
             pairs: found.pairs.iter().map(|p| driven(plan, p)).collect(),
             detection_failures: found.phase1.failures.iter().map(fails).collect(),
             detection_limits: cuts(&found.phase1),
