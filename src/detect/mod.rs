@@ -37,7 +37,9 @@
 //! of which write one variable: 20,003 chains, 2 s and 60 MB. The worst are thousands of different delays on one looper: a begin asks
 //! each delay that the poster has used, n^2 / 4 steps.
 
+mod awaits;
 mod candidate;
+mod carried;
 mod clock;
 mod held;
 mod hybrid;
@@ -45,6 +47,7 @@ mod order;
 mod queues;
 #[cfg(test)]
 mod tests;
+mod watch;
 
-pub use candidate::{Candidate, Candidates, ContextKind, Evidence, Pair, Place};
+pub use candidate::{Candidate, Candidates, ContextKind, Evidence, Instance, Pair, Place, Rank};
 pub use hybrid::Hybrid;

@@ -2,6 +2,7 @@
 
 mod edges;
 mod naive;
+mod naive_edges;
 mod random;
 mod script;
 
@@ -10,7 +11,7 @@ use crate::base::Rng;
 use crate::event::{Actor, Choice, Event, Happening, Op, ThreadId};
 use crate::world::{Limits, Machine, Question};
 use script::Script;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A recorded run.
 struct Recorded {
@@ -20,12 +21,17 @@ struct Recorded {
 }
 
 /// An event with what the naive rules need to know besides.
+#[derive(Clone)]
 struct Seen {
     event: Event,
     /// The thread that a post reaches.
     looper: Option<ThreadId>,
     /// The operation threw.
     threw: bool,
+    /// The threads at an `await` after it, and whether they may go on.
+    awaits: BTreeMap<ThreadId, bool>,
+    /// The threads in a wait set after it.
+    waiting: BTreeSet<ThreadId>,
 }
 
 type Found = BTreeSet<(Pair, ContextKind)>;
@@ -50,7 +56,17 @@ fn run(script: Script, seed: u64, most: u64) -> Recorded {
                 _ => None,
             };
             let threw = matches!(event.what, Happening::Performed { .. }) && machine.guest.threw;
-            events.push(Seen { event: event.clone(), looper, threw });
+            let world = &machine.world;
+            let alive = world.threads().ids().filter(|t| !world.finished(*t));
+            let (mut awaits, mut waiting) = (BTreeMap::new(), BTreeSet::new());
+            for thread in alive {
+                match world.thread(thread).pending {
+                    Op::Await { .. } => drop(awaits.insert(thread, world.enabled().contains(thread))),
+                    Op::Reacquire { on, .. } if world.waiters(on).contains(&thread) => drop(waiting.insert(thread)),
+                    _ => {}
+                }
+            }
+            events.push(Seen { event: event.clone(), looper, threw, awaits, waiting });
         }
     };
     tell(&machine);
