@@ -64,7 +64,8 @@ impl Released {
 #[derive(Default)]
 struct ReadWrite {
     written: Released,
-    // The read-unlocks that no later writer of another thread knows.
+    // The read-unlocks that a later writer of another thread has learned, and the others.
+    learned: Clock,
     read: BTreeMap<ThreadId, Clock>,
 }
 
@@ -144,6 +145,7 @@ impl Carried {
             Op::WriteLock(lock) => {
                 let Some(lock) = self.rwlocks.get(&lock) else { return };
                 lock.written.acquire(thread, at);
+                at.receive(&lock.learned);
                 lock.read.iter().filter(|(reader, _)| **reader != thread).for_each(|(_, clock)| at.receive(clock));
             }
             Op::ReadUnlock(lock) if held.count_of(thread, Hold::Read(lock)) > 0 => {
@@ -153,7 +155,11 @@ impl Carried {
             Op::WriteUnlock(lock) if held.count_of(thread, Hold::Write(lock)) > 0 => {
                 let lock = self.rwlocks.entry(lock).or_default();
                 lock.written.release(thread, at.send());
-                lock.read.retain(|reader, _| *reader == thread);
+                let own = lock.read.remove(&thread);
+                for (_, clock) in std::mem::take(&mut lock.read) {
+                    lock.learned.join(&clock);
+                }
+                lock.read.extend(own.map(|clock| (thread, clock)));
             }
             _ => {}
         }

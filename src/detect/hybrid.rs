@@ -5,11 +5,11 @@
 //! read and write only would lose pairs of sites.
 
 use super::candidate::{Candidate, Pair, Place};
-use super::watch::{Act, By, Group, Watch, When};
+use super::order_pairs::Orders;
+use super::watch::{Act, Group, Watch};
 use crate::event::{Access, AccessKind, AccessPlace, Event, Location, ObjectId};
 use crate::exec::Observer;
 use crate::world::World;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hybrid detection over one run: an [`Observer`] that is shown every event from the start of the app.
@@ -32,6 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Hybrid {
     watch: Watch,
     races: Races,
+    orders: Option<Orders>,
 }
 
 // The accesses, and the pairs of them that were found.
@@ -53,24 +54,56 @@ impl Hybrid {
     /// Has seen nothing.
     #[must_use]
     pub fn new() -> Self {
-        Self { watch: Watch::new(true), races: Races::default() }
+        Self { watch: Watch::new(true), races: Races::default(), orders: None }
+    }
+
+    /// Has seen nothing, and finds order pairs as well: as [`OrderPairs`](super::OrderPairs) beside it would, for less.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use raceflip::{detect::Hybrid, exec::run, sched::RoundRobin, vm::Model, world::Limits};
+    /// # use std::sync::atomic::AtomicBool;
+    /// # let text = "var x = 0; lock l; thread a { sync l { x += 1 } }; thread b { sync l { x += 1 } }";
+    /// # let model = Model::from_text("add.race", text, &[])?;
+    /// # let stop = AtomicBool::new(false);
+    /// let mut hybrid = Hybrid::with_order_pairs();
+    /// run(&mut model.machine(Limits::default()), &mut RoundRobin::default(), 0, &mut hybrid, &stop);
+    /// // Nothing races, but the order of the two sections may matter.
+    /// let (races, orders) = hybrid.finish_both();
+    /// assert_eq!((races.len(), orders.len()), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_order_pairs() -> Self {
+        Self { orders: Some(Orders::default()), ..Self::new() }
     }
 
     /// Takes the next event. The world is the state after its step. The first event must be the first of the run (a thread's start).
     pub fn observe(&mut self, world: &World, event: &Event) {
-        self.watch.observe(world, event);
-        if let Some((op, _, act)) = self.watch.act(world, event)
-            && let Some(access) = op.access()
-        {
-            self.races.meet(world, &self.watch, access, &act);
+        let turned = self.watch.observe(world, event);
+        if let Some((op, value, act)) = self.watch.act(world, event) {
+            if let Some(access) = op.access() {
+                self.races.meet(world, &self.watch, access, &act);
+            }
+            if let Some(orders) = &mut self.orders {
+                orders.meet(world, &self.watch, (op, value, &act), &turned);
+            }
         }
         self.watch.close(world, event);
     }
 
-    /// The candidates, in the order of their pairs.
+    /// The races, in the order of their pairs.
     #[must_use]
     pub fn finish(self) -> Vec<Candidate> {
-        self.races.found.into_values().collect()
+        self.finish_both().0
+    }
+
+    /// The races; and the order pairs, if it was to find them. Each in the order of their pairs.
+    #[must_use]
+    pub fn finish_both(self) -> (Vec<Candidate>, Vec<Candidate>) {
+        let orders = self.orders.map_or_else(Vec::new, Orders::finish);
+        (self.races.found.into_values().collect(), orders)
     }
 }
 
@@ -78,53 +111,36 @@ impl Races {
     // Compares an access with all before it that could conflict, and keeps it.
     fn meet(&mut self, world: &World, watch: &Watch, access: Access, act: &Act) {
         let Access { place, kind } = access;
-        let (by, when) = (&act.by, &act.when);
-        let since = Group::since(self.places.get(&place), by, &access, when.at.chain());
-        let new = (access, by, when);
-        self.meet_at(world, watch, place, new, since);
+        let since = Group::since(self.places.get(&place), &act.by, &access, act.when.at.chain());
+        self.meet_at(world, watch, place, (access, act), since);
         match place {
             AccessPlace::Life(object) if kind == AccessKind::Write => {
                 for at in self.cells.get(&object).cloned().unwrap_or_default() {
-                    self.meet_at(world, watch, AccessPlace::Cell(at), new, since);
+                    self.meet_at(world, watch, AccessPlace::Cell(at), (access, act), since);
                 }
             }
             AccessPlace::Cell(at @ Location { object: Some(object), .. }) => {
-                self.meet_at(world, watch, AccessPlace::Life(object), new, since);
+                self.meet_at(world, watch, AccessPlace::Life(object), (access, act), since);
                 self.cells.entry(object).or_default().insert(at);
             }
             _ => {}
         }
-        Group::keep(self.places.entry(place).or_default(), *by, access, *when);
+        Group::keep(self.places.entry(place).or_default(), act.by, access, act.when);
     }
 
-    fn meet_at(
-        &mut self,
-        world: &World,
-        watch: &Watch,
-        place: AccessPlace,
-        (access, by, when): (Access, &By, &When),
-        since: u64,
-    ) {
+    fn meet_at(&mut self, world: &World, watch: &Watch, place: AccessPlace, (access, act): (Access, &Act), since: u64) {
+        let now = act.when.context;
         for Group { by: old, what, whens, .. } in self.places.get(&place).into_iter().flatten() {
-            if !what.conflicts(&access) || watch.guarded(old, by) {
+            if !what.conflicts(&access) || watch.guarded(old, &act.by) {
                 continue;
             }
+            // A free and a field: it is the life that they disagree about.
+            let place = what.place.max(access.place);
             let unordered = whens.range(since..).map(|(_, old)| old);
-            for was in unordered.filter(|old| !watch.is_before(old, when.context)) {
-                let rank = watch.rank(was, when.context);
-                let candidate = match self.found.entry(Pair::new(old.site, by.site)) {
-                    Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(free) => {
-                        // A free and a field: it is the life that they disagree about.
-                        let place = what.place.max(access.place);
-                        let (at, location) = (Place::of(world, place), world.place_name(place));
-                        let (pair, evidence) = watch.evidence(world, at, location, ((old, was), (by, when)));
-                        free.insert(Candidate { pair, rank, kinds: BTreeSet::new(), evidence, count: 0 })
-                    }
-                };
-                candidate.rank = candidate.rank.min(rank);
-                candidate.kinds.insert(old.kind(by));
-                candidate.count += 1;
+            for was in unordered.filter(|old| !watch.is_before(old, now)) {
+                let how = (watch, watch.rank(was, now), old.kind(&act.by));
+                let at = || (Place::of(world, place), world.place_name(place));
+                act.found(&mut self.found, how, (old, was), world, at);
             }
         }
     }

@@ -41,13 +41,17 @@ mod awaits;
 mod candidate;
 mod carried;
 mod clock;
+mod deed;
 mod held;
 mod hybrid;
 mod order;
+mod order_pairs;
 mod queues;
+mod section;
 #[cfg(test)]
 mod tests;
 mod watch;
 
 pub use candidate::{Candidate, Candidates, ContextKind, Evidence, Instance, Pair, Place, Rank};
 pub use hybrid::Hybrid;
+pub use order_pairs::OrderPairs;

@@ -1,13 +1,14 @@
 //! What both kinds of candidates are found with: the relations, the locksets, and what an operation of the run looks like to them.
 
 use super::awaits::{Awaits, Turned};
-use super::candidate::{ContextKind, Evidence, Instance, Pair, Place, Rank};
+use super::candidate::{Candidate, ContextKind, Evidence, Instance, Pair, Place, Rank};
 use super::clock::{ChainId, Point};
 use super::held::{Held, LocksetId};
 use super::order::{Edges, Order};
 use crate::event::{ContextId, Event, Happening, Op, SiteId, ThreadId};
 use crate::world::World;
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of a run as far as all that was seen tells it.
 pub(super) struct Watch {
@@ -16,6 +17,8 @@ pub(super) struct Watch {
     finer: Option<(Order, Order)>,
     pub(super) held: Held,
     awaits: Awaits,
+    // Where the context of the event stood before it: what an operation sends is sent with the operation.
+    before: Option<Points>,
     // By running context and site.
     visits: BTreeMap<ContextId, BTreeMap<SiteId, u32>>,
 }
@@ -79,6 +82,7 @@ impl Watch {
             finer: ranks.then(|| (Order::new(Edges::Precise), Order::new(Edges::Queued))),
             held: Held::new(),
             awaits: Awaits::default(),
+            before: None,
             visits: BTreeMap::new(),
         }
     }
@@ -86,6 +90,7 @@ impl Watch {
     /// Takes the next event, but for what it does to locksets: the awaits that it has turned.
     pub(super) fn observe(&mut self, world: &World, event: &Event) -> Vec<Turned> {
         let turned = self.awaits.observe(world, event);
+        self.before = event.context.and_then(|context| self.points(context));
         self.hybrid.observe(world, event, &self.held, &turned);
         if let Some((precise, queued)) = &mut self.finer {
             precise.observe(world, event, &self.held, &turned);
@@ -116,7 +121,8 @@ impl Watch {
         let visit = *visits;
         let looper = (world.thread(thread).home != context).then_some(thread);
         let by = By { site, looper, lockset: self.held.lockset(thread) };
-        let when = When { at: self.points(context)?, context, step: event.step, visit };
+        let at = self.before.or_else(|| self.points(context))?;
+        let when = When { at, context, step: event.step, visit };
         Some((op, *value, Act { thread, by, when }))
     }
 
@@ -155,11 +161,10 @@ impl Watch {
     }
 
     /// Two performances that met, the earlier one first.
-    pub(super) fn evidence(
+    fn evidence(
         &self,
         world: &World,
-        place: Place,
-        location: String,
+        (place, location): (Place, String),
         (old, new): ((&By, &When), (&By, &When)),
     ) -> (Pair, Evidence) {
         let ((a, a_when), (b, b_when)) = if old.0.site <= new.0.site { (old, new) } else { (new, old) };
@@ -192,6 +197,29 @@ fn parted(world: &World, a: ContextId, b: ContextId) -> Option<ContextId> {
             (x, y) if x > y => a.next(),
             _ => b.next(),
         };
+    }
+}
+
+impl Act {
+    /// Keeps a pair with an earlier performance.
+    pub(super) fn found(
+        &self,
+        found: &mut BTreeMap<Pair, Candidate>,
+        (watch, rank, kind): (&Watch, Rank, ContextKind),
+        (old, was): (&By, &When),
+        world: &World,
+        place: impl FnOnce() -> (Place, String),
+    ) {
+        let candidate = match found.entry(Pair::new(old.site, self.by.site)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                let (pair, evidence) = watch.evidence(world, place(), ((old, was), (&self.by, &self.when)));
+                free.insert(Candidate { pair, rank, kinds: BTreeSet::new(), evidence, count: 0 })
+            }
+        };
+        candidate.rank = candidate.rank.min(rank);
+        candidate.kinds.insert(kind);
+        candidate.count += 1;
     }
 }
 
