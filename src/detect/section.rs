@@ -104,7 +104,8 @@ impl Sections {
         } else if let Op::Wait { lock, .. } = *op
             && matches!(world.thread(thread).pending, Op::Reacquire { .. })
         {
-            self.waiting.extend(self.end(thread, Hold::Lock(lock)).map(|act| (thread, act)));
+            let first = self.end(thread, Hold::Lock(lock));
+            self.waiting.extend(first.map(|act| (thread, act)));
         } else if let Op::Reacquire { lock, .. } = *op {
             self.come_back(world, watch, lock, act, found);
         }

@@ -3,10 +3,13 @@
 mod edges;
 mod naive;
 mod naive_edges;
+mod naive_orders;
+mod orders;
 mod random;
+mod ranks;
 mod script;
 
-use super::{Candidate, ContextKind, Hybrid, Pair};
+use super::{Candidate, ContextKind, Hybrid, OrderPairs, Pair};
 use crate::base::Rng;
 use crate::event::{Actor, Choice, Event, Happening, Op, ThreadId};
 use crate::world::{Limits, Machine, Question};
@@ -18,6 +21,7 @@ struct Recorded {
     machine: Machine<Script>,
     events: Vec<Seen>,
     candidates: Vec<Candidate>,
+    orders: Vec<Candidate>,
 }
 
 /// An event with what the naive rules need to know besides.
@@ -38,19 +42,25 @@ type Found = BTreeSet<(Pair, ContextKind)>;
 
 impl Recorded {
     fn found(&self) -> Found {
-        self.candidates.iter().flat_map(|c| c.kinds.iter().map(|k| (c.pair, *k))).collect()
+        found(&self.candidates)
     }
+}
+
+fn found<'a>(candidates: impl IntoIterator<Item = &'a Candidate>) -> Found {
+    candidates.into_iter().flat_map(|c| c.kinds.iter().map(|k| (c.pair, *k))).collect()
 }
 
 /// Runs the script under a random walk of at most `most` steps, which sometimes goes on with one thread for a while.
 fn run(script: Script, seed: u64, most: u64) -> Recorded {
     let mut rng = Rng::seeded(seed);
     let mut machine = Machine::new(script, Limits::default());
-    let (mut hybrid, mut events) = (Hybrid::new(), Vec::new());
+    let (mut hybrid, mut events) = (Hybrid::with_order_pairs(), Vec::new());
+    let mut alone = OrderPairs::new();
     machine.start(true);
     let mut tell = |machine: &Machine<Script>| {
         for event in machine.world.recorded() {
             hybrid.observe(&machine.world, event);
+            alone.observe(&machine.world, event);
             let looper = match &event.what {
                 Happening::Performed { op: Op::Post { target, .. }, .. } => Some(machine.world.thread_of(*target)),
                 _ => None,
@@ -96,5 +106,7 @@ fn run(script: Script, seed: u64, most: u64) -> Recorded {
         machine.step(Choice { actor, argument });
         tell(&machine);
     }
-    Recorded { machine, events, candidates: hybrid.finish() }
+    let (candidates, orders) = hybrid.finish_both();
+    assert_eq!(orders, alone.finish());
+    Recorded { machine, events, candidates, orders }
 }

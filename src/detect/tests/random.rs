@@ -1,8 +1,8 @@
 //! Random programs: the detector and the naive rules find the same.
 
-use super::naive;
 use super::run;
 use super::script::{Script, Step};
+use super::{naive, naive_orders};
 use crate::base::{IndexVec, Rng, mix};
 use crate::detect::Rank;
 use crate::event::{
@@ -245,7 +245,7 @@ fn program(seed: u64) -> Script {
 
 #[test]
 fn finds_what_the_rules_say_on_random_programs() {
-    let (mut kinds, mut ranks) = (BTreeMap::new(), BTreeMap::new());
+    let (mut kinds, mut ranks, mut of_orders) = (BTreeMap::new(), BTreeMap::new(), 0);
     for seed in 0..PROGRAMS {
         let run = run(program(mix(1, seed)), mix(2, seed), STEPS);
         let (expected, all_ranks) = naive::candidates(&run);
@@ -254,6 +254,10 @@ fn finds_what_the_rules_say_on_random_programs() {
         }
         let found = run.found();
         assert_eq!(found, expected, "seed {seed}");
+        let orders = naive_orders::pairs(&run);
+        assert_eq!(super::found(&run.orders), orders, "seed {seed}");
+        assert!(run.orders.iter().all(|c| c.rank == Rank::Order), "seed {seed}");
+        of_orders += orders.len() as u64;
         for candidate in &run.candidates {
             // Of the occurrences of one chain the latest is looked at: the others are unordered only where it is, but between B and C this may tell.
             let (rank, all) = (candidate.rank, &all_ranks[&candidate.pair]);
@@ -262,6 +266,7 @@ fn finds_what_the_rules_say_on_random_programs() {
             *ranks.entry(rank).or_insert(0) += 1;
         }
     }
+    assert!(of_orders > PROGRAMS, "{of_orders}");
     assert!(ranks.len() == 3 && ranks.values().all(|n| *n > PROGRAMS / 20), "{ranks:?}");
     // The programs are not so tame that nothing is found.
     assert!(kinds.len() == 4 && kinds.values().all(|n| *n > PROGRAMS / 4), "{kinds:?}");
