@@ -30,9 +30,8 @@ struct Task {
     cause: usize,
 }
 
-/// The candidates of a run, each with the ranks of all its occurrences.
-pub(super) fn candidates(run: &Recorded) -> (Found, BTreeMap<Pair, BTreeSet<Rank>>) {
-    let relation = Relation::new(run, Edges::Hybrid);
+/// The candidates of a run whose hybrid relation this is, each with the ranks of all its occurrences.
+pub(super) fn candidates(run: &Recorded, relation: &Relation<'_>) -> (Found, BTreeMap<Pair, BTreeSet<Rank>>) {
     let (precise, queued) = (Relation::new(run, Edges::Precise), Relation::new(run, Edges::Queued));
     let all = &relation.all;
     let (mut found, mut ranks) = (Found::new(), BTreeMap::<_, BTreeSet<_>>::new());

@@ -4,13 +4,11 @@ use super::naive::{Relation, guarded, holds, kind, op};
 use super::naive_edges::turns;
 use super::{Found, Pair, Recorded, Seen};
 use crate::detect::ContextKind;
-use crate::detect::order::Edges;
 use crate::event::{AccessKind, AccessPlace, Happening, Op, WaitSet};
 use crate::world::World;
 
 /// The order pairs of a run.
-pub(super) fn pairs(run: &Recorded) -> Found {
-    let relation = Relation::new(run, Edges::Hybrid);
+pub(super) fn pairs(run: &Recorded, relation: &Relation<'_>) -> Found {
     let all = &relation.all;
     let mut found = Found::new();
     let mut add = |i: usize, j: usize| {
