@@ -13,7 +13,7 @@ use crate::event::{
 use crate::world::{EventSetup, FirstValue, Prefer, Setup, ThreadSetup};
 use std::collections::BTreeMap;
 
-const PROGRAMS: u64 = 5_000;
+const PROGRAMS: u64 = 3_000;
 const STEPS: u64 = 110;
 
 // Order pairs that must be met, besides those of different words for the same.
