@@ -43,7 +43,8 @@
 //! What this run did not execute, and what it ordered by an edge that another run has not: a join or attach behind a branch, the k-th
 //! enable that pays another firing, a barrier whose generations are composed differently, a FIFO edge through a post that might have
 //! been cancelled. Atomics never race, whatever their use. What the condition of an await reads is not known: an order pair of it needs a thread that stood there
-//! while it turned.
+//! while it turned. Of deadlocks the order pairs show those of two locks, not longer cycles nor a reader that reads again while a writer waits; and no pair has the begin of
+//! a task, which stands at no site (a quit that drops what the same thread has posted).
 //!
 //! # What it must never report
 //!
