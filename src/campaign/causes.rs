@@ -4,7 +4,8 @@
 //! releases of semaphores and ends of threads that let its thread or task go on, and the causes of all these. Those that the other access has as well cannot be held: it would wait, too.
 
 use super::orders::InstancePair;
-use super::sightings::{Instance, place_name};
+use super::sightings::place_name;
+use crate::detect::Instance;
 use crate::event::{
     Access, BarrierId, ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, SemaphoreId, SiteId,
     ThreadId, WaitSet,

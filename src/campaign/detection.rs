@@ -9,7 +9,7 @@ use super::report::{Phase1, Risk};
 use super::trial::{Run, RunId, Worker};
 use super::{Context, Plan, parallel};
 use crate::base::mix;
-use crate::detect::{Candidate, Candidates, Evidence, Hybrid, Pair};
+use crate::detect::{Candidate, Candidates, Evidence, Hybrid, Pair, Rank};
 use crate::event::{Event, Outcome, SiteId};
 use crate::exec::{End, Observer, Unobserved};
 use crate::sched::StrategySpec;
@@ -53,9 +53,10 @@ pub(super) fn seed_of(plan: &Plan, i: u64) -> u64 {
 fn given(plan: &Plan, found: &Candidates, pair: Pair) -> Candidate {
     found.get(pair).cloned().unwrap_or_else(|| Candidate {
         pair,
+        rank: Rank::Unordered,
         // Whatever may bring it about is tried.
         kinds: BTreeSet::new(),
-        evidence: Evidence { location: plan.model.code.setup.sites[pair.a].place.clone(), ..Evidence::default() },
+        evidence: Evidence::unseen(pair, 0, plan.model.code.setup.sites[pair.a].place.clone()),
         count: 0,
     })
 }

@@ -2,8 +2,8 @@
 //!
 //! No happens-before of one run shows them, since it orders the tasks by their posts. Two runs do: the same two accesses on one location, in both orders.
 
-use super::sightings::{Instance, Watch};
-use crate::detect::Pair;
+use super::sightings::Watch;
+use crate::detect::{Instance, Pair};
 use crate::event::{Event, SiteId};
 use crate::exec::Observer;
 use crate::world::World;

@@ -42,7 +42,7 @@ pub use report::{
     Evidence, FailureReport, OrderReport, PairReport, Phase1, Refutation, Risk, Searched, Verdict, WayReport,
 };
 pub use saved::{Saved, SavedEnd};
-pub use sightings::Instance;
+pub use crate::detect::Instance;
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
 pub use trial::{CONTINUED, Remade, Run, RunId, SEARCHED, Trial, remake};
 pub use variant::{RARE, test};

@@ -1,6 +1,7 @@
 //! Orders of instances over many runs: two runs that performed the same two instances on one location in both orders prove that a pair flips.
 
-use super::sightings::{Instance, Sighting, Sightings};
+use super::sightings::{Sighting, Sightings};
+use crate::detect::Instance;
 use crate::event::SiteId;
 use std::collections::BTreeMap;
 

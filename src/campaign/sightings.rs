@@ -1,21 +1,11 @@
 //! Which instances of a pair's statements a run performed, and in which order.
 
 use crate::base::IdSet;
+use crate::detect::Instance;
 use crate::event::{Access, AccessPlace, ContextId, Event, EventId, Happening, Op, SiteId, ThreadId};
 use crate::exec::Observer;
 use crate::world::{Made, MessageKind, World};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// An instance (algorithms, section 0): a statement, in the thread or task of this pedigree, at its how-manieth visit there. It means the same in every run.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Instance {
-    /// The statement.
-    pub site: SiteId,
-    /// The pedigree of its thread or task.
-    pub context: String,
-    /// Counted from 1.
-    pub visit: u32,
-}
 
 /// An instance that was performed.
 #[derive(Clone, Debug)]

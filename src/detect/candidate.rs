@@ -1,4 +1,4 @@
-//! Candidates: pairs of sites that might race, with what was seen of them.
+//! Candidates: pairs of sites that might race or whose order may matter, with what was seen of them.
 
 use crate::event::{AccessPlace, Location, ObjectId, SiteId};
 use crate::world::World;
@@ -35,7 +35,52 @@ pub enum ContextKind {
     SameLooper,
 }
 
-/// Where two accesses met.
+/// How suspicious a candidate is: the lesser, the more. What the letters mean is said in the head of this module.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Rank {
+    /// A race that nothing in the run has ordered.
+    Unordered,
+    /// A race that only locks and what is like them ordered: signals, semaphores, atomics, awaits, interrupts.
+    ByLocks,
+    /// A race of which a queue has kept the order in which two unordered posts happened to come.
+    ByQueue,
+    /// No race: two operations whose order matters.
+    Order,
+}
+
+impl Rank {
+    /// Its letter: A, B, C or E. (D would be pairs under one lock; the pair of the acquisitions stands for them.)
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use raceflip::detect::Rank;
+    /// assert!(Rank::Unordered < Rank::ByLocks);
+    /// assert_eq!(Rank::Order.letter(), 'E');
+    /// ```
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Rank::Unordered => 'A',
+            Rank::ByLocks => 'B',
+            Rank::ByQueue => 'C',
+            Rank::Order => 'E',
+        }
+    }
+}
+
+/// One performance of a statement, by names that mean the same in every run.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Instance {
+    /// The statement.
+    pub site: SiteId,
+    /// The pedigree of its thread or task.
+    pub context: String,
+    /// The how-manieth performance of it there, counted from 1. What has two halves (wait, sleep, a barrier) counts once.
+    pub visit: u32,
+}
+
+/// Where two operations met.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
     /// A cell of a global.
@@ -59,6 +104,11 @@ pub enum Place {
         /// Its class.
         class: u32,
     },
+    /// What an order pair is about, if it is no memory: a lock, a queue, a wait set, a semaphore, an event, a thread.
+    Object {
+        /// Its name: `lock l`, `the queue of main`, `semaphore s`.
+        name: String,
+    },
 }
 
 impl Place {
@@ -80,7 +130,7 @@ impl Place {
 
 /// The first occurrence of a candidate. What it has twice stands in the order of the pair's sites; of a site and itself, in the
 /// order of the run. Of a pair that only several runs show, run and location are known.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evidence {
     /// The run: [`Candidates::add`] fills it in.
     pub run: u64,
@@ -92,21 +142,54 @@ pub struct Evidence {
     pub steps: (u64, u64),
     /// In which contexts, by their pedigrees.
     pub contexts: (String, String),
-    /// Holding which locks.
+    /// Which instances they were.
+    pub instances: (Instance, Instance),
+    /// The nearest context that both descend from, or that is one of them and made the other: there the causes of the two part. Empty if
+    /// there is none, as between threads that start with the app.
+    pub parted: String,
+    /// Holding which locks; at an acquisition, those that were held before it.
     pub locksets: (Vec<String>, Vec<String>),
 }
 
-/// A pair that might race.
+impl Evidence {
+    /// Of a pair that no run has shown by itself: run and location are all that is known.
+    #[must_use]
+    pub fn unseen(pair: Pair, run: u64, location: String) -> Self {
+        let instance = |site| Instance { site, context: String::new(), visit: 0 };
+        Self {
+            run,
+            place: None,
+            location,
+            steps: (0, 0),
+            contexts: (String::new(), String::new()),
+            instances: (instance(pair.a), instance(pair.b)),
+            parted: String::new(),
+            locksets: (Vec::new(), Vec::new()),
+        }
+    }
+}
+
+/// A pair that might race, or whose order may matter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
     /// The pair.
     pub pair: Pair,
+    /// The most suspicious rank in which it was seen.
+    pub rank: Rank,
     /// All context kinds in which it was seen.
     pub kinds: BTreeSet<ContextKind>,
     /// Where it was seen first.
     pub evidence: Evidence,
     /// How often it was seen. What repeats an access of the same chain of contexts counts only what is new since: a lower bound.
     pub count: u64,
+}
+
+impl Candidate {
+    /// Whether it is a pair of accesses to memory that might race, and no order pair.
+    #[must_use]
+    pub fn is_race(&self) -> bool {
+        self.rank != Rank::Order
+    }
 }
 
 /// The union of the candidates of several runs.
@@ -150,6 +233,7 @@ impl Candidates {
                     self.all.insert(candidate.pair, candidate);
                 }
                 Some(known) => {
+                    known.rank = known.rank.min(candidate.rank);
                     known.kinds.append(&mut candidate.kinds);
                     known.count = known.count.saturating_add(candidate.count);
                     if run < known.evidence.run {
@@ -164,8 +248,9 @@ impl Candidates {
     pub fn add_flip(&mut self, pair: Pair, run: u64, location: String) {
         self.all.entry(pair).or_insert_with(|| Candidate {
             pair,
+            rank: Rank::ByQueue,
             kinds: BTreeSet::from([ContextKind::SameLooper]),
-            evidence: Evidence { run, location, ..Evidence::default() },
+            evidence: Evidence::unseen(pair, run, location),
             count: 0,
         });
     }

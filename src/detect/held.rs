@@ -27,8 +27,8 @@ pub(super) enum Hold {
 }
 
 impl Hold {
-    // Whether no two threads can have these at once.
-    fn excludes(self, other: Hold) -> bool {
+    /// Whether no two threads can have these at once.
+    pub(super) fn excludes(self, other: Hold) -> bool {
         match (self, other) {
             (Hold::Lock(a), Hold::Lock(b)) => a == b,
             (Hold::Write(a), Hold::Write(b) | Hold::Read(b)) | (Hold::Read(a), Hold::Write(b)) => a == b,
@@ -36,7 +36,8 @@ impl Hold {
         }
     }
 
-    fn name(self, world: &World) -> String {
+    /// Its name: `lock l`, `read rw`.
+    pub(super) fn name(self, world: &World) -> String {
         let rwlock = |id: RwLockId| world.setup().rwlocks.get(id.index()).map_or("?", |(name, _)| name);
         match self {
             Hold::Lock(lock) => world.lock_name(lock),
@@ -105,6 +106,24 @@ impl Held {
             n => thread.counts.insert(hold, n),
         };
         thread.lockset = None;
+    }
+
+    /// How often the thread holds it now; of a monitor whose object is gone always 0.
+    pub(super) fn count_of(&self, thread: ThreadId, hold: Hold) -> u32 {
+        if self.is_dead(hold) {
+            return 0;
+        }
+        self.threads.get(&thread).and_then(|t| t.counts.get(&hold)).copied().unwrap_or(0)
+    }
+
+    /// Whether it is the monitor of an object whose life has ended: to acquire or release it throws.
+    pub(super) fn is_dead(&self, hold: Hold) -> bool {
+        matches!(hold, Hold::Lock(lock) if self.dead.contains(&lock))
+    }
+
+    /// The holds of a set.
+    pub(super) fn holds(&self, set: LocksetId) -> &[Hold] {
+        &self.sets[set]
     }
 
     /// What the thread holds now.

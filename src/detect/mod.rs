@@ -7,6 +7,26 @@
 //!
 //! Phase 2 tries every candidate, so that recall counts: a false candidate costs trials, a missed one is lost.
 //!
+//! # Ranks
+//!
+//! All candidates of the hybrid relation are kept, and ranked by two finer ones ([`Rank`]), so that the likelier ones are tried first:
+//!
+//! - A: the precise relation does not order them either. It has the hybrid edges and those of locks, signals, semaphores, atomics, awaits, interrupts and quits
+//!   (`carried` lists them).
+//! - B: the precise relation orders them.
+//! - C: it does not, but FIFO of posts in the order in which they happened does. Firings have no such order: the environment may fire in any.
+//! - E: order pairs. They are no races.
+//!
+//! There is no D, pairs of accesses under a common lock: the order of two sections decides that of all that is in them, and the pair of their acquisitions is an
+//! E. A rank is the least of all occurrences that were looked at: of those in one chain the latest, which is unordered wherever an earlier one is. So an
+//! A is always seen; between B and C an earlier one may have had the other.
+//!
+//! # Order pairs
+//!
+//! [`OrderPairs`] has the operations that are no accesses, and whose order may matter: acquisitions whose sections conflict, atomics, an await and what turns its
+//! condition, posts against cancels and quits, enables against disables, what sends against what receives (`order_pairs` lists them). They are compared in the
+//! hybrid relation, as races are. [`Hybrid::with_order_pairs`] finds both in one pass.
+//!
 //! # Where it departs from the paper
 //!
 //! - notify to wait is not an edge (there it is SND and RCV), nor is anything else whose order the scheduler chose: locks,
@@ -22,7 +42,9 @@
 //!
 //! What this run did not execute, and what it ordered by an edge that another run has not: a join or attach behind a branch, the k-th
 //! enable that pays another firing, a barrier whose generations are composed differently, a FIFO edge through a post that might have
-//! been cancelled. Atomics never race, whatever their use.
+//! been cancelled. Atomics never race, whatever their use. What the condition of an await reads is not known: an order pair of it needs a thread that stood there
+//! while it turned. Of deadlocks the order pairs show those of two locks, not longer cycles nor a reader that reads again while a writer waits; and no pair has the begin of
+//! a task, which stands at no site (a quit that drops what the same thread has posted).
 //!
 //! # What it must never report
 //!
@@ -35,16 +57,25 @@
 //! pointers for clocks at worst, when nothing is ordered. An access looks at one entry for each chain, looper, lockset, site and kind that
 //! its place has seen. 20,000 tasks of one thread: 4 chains, 0.1 s; 10,000 threads that post two tasks each to one looper, all
 //! of which write one variable: 20,003 chains, 2 s and 60 MB. The worst are thousands of different delays on one looper: a begin asks
-//! each delay that the poster has used, n^2 / 4 steps.
+//! each delay that the poster has used, n^2 / 4 steps. Ranks double the time, since each relation has clocks of its own. Order pairs cost about as much as races; an
+//! operation looks at all statements that did something to the same thing, and every step of a critical section at those earlier sections of its lock that
+//! are not ordered with it and have not met it yet.
 
+mod awaits;
 mod candidate;
+mod carried;
 mod clock;
+mod deed;
 mod held;
 mod hybrid;
 mod order;
+mod order_pairs;
 mod queues;
+mod section;
 #[cfg(test)]
 mod tests;
+mod watch;
 
-pub use candidate::{Candidate, Candidates, ContextKind, Evidence, Pair, Place};
+pub use candidate::{Candidate, Candidates, ContextKind, Evidence, Instance, Pair, Place, Rank};
 pub use hybrid::Hybrid;
+pub use order_pairs::OrderPairs;

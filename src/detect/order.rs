@@ -1,8 +1,13 @@
 //! Happens-before over one run, by vector clocks; the edges are those of the module's head.
 //!
 //! Every edge is known when its later end happens: a cause is a clock that was copied when the earlier end happened. So one pass is exact.
+//!
+//! The same with more edges ([`Edges`]) serves to rank what the hybrid relation leaves unordered.
 
+use super::awaits::Turned;
+use super::carried::Carried;
 use super::clock::{ChainId, Clock, INIT, Point};
+use super::held::Held;
 use super::queues::{Class, Ended, Posted, Tasks, Time};
 use crate::base::{Id, IndexVec};
 use crate::event::{BarrierId, ContextId, Event, EventId, Happening, Op, PostTime, ThreadId};
@@ -10,8 +15,20 @@ use crate::world::{MessageKind, World};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+/// Which edges there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Edges {
+    /// Those of the module's head.
+    Hybrid,
+    /// And those of locks, signals, semaphores, atomics, awaits, interrupts ([`Carried`]).
+    Precise,
+    /// And FIFO of all posts to a looper in the order in which they happened. Not of firings: the environment has no order.
+    Queued,
+}
+
 /// What is known of the contexts that run, the messages that wait, and the causes of what is to come.
 pub(super) struct Order {
+    edges: Edges,
     started: bool,
     // What a context knows that nobody made: that `init` is over.
     root: Clock,
@@ -25,6 +42,7 @@ pub(super) struct Order {
     // The enables that are left; `None` for one without cause.
     enables: BTreeMap<EventId, VecDeque<Option<Clock>>>,
     barriers: BTreeMap<BarrierId, Generation>,
+    carried: Carried,
 }
 
 struct Chain {
@@ -57,17 +75,24 @@ impl Context {
         clock
     }
 
-    // What it knows, for somebody else to learn; what it does from now on is not in it.
-    fn send(&mut self) -> Clock {
+    /// What it knows, for somebody else to learn; what it does from now on is not in it.
+    pub(super) fn send(&mut self) -> Clock {
         let clock = self.knowledge();
         self.at.epoch = self.at.epoch.saturating_add(1);
         clock
+    }
+
+    /// Learns what somebody has sent.
+    pub(super) fn receive(&mut self, clock: &Clock) {
+        self.clock.join(clock);
     }
 }
 
 #[derive(Default)]
 struct Thread {
     queue: Queue,
+    // The last post to it, as if one had posted them all (`Edges::Queued`). Its chain has no context.
+    posts: Option<Point>,
     exit: Option<Clock>,
     // What lets it pass the barrier at which it has arrived.
     pass: Option<Clock>,
@@ -103,13 +128,14 @@ struct Generation {
 const MOST_CLOSED: usize = 32;
 
 impl Order {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(edges: Edges) -> Self {
         let mut chains = IndexVec::new();
         let init = chains.add(Chain { last: None });
         debug_assert_eq!(init, INIT);
         let mut root = Clock::default();
         root.learn(Point { chain: INIT, epoch: u32::MAX });
         Self {
+            edges,
             started: false,
             root,
             chains,
@@ -120,6 +146,7 @@ impl Order {
             threads: IndexVec::new(),
             enables: BTreeMap::new(),
             barriers: BTreeMap::new(),
+            carried: Carried::default(),
         }
     }
 
@@ -135,8 +162,8 @@ impl Order {
         &mut self.threads[thread]
     }
 
-    // Makes the clocks of what happens up to and with this event.
-    pub(super) fn observe(&mut self, world: &World, event: &Event) {
+    /// Makes the clocks of what happens up to and with this event. `held` is what was held before it, `turned` are the awaits that it has turned.
+    pub(super) fn observe(&mut self, world: &World, event: &Event, held: &Held, turned: &[Turned]) {
         if !std::mem::replace(&mut self.started, true) {
             self.adopt(world);
         }
@@ -152,6 +179,11 @@ impl Order {
                 self.perform(world, thread, context, op, *made);
                 if let (Op::SpawnLooper, Ok(looper)) = (op, u32::try_from(*value)) {
                     self.thread(ThreadId(looper)).queue = Queue::Born;
+                }
+                if self.edges != Edges::Hybrid
+                    && let Some(at) = self.contexts.get_mut(&context)
+                {
+                    self.carried.perform(world, held, (thread, op, *value), turned, at);
                 }
             }
             _ => {}
@@ -221,7 +253,7 @@ impl Order {
     }
 
     fn receive(&mut self, context: ContextId, clock: &Clock) {
-        self.running(context).clock.join(clock);
+        self.running(context).receive(clock);
     }
 
     fn perform(&mut self, world: &World, thread: ThreadId, context: ContextId, op: &Op, made: Option<ContextId>) {
@@ -252,13 +284,18 @@ impl Order {
                     self.receive(context, &clock);
                 }
                 if let Some(task) = made {
-                    self.post(context, task, *time, *is_async);
+                    self.post(context, (looper, task), *time, *is_async);
                 }
             }
             Op::Begin => match made {
                 Some(task) => self.begin(world, thread, task),
                 // It leaves its loop: all that it ran is behind it.
-                None => self.learn_tasks(thread, context),
+                None => {
+                    self.learn_tasks(thread, context);
+                    if let Some(at) = self.contexts.get_mut(&context) {
+                        self.carried.leave(thread, at);
+                    }
+                }
             },
             Op::Enable { event, .. } => {
                 let clock = self.send(context);
@@ -280,9 +317,17 @@ impl Order {
         }
     }
 
-    fn post(&mut self, context: ContextId, task: ContextId, time: PostTime, is_async: bool) {
-        let post = self.running(context).at();
-        let clock = self.send(context);
+    fn post(&mut self, context: ContextId, (looper, task): (ThreadId, ContextId), time: PostTime, is_async: bool) {
+        let mut post = self.running(context).at();
+        let mut clock = self.send(context);
+        if self.edges == Edges::Queued {
+            let last = self.thread(looper).posts;
+            let last = last.unwrap_or_else(|| Point { chain: self.chains.add(Chain { last: None }), epoch: 0 });
+            post = Point { epoch: last.epoch.saturating_add(1), ..last };
+            self.thread(looper).posts = Some(post);
+            self.running(context).clock.learn(post);
+            clock.learn(post);
+        }
         let class = Class { time: Time::of(time), is_async };
         self.messages.insert(task, Posted { clock, post: Some(post), class: Some(class) });
     }

@@ -13,22 +13,22 @@ use PostTime::{After, At, Front, Now};
 use std::collections::BTreeSet;
 
 // Bodies: three that are posted, forked or fired, and those of the threads.
-const A: BodyId = BodyId(0);
-const B: BodyId = BodyId(1);
-const T: u32 = 3;
-const UI: ThreadId = ThreadId(0);
-const IO: ThreadId = ThreadId(1);
+pub(super) const A: BodyId = BodyId(0);
+pub(super) const B: BodyId = BodyId(1);
+pub(super) const T: u32 = 3;
+pub(super) const UI: ThreadId = ThreadId(0);
+pub(super) const IO: ThreadId = ThreadId(1);
 
-fn global(cell: u32) -> Location {
+pub(super) fn global(cell: u32) -> Location {
     Location { cell, object: None }
 }
-fn write() -> Step {
+pub(super) fn write() -> Step {
     Step::Do(Op::Write(global(0), 1))
 }
-fn read() -> Step {
+pub(super) fn read() -> Step {
     Step::Do(Op::Read(global(0)))
 }
-fn to(looper: ThreadId, body: BodyId, time: PostTime) -> Step {
+pub(super) fn to(looper: ThreadId, body: BodyId, time: PostTime) -> Step {
     Step::Do(post(looper, body, time))
 }
 fn to_async(body: BodyId, time: PostTime) -> Step {
@@ -41,21 +41,21 @@ fn to_async(body: BodyId, time: PostTime) -> Step {
         instance: None,
     })
 }
-fn fork(body: BodyId) -> Step {
+pub(super) fn fork(body: BodyId) -> Step {
     Step::Do(Op::Fork { body, args: Default::default() })
 }
-fn enable() -> Step {
+pub(super) fn enable() -> Step {
     Step::Do(Op::Enable { event: EventId(0), args: Default::default(), instance: None })
 }
-fn locked(steps: Vec<Step>) -> Vec<Step> {
+pub(super) fn locked(steps: Vec<Step>) -> Vec<Step> {
     around(Op::Acquire(LockId(0)), steps, Op::Release(LockId(0)))
 }
-fn around(before: Op, steps: Vec<Step>, after: Op) -> Vec<Step> {
+pub(super) fn around(before: Op, steps: Vec<Step>, after: Op) -> Vec<Step> {
     [vec![Step::Do(before)], steps, vec![Step::Do(after)]].concat()
 }
 
 // `bodies`: A, B, C as far as they are there. Loopers are those threads that loop and do not attach a queue themselves.
-fn app(bodies: Vec<Vec<Step>>, threads: Vec<Vec<Step>>) -> Script {
+pub(super) fn app(bodies: Vec<Vec<Step>>, threads: Vec<Vec<Step>>) -> Script {
     let mut all = bodies;
     all.resize(T as usize, vec![]);
     let has = |steps: &[Step], what: fn(&Step) -> bool| steps.iter().any(what);
@@ -68,10 +68,11 @@ fn app(bodies: Vec<Vec<Step>>, threads: Vec<Vec<Step>>) -> Script {
     let setup = Setup {
         threads: threads.iter().enumerate().map(thread).collect(),
         bodies: (0..T as usize + threads.len()).map(|i| format!("b{i}")).collect(),
-        locks: vec![("l".to_owned(), true)],
+        locks: vec![("l".to_owned(), true), ("m".to_owned(), false)],
         rwlocks: vec![("rw".to_owned(), Prefer::None)],
         semaphores: vec![("s".to_owned(), 0)],
         barriers: vec![("bar".to_owned(), 2)],
+        listeners: IndexVec::from(vec!["ls".to_owned()]),
         events: IndexVec::from(vec![event]),
         cells: vec![FirstValue::Word(0)],
         cell_names: vec!["x".to_owned()],
@@ -103,7 +104,7 @@ fn check(script: Script, expected: &[Found]) {
     assert_eq!(found, expected, "{:?}", script.bodies);
 }
 
-fn looper() -> Vec<Step> {
+pub(super) fn looper() -> Vec<Step> {
     vec![Step::Loop]
 }
 

@@ -2,55 +2,81 @@
 
 mod edges;
 mod naive;
+mod naive_edges;
+mod naive_orders;
+mod orders;
 mod random;
+mod ranks;
 mod script;
 
-use super::{Candidate, ContextKind, Hybrid, Pair};
+use super::{Candidate, ContextKind, Hybrid, OrderPairs, Pair};
 use crate::base::Rng;
 use crate::event::{Actor, Choice, Event, Happening, Op, ThreadId};
 use crate::world::{Limits, Machine, Question};
 use script::Script;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A recorded run.
 struct Recorded {
     machine: Machine<Script>,
     events: Vec<Seen>,
     candidates: Vec<Candidate>,
+    orders: Vec<Candidate>,
 }
 
 /// An event with what the naive rules need to know besides.
+#[derive(Clone)]
 struct Seen {
     event: Event,
     /// The thread that a post reaches.
     looper: Option<ThreadId>,
     /// The operation threw.
     threw: bool,
+    /// The threads at an `await` after it, and whether they may go on.
+    awaits: BTreeMap<ThreadId, bool>,
+    /// The threads in a wait set after it.
+    waiting: BTreeSet<ThreadId>,
 }
 
 type Found = BTreeSet<(Pair, ContextKind)>;
 
 impl Recorded {
     fn found(&self) -> Found {
-        self.candidates.iter().flat_map(|c| c.kinds.iter().map(|k| (c.pair, *k))).collect()
+        found(&self.candidates)
     }
+}
+
+fn found<'a>(candidates: impl IntoIterator<Item = &'a Candidate>) -> Found {
+    candidates.into_iter().flat_map(|c| c.kinds.iter().map(|k| (c.pair, *k))).collect()
 }
 
 /// Runs the script under a random walk of at most `most` steps, which sometimes goes on with one thread for a while.
 fn run(script: Script, seed: u64, most: u64) -> Recorded {
     let mut rng = Rng::seeded(seed);
     let mut machine = Machine::new(script, Limits::default());
-    let (mut hybrid, mut events) = (Hybrid::new(), Vec::new());
+    let (mut hybrid, mut events) = (Hybrid::with_order_pairs(), Vec::new());
+    let mut alone = OrderPairs::new();
     machine.start(true);
     let mut tell = |machine: &Machine<Script>| {
         for event in machine.world.recorded() {
             hybrid.observe(&machine.world, event);
+            alone.observe(&machine.world, event);
             let looper = match &event.what {
                 Happening::Performed { op: Op::Post { target, .. }, .. } => Some(machine.world.thread_of(*target)),
                 _ => None,
             };
             let threw = matches!(event.what, Happening::Performed { .. }) && machine.guest.threw;
-            events.push(Seen { event: event.clone(), looper, threw });
+            let world = &machine.world;
+            let alive = world.threads().ids().filter(|t| !world.finished(*t));
+            let (mut awaits, mut waiting) = (BTreeMap::new(), BTreeSet::new());
+            for thread in alive {
+                match world.thread(thread).pending {
+                    Op::Await { .. } => drop(awaits.insert(thread, world.enabled().contains(thread))),
+                    Op::Reacquire { on, .. } if world.waiters(on).contains(&thread) => drop(waiting.insert(thread)),
+                    _ => {}
+                }
+            }
+            events.push(Seen { event: event.clone(), looper, threw, awaits, waiting });
         }
     };
     tell(&machine);
@@ -80,5 +106,7 @@ fn run(script: Script, seed: u64, most: u64) -> Recorded {
         machine.step(Choice { actor, argument });
         tell(&machine);
     }
-    Recorded { machine, events, candidates: hybrid.finish() }
+    let (candidates, orders) = hybrid.finish_both();
+    assert_eq!(orders, alone.finish());
+    Recorded { machine, events, candidates, orders }
 }

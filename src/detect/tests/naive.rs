@@ -1,21 +1,23 @@
 //! The rules read literally: a matrix over all events, a fixpoint for FIFO and NOPRE, all pairs of accesses.
 
-use super::{Found, Pair, Recorded, Seen};
-use crate::detect::ContextKind;
+use super::{Found, Pair, Recorded, Seen, naive_edges};
+use crate::detect::order::Edges;
+use crate::detect::{ContextKind, Rank};
 use crate::event::{ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, ThreadId};
 use crate::world::{Made, World};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 // The pseudo-thread of `init`.
 const INIT: ThreadId = ThreadId(u32::MAX);
 
-struct Relation<'a> {
+pub(super) struct Relation<'a> {
     world: &'a World,
-    all: Vec<Seen>,
+    edges: Edges,
+    pub(super) all: Vec<Seen>,
     // direct[j][i]: an edge from i to j.
     direct: Vec<Vec<bool>>,
     // before[j][i]: i happens before j.
-    before: Vec<Vec<bool>>,
+    pub(super) before: Vec<Vec<bool>>,
 }
 
 // A task that began.
@@ -28,11 +30,11 @@ struct Task {
     cause: usize,
 }
 
-/// The candidates of a run.
-pub(super) fn candidates(run: &Recorded) -> Found {
-    let relation = Relation::new(run);
+/// The candidates of a run whose hybrid relation this is, each with the ranks of all its occurrences.
+pub(super) fn candidates(run: &Recorded, relation: &Relation<'_>) -> (Found, BTreeMap<Pair, BTreeSet<Rank>>) {
+    let (precise, queued) = (Relation::new(run, Edges::Precise), Relation::new(run, Edges::Queued));
     let all = &relation.all;
-    let mut found = Found::new();
+    let (mut found, mut ranks) = (Found::new(), BTreeMap::<_, BTreeSet<_>>::new());
     for j in 0..all.len() {
         for i in 0..j {
             let (x, y) = (&all[i].event, &all[j].event);
@@ -40,39 +42,46 @@ pub(super) fn candidates(run: &Recorded) -> Found {
             if !a.conflicts(&b) || x.context == y.context || relation.before[j][i] {
                 continue;
             }
-            let task = |e: &Event| e.thread.is_some_and(|t| Some(run.machine.world.thread(t).home) != e.context);
-            let kind = if x.thread == y.thread {
-                ContextKind::SameLooper
-            } else {
-                match (task(x), task(y)) {
-                    (true, true) => ContextKind::TaskTask,
-                    (false, false) => ContextKind::ThreadThread,
-                    _ => ContextKind::ThreadTask,
-                }
-            };
+            let kind = kind(run, x, y);
             if kind != ContextKind::SameLooper && guarded(all, i, j) {
                 continue;
             }
             if let Some((s, t)) = x.site.zip(y.site) {
                 found.insert((Pair::new(s, t), kind));
+                let rank = match (precise.before[j][i], queued.before[j][i]) {
+                    (true, _) => Rank::ByLocks,
+                    (false, true) => Rank::ByQueue,
+                    (false, false) => Rank::Unordered,
+                };
+                ranks.entry(Pair::new(s, t)).or_default().insert(rank);
             }
         }
     }
-    found
+    (found, ranks)
+}
+
+pub(super) fn kind(run: &Recorded, x: &Event, y: &Event) -> ContextKind {
+    let task = |e: &Event| e.thread.is_some_and(|t| Some(run.machine.world.thread(t).home) != e.context);
+    match (task(x), task(y)) {
+        _ if x.thread == y.thread => ContextKind::SameLooper,
+        (true, true) => ContextKind::TaskTask,
+        (false, false) => ContextKind::ThreadThread,
+        _ => ContextKind::ThreadTask,
+    }
 }
 
 fn access(event: &Event) -> Option<crate::event::Access> {
     op(event).and_then(Op::access)
 }
 
-fn op(event: &Event) -> Option<&Op> {
+pub(super) fn op(event: &Event) -> Option<&Op> {
     match &event.what {
         Happening::Performed { op, .. } => Some(op),
         _ => None,
     }
 }
 
-fn made(event: &Event) -> Option<ContextId> {
+pub(super) fn made(event: &Event) -> Option<ContextId> {
     match &event.what {
         Happening::Performed { made, .. } => *made,
         Happening::Fire(_, context) => Some(*context),
@@ -81,9 +90,9 @@ fn made(event: &Event) -> Option<ContextId> {
 }
 
 // What the thread of event `at` holds then, by counting what it has done, with what threw left out: locks, read sides, write sides.
-type Holds = (BTreeMap<LockId, i64>, BTreeMap<RwLockId, i64>, BTreeMap<RwLockId, i64>);
+pub(super) type Holds = (BTreeMap<LockId, i64>, BTreeMap<RwLockId, i64>, BTreeMap<RwLockId, i64>);
 
-fn holds(all: &[Seen], at: usize) -> Holds {
+pub(super) fn holds(all: &[Seen], at: usize) -> Holds {
     let (mut locks, mut reads, mut writes) = Holds::default();
     let mut put_aside = BTreeMap::new();
     for seen in all[..at].iter().filter(|s| s.event.thread == all[at].event.thread) {
@@ -110,7 +119,7 @@ fn holds(all: &[Seen], at: usize) -> Holds {
     (locks, reads, writes)
 }
 
-fn guarded(all: &[Seen], i: usize, j: usize) -> bool {
+pub(super) fn guarded(all: &[Seen], i: usize, j: usize) -> bool {
     let ((l1, r1, w1), (l2, r2, w2)) = (holds(all, i), holds(all, j));
     l1.keys().any(|l| l2.contains_key(l))
         || w1.keys().any(|l| w2.contains_key(l) || r2.contains_key(l))
@@ -118,15 +127,20 @@ fn guarded(all: &[Seen], i: usize, j: usize) -> bool {
 }
 
 impl<'a> Relation<'a> {
-    fn new(run: &'a Recorded) -> Self {
+    pub(super) fn new(run: &'a Recorded, edges: Edges) -> Self {
         let world = &run.machine.world;
         let mut all = init_events(run);
         let init = all.len();
-        all.extend(run.events.iter().map(|s| Seen { event: s.event.clone(), ..*s }));
+        all.extend(run.events.iter().cloned());
         let n = all.len();
         let direct = vec![vec![false; n]; n];
-        let mut relation = Self { world, all, direct, before: Vec::new() };
+        let mut relation = Self { world, edges, all, direct, before: Vec::new() };
         relation.basic(init);
+        if edges != Edges::Hybrid {
+            for (i, j) in naive_edges::carried(&relation.all) {
+                relation.edge(i, j);
+            }
+        }
         relation.close();
         let tasks = relation.tasks();
         while relation.queue_rules(&tasks) {
@@ -256,7 +270,8 @@ impl<'a> Relation<'a> {
         let mut more = false;
         for e2 in tasks {
             for e1 in tasks.iter().filter(|e1| e1.looper == e2.looper && e1.begin != e2.begin) {
-                let fifo = self.before[e2.cause][e1.cause] && self.keeps_order(e1.cause, e2.cause);
+                let ordered = self.before[e2.cause][e1.cause] || self.ordered_by_queue(e1, e2);
+                let fifo = ordered && self.keeps_order(e1.cause, e2.cause);
                 let nopre = self.before[e2.cause][e1.begin];
                 if fifo || nopre {
                     // Also a test of the rules: the world must not have begun them the other way round.
@@ -270,6 +285,13 @@ impl<'a> Relation<'a> {
             }
         }
         more
+    }
+
+    // Whether the posts happened in this order, and something that the second knows shows it.
+    fn ordered_by_queue(&self, e1: &Task, e2: &Task) -> bool {
+        let posts = |i: usize| self.all[i].looper == Some(e1.looper) && made(&self.all[i].event).is_some();
+        let known = |i: usize| i == e2.cause || self.before[e2.cause][i];
+        self.edges == Edges::Queued && posts(e1.cause) && (e1.cause..=e2.cause).any(|i| posts(i) && known(i))
     }
 
     // Whether the first message stands before the second at whatever instants they are posted, and no fence lets the second pass.
@@ -310,5 +332,6 @@ fn init_events(run: &Recorded) -> Vec<Seen> {
         let what = Happening::Performed { op: *op, value: 0, made };
         Event { step: 0, thread: Some(INIT), context: Some(init), site: None, now: 1, what }
     };
-    script.init.iter().map(event).map(|event| Seen { event, looper: None, threw: false }).collect()
+    let seen = |event| Seen { event, looper: None, threw: false, awaits: BTreeMap::new(), waiting: BTreeSet::new() };
+    script.init.iter().map(event).map(seen).collect()
 }

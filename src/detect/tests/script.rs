@@ -47,6 +47,8 @@ pub(super) struct Script {
     pub(super) init: Vec<Op>,
     /// The last operation threw.
     pub(super) threw: bool,
+    /// The cells that awaits wait for: those of even bodies the first, others the second. They go on when it is not 0.
+    pub(super) awaited: [u32; 2],
     fibers: Vec<Fiber>,
 }
 
@@ -63,7 +65,7 @@ impl Script {
         looper: BodyId,
         init: Vec<Op>,
     ) -> Self {
-        Self { setup: Arc::new(setup), bodies, starts, looper, init, threw: false, fibers: Vec::new() }
+        Self { setup: Arc::new(setup), bodies, starts, looper, init, threw: false, awaited: [0, 0], fibers: Vec::new() }
     }
 
     fn fiber(&mut self, thread: ThreadId) -> &mut Fiber {
@@ -184,8 +186,9 @@ impl Guest for Script {
         self.run(world, thread)
     }
 
-    fn condition(&mut self, _: &World, _: ThreadId) -> bool {
-        true
+    fn condition(&mut self, world: &World, thread: ThreadId) -> bool {
+        let body = self.fiber(thread).frames.last().map_or(0, |(body, _, _)| body.0);
+        world.memory().cell(self.awaited[body as usize % 2]) != 0
     }
 
     fn watches_memory(&self) -> bool {

@@ -1,0 +1,240 @@
+//! What locks and the like carry from one context to another: the edges of the precise relation that the hybrid one leaves out, since the scheduler chose their
+//! order (DroidRacer, figure 7, and the happens-before orders of Java and C++ for what it does not have).
+//!
+//! - A release to each later acquisition of the lock, a write-unlock to each later lock of either side, a read-unlock to each later write-lock; between
+//!   different threads, since a lock never orders two tasks of one looper. A wait releases and its return acquires.
+//! - A notify to the return of those that it woke, an interrupt to what it broke off.
+//! - Each up of a semaphore to each later down, each write of an atomic to each later read of it, each registration to each later perform of the listener.
+//! - The write that let an await go on to its end; where its condition held from the start, every write before it, since nobody saw which it was.
+//! - A quit to the end of the looper's loop.
+
+use super::awaits::Turned;
+use super::clock::Clock;
+use super::held::{Held, Hold};
+use super::order::Context;
+use crate::event::{ListenerId, Location, LockId, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet};
+use crate::world::World;
+use std::collections::BTreeMap;
+
+/// What is under way.
+#[derive(Default)]
+pub(super) struct Carried {
+    locks: BTreeMap<LockId, Released>,
+    rwlocks: BTreeMap<RwLockId, ReadWrite>,
+    waiting: BTreeMap<ThreadId, WaitSet>,
+    woken: BTreeMap<ThreadId, Clock>,
+    interrupts: BTreeMap<ThreadId, Clock>,
+    semaphores: BTreeMap<SemaphoreId, Clock>,
+    atomics: BTreeMap<Location, Clock>,
+    listeners: BTreeMap<ListenerId, Clock>,
+    quits: BTreeMap<ThreadId, Clock>,
+    // All writes; and by thread the one that has let its await go on.
+    written: Clock,
+    turned: BTreeMap<ThreadId, Clock>,
+}
+
+// The releases of what only one thread has at a time. Whoever releases had acquired, so that the releases of others before its own are in its clock: of the
+// last thread's own ones alone it must be known whose they are.
+#[derive(Default)]
+struct Released {
+    others: Clock,
+    last: Option<(ThreadId, Clock)>,
+}
+
+impl Released {
+    fn release(&mut self, thread: ThreadId, clock: Clock) {
+        match &mut self.last {
+            Some((last, known)) if *last == thread => known.join(&clock),
+            last => {
+                if let Some((_, known)) = last.replace((thread, clock)) {
+                    self.others.join(&known);
+                }
+            }
+        }
+    }
+
+    fn acquire(&self, thread: ThreadId, at: &mut Context) {
+        at.receive(&self.others);
+        if let Some((_, known)) = self.last.as_ref().filter(|(last, _)| *last != thread) {
+            at.receive(known);
+        }
+    }
+}
+
+#[derive(Default)]
+struct ReadWrite {
+    written: Released,
+    // The read-unlocks that a later writer of another thread has learned, and the others.
+    learned: Clock,
+    read: BTreeMap<ThreadId, Clock>,
+}
+
+impl Carried {
+    /// The thread performs the operation in this context. `held` is what it held before.
+    pub(super) fn perform(
+        &mut self,
+        world: &World,
+        held: &Held,
+        (thread, op, value): (ThreadId, &Op, Value),
+        turned: &[Turned],
+        at: &mut Context,
+    ) {
+        match *op {
+            Op::Acquire(_)
+            | Op::Release(_)
+            | Op::ReadLock(_)
+            | Op::ReadUnlock(_)
+            | Op::WriteLock(_)
+            | Op::WriteUnlock(_) => self.lock(held, thread, op, at),
+            Op::Wait { .. } | Op::Reacquire { .. } | Op::Notify { .. } | Op::Interrupt(_) | Op::Sleep(_) | Op::Wake => {
+                self.signal(world, held, (thread, op, value), at);
+            }
+            Op::Up(semaphore) => self.semaphores.entry(semaphore).or_default().join(&at.send()),
+            Op::Down(semaphore) => receive(self.semaphores.get(&semaphore), at),
+            Op::Register { listener, .. } => self.listeners.entry(listener).or_default().join(&at.send()),
+            Op::Perform(listener) => receive(self.listeners.get(&listener), at),
+            Op::Quit { looper, .. } => self.quits.entry(looper).or_default().join(&at.send()),
+            Op::Await { .. } => match self.turned.remove(&thread) {
+                Some(clock) => at.receive(&clock),
+                None if value != 0 => at.receive(&self.written),
+                None => {}
+            },
+            _ => self.memory(world, op, value, turned, at),
+        }
+    }
+
+    /// The looper leaves its loop.
+    pub(super) fn leave(&self, looper: ThreadId, at: &mut Context) {
+        receive(self.quits.get(&looper), at);
+    }
+
+    fn memory(&mut self, world: &World, op: &Op, value: Value, turned: &[Turned], at: &mut Context) {
+        let atomic = atomic(world, op, value);
+        if let Some((location, _)) = atomic
+            && !matches!(op, Op::AtomicWrite(..))
+        {
+            receive(self.atomics.get(&location), at);
+        }
+        let atomic = atomic.filter(|(_, writes)| *writes);
+        if atomic.is_none() && !matches!(op, Op::Write(..) | Op::ListWrite { .. } | Op::Free(_)) {
+            return;
+        }
+        let clock = at.send();
+        if let Some((location, _)) = atomic {
+            self.atomics.entry(location).or_default().join(&clock);
+        }
+        self.written.join(&clock);
+        for Turned { thread, holds } in turned {
+            if *holds {
+                self.turned.insert(*thread, clock.clone());
+            } else {
+                self.turned.remove(thread);
+            }
+        }
+    }
+
+    fn lock(&mut self, held: &Held, thread: ThreadId, op: &Op, at: &mut Context) {
+        match *op {
+            Op::Acquire(lock) if !held.is_dead(Hold::Lock(lock)) => self.acquire(lock, thread, at),
+            Op::Release(lock) if held.count_of(thread, Hold::Lock(lock)) > 0 => self.release(lock, thread, at),
+            Op::ReadLock(lock) => {
+                if let Some(lock) = self.rwlocks.get(&lock) {
+                    lock.written.acquire(thread, at);
+                }
+            }
+            Op::WriteLock(lock) => {
+                let Some(lock) = self.rwlocks.get(&lock) else { return };
+                lock.written.acquire(thread, at);
+                at.receive(&lock.learned);
+                lock.read.iter().filter(|(reader, _)| **reader != thread).for_each(|(_, clock)| at.receive(clock));
+            }
+            Op::ReadUnlock(lock) if held.count_of(thread, Hold::Read(lock)) > 0 => {
+                let lock = self.rwlocks.entry(lock).or_default();
+                lock.read.entry(thread).or_default().join(&at.send());
+            }
+            Op::WriteUnlock(lock) if held.count_of(thread, Hold::Write(lock)) > 0 => {
+                let lock = self.rwlocks.entry(lock).or_default();
+                lock.written.release(thread, at.send());
+                let own = lock.read.remove(&thread);
+                for (_, clock) in std::mem::take(&mut lock.read) {
+                    lock.learned.join(&clock);
+                }
+                lock.read.extend(own.map(|clock| (thread, clock)));
+            }
+            _ => {}
+        }
+    }
+
+    fn acquire(&mut self, lock: LockId, thread: ThreadId, at: &mut Context) {
+        if let Some(released) = self.locks.get(&lock) {
+            released.acquire(thread, at);
+        }
+    }
+
+    fn release(&mut self, lock: LockId, thread: ThreadId, at: &mut Context) {
+        self.locks.entry(lock).or_default().release(thread, at.send());
+    }
+
+    fn signal(&mut self, world: &World, held: &Held, (thread, op, value): (ThreadId, &Op, Value), at: &mut Context) {
+        match *op {
+            Op::Wait { on, lock, .. } if held.count_of(thread, Hold::Lock(lock)) > 0 => {
+                if matches!(world.thread(thread).pending, Op::Reacquire { .. }) {
+                    self.release(lock, thread, at);
+                    self.waiting.insert(thread, on);
+                } else {
+                    // It was interrupted before.
+                    self.broken_off(thread, at);
+                }
+            }
+            Op::Reacquire { lock, .. } => {
+                self.acquire(lock, thread, at);
+                self.waiting.remove(&thread);
+                if let Some(clock) = self.woken.remove(&thread) {
+                    at.receive(&clock);
+                }
+                // Woken by a notify it leaves the interrupt for later.
+                if value == 0 {
+                    self.broken_off(thread, at);
+                }
+            }
+            Op::Notify { on, .. } => {
+                let clock = at.send();
+                let left = |waiter: &ThreadId| !world.waiters(on).contains(waiter);
+                let woken = self.waiting.iter().filter(|(waiter, set)| **set == on && left(waiter)).map(|(w, _)| *w);
+                for waiter in woken {
+                    self.woken.entry(waiter).or_insert_with(|| clock.clone());
+                }
+            }
+            Op::Interrupt(other) if !world.finished(other) => {
+                self.interrupts.entry(other).or_default().join(&at.send());
+            }
+            Op::Sleep(_) | Op::Wake => self.broken_off(thread, at),
+            _ => {}
+        }
+    }
+
+    // An interrupt that came before ends this, and is spent.
+    fn broken_off(&mut self, thread: ThreadId, at: &mut Context) {
+        if let Some(clock) = self.interrupts.remove(&thread) {
+            at.receive(&clock);
+        }
+    }
+}
+
+fn receive(clock: Option<&Clock>, at: &mut Context) {
+    if let Some(clock) = clock {
+        at.receive(clock);
+    }
+}
+
+/// The atomic that an operation touches, and whether it has written it; `None` if it threw.
+pub(super) fn atomic(world: &World, op: &Op, value: Value) -> Option<(Location, bool)> {
+    let (at, writes) = match *op {
+        Op::AtomicRead(at) => (at, false),
+        Op::AtomicWrite(at, _) | Op::FetchAdd(at, _) | Op::Exchange(at, _) => (at, true),
+        Op::Cas { at, .. } => (at, value != 0),
+        _ => return None,
+    };
+    let dead = at.object.is_some_and(|object| world.memory().object(object).freed);
+    (!dead).then_some((at, writes))
+}

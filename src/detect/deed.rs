@@ -1,0 +1,185 @@
+//! Operations that are no plain accesses: what they are done to, and which two of them make an order pair.
+
+use super::carried::atomic;
+use super::held::Hold;
+use crate::event::{
+    AccessKind, AccessPlace, BarrierId, BodyId, ConditionId, EventId, ListenerId, Location, LockId, Op, RwLockId,
+    SemaphoreId, Target, ThreadId, Value, WaitSet,
+};
+use crate::world::World;
+
+/// What an operation is done to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Thing {
+    Atomic(Location),
+    Lock(LockId),
+    RwLock(RwLockId),
+    /// The queue of a looper.
+    Queue(ThreadId),
+    /// The wait set of a lock.
+    WaitSet(LockId),
+    Condition(ConditionId),
+    Semaphore(SemaphoreId),
+    Event(EventId),
+    /// A thread that may be interrupted.
+    Thread(ThreadId),
+    Listener(ListenerId),
+    Barrier(BarrierId),
+}
+
+/// What is done to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Deed {
+    AtomicRead,
+    AtomicWrite,
+    Post(Target, BodyId),
+    Cancel(Target, Option<BodyId>),
+    Quit,
+    Enable,
+    Disable,
+    Notify,
+    Wait,
+    Up,
+    Down,
+    Interrupt,
+    Sleep,
+}
+
+impl Deed {
+    /// Whether the order of the two, done to one thing, may matter.
+    pub(super) fn conflicts(self, other: Deed) -> bool {
+        use Deed::*;
+        match (self, other) {
+            (AtomicWrite, AtomicWrite | AtomicRead) | (AtomicRead, AtomicWrite) => true,
+            (Post(to, body), Cancel(of, what)) | (Cancel(of, what), Post(to, body)) => {
+                to == of && what.is_none_or(|what| what == body)
+            }
+            (Post(..), Quit) | (Quit, Post(..)) => true,
+            (Enable, Disable) | (Disable, Enable) => true,
+            (Notify, Wait) | (Wait, Notify) => true,
+            (Down, Up | Down) | (Up, Down) => true,
+            (Interrupt, Sleep | Wait) | (Sleep | Wait, Interrupt) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a common lock takes the pair away, since that of the acquisitions stands for it. What is sent and waited for is told as such.
+    pub(super) fn is_memory(self) -> bool {
+        matches!(self, Deed::AtomicRead | Deed::AtomicWrite)
+    }
+}
+
+/// What an operation does: to nothing, one or two things.
+pub(super) fn deeds(world: &World, thread: ThreadId, op: &Op, value: Value) -> [Option<(Thing, Deed)>; 2] {
+    if let Some((at, writes)) = atomic(world, op, value) {
+        return [Some((Thing::Atomic(at), if writes { Deed::AtomicWrite } else { Deed::AtomicRead })), None];
+    }
+    let first = match *op {
+        Op::Post { target, body, .. } => (Thing::Queue(world.thread_of(target)), Deed::Post(target, body)),
+        Op::Cancel { target, body } => (Thing::Queue(world.thread_of(target)), Deed::Cancel(target, body)),
+        Op::Quit { looper, .. } => (Thing::Queue(looper), Deed::Quit),
+        Op::Enable { event, .. } => (Thing::Event(event), Deed::Enable),
+        Op::Disable(event) => (Thing::Event(event), Deed::Disable),
+        Op::Notify { on, .. } => (Thing::waited(on), Deed::Notify),
+        Op::Wait { on, .. } => {
+            return [Some((Thing::waited(on), Deed::Wait)), Some((Thing::Thread(thread), Deed::Wait))];
+        }
+        Op::Up(semaphore) => (Thing::Semaphore(semaphore), Deed::Up),
+        Op::Down(semaphore) => (Thing::Semaphore(semaphore), Deed::Down),
+        Op::Interrupt(other) => (Thing::Thread(other), Deed::Interrupt),
+        Op::Sleep(_) => (Thing::Thread(thread), Deed::Sleep),
+        _ => return [None, None],
+    };
+    [Some(first), None]
+}
+
+impl Thing {
+    fn waited(on: WaitSet) -> Self {
+        match on {
+            WaitSet::Lock(lock) => Thing::WaitSet(lock),
+            WaitSet::Condition(condition) => Thing::Condition(condition),
+        }
+    }
+
+    /// Its name, as the world gives it: `lock l`, `semaphore s`, `the queue of main`.
+    pub(super) fn name(self, world: &World) -> String {
+        let setup = world.setup();
+        match self {
+            Thing::Atomic(at) => world.place_name(AccessPlace::Cell(at)),
+            Thing::Lock(lock) => world.lock_name(lock),
+            Thing::RwLock(lock) => format!("rwlock {}", setup.rwlocks[lock.0 as usize].0),
+            Thing::Queue(looper) => format!("the queue of {}", world.thread_name(looper)),
+            Thing::WaitSet(lock) => format!("the wait set of {}", world.lock_name(lock)),
+            Thing::Condition(condition) => format!("condition {}", setup.conditions[condition.0 as usize]),
+            Thing::Semaphore(semaphore) => format!("semaphore {}", setup.semaphores[semaphore.0 as usize].0),
+            Thing::Event(event) => format!("event {}", setup.events[event].name),
+            Thing::Thread(thread) => format!("thread {}", world.thread_name(thread)),
+            Thing::Listener(listener) => format!("listener {}", setup.listeners[listener]),
+            Thing::Barrier(barrier) => format!("barrier {}", setup.barriers[barrier.0 as usize].0),
+        }
+    }
+}
+
+/// What a critical section touches.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Touched {
+    /// Plain memory, or an atomic.
+    Memory(AccessPlace),
+    Thing(Thing),
+    /// What is not known.
+    Anything,
+}
+
+/// Something touched, and whether it is changed.
+pub(super) type Touch = (Touched, AccessKind);
+
+impl Touched {
+    /// The lock of a hold, as something that is taken.
+    pub(super) fn hold(hold: Hold) -> Touch {
+        match hold {
+            Hold::Lock(lock) => (Touched::Thing(Thing::Lock(lock)), AccessKind::Write),
+            Hold::Read(lock) => (Touched::Thing(Thing::RwLock(lock)), AccessKind::Read),
+            Hold::Write(lock) => (Touched::Thing(Thing::RwLock(lock)), AccessKind::Write),
+        }
+    }
+}
+
+/// Whether the order of two touches may matter.
+pub(super) fn conflict((a, how): Touch, (b, other): Touch) -> bool {
+    let frees = |life, kind, cell| match (life, cell) {
+        (Touched::Memory(AccessPlace::Life(object)), Touched::Memory(AccessPlace::Cell(at))) => {
+            kind == AccessKind::Write && at.object == Some(object)
+        }
+        _ => false,
+    };
+    let writes = how == AccessKind::Write || other == AccessKind::Write;
+    let same = a == b || a == Touched::Anything || b == Touched::Anything;
+    writes && (same || frees(a, how, b) || frees(b, other, a))
+}
+
+/// What an operation touches, acquisitions left out.
+pub(super) fn touches(world: &World, thread: ThreadId, op: &Op, value: Value) -> Vec<Touch> {
+    use AccessKind::{Read, Write};
+    if let Some(access) = op.access() {
+        return vec![(Touched::Memory(access.place), access.kind)];
+    }
+    let thing = |thing, kind| vec![(Touched::Thing(thing), kind)];
+    match *op {
+        Op::Fence(looper) => thing(Thing::Queue(looper), Write),
+        Op::AttachQueue => thing(Thing::Queue(thread), Write),
+        Op::Register { listener, .. } => thing(Thing::Listener(listener), Write),
+        Op::Perform(listener) => thing(Thing::Listener(listener), Read),
+        Op::Arrive(barrier) => thing(Thing::Barrier(barrier), Write),
+        Op::Await { .. } => vec![(Touched::Anything, Read)],
+        _ => deeds(world, thread, op, value).into_iter().flatten().map(touch).collect(),
+    }
+}
+
+fn touch((thing, deed): (Thing, Deed)) -> Touch {
+    match (thing, deed) {
+        (Thing::Atomic(at), Deed::AtomicRead) => (Touched::Memory(AccessPlace::Cell(at)), AccessKind::Read),
+        (Thing::Atomic(at), _) => (Touched::Memory(AccessPlace::Cell(at)), AccessKind::Write),
+        (Thing::Thread(_), Deed::Sleep | Deed::Wait) => (Touched::Thing(thing), AccessKind::Read),
+        _ => (Touched::Thing(thing), AccessKind::Write),
+    }
+}

@@ -1,0 +1,162 @@
+//! Order pairs: two operations of different contexts, unordered in the hybrid relation, that are no race, but whose order may matter (algorithms, section 1,
+//! category E). Many published bugs have no data race: what was locked, sent or cancelled came in the wrong order.
+//!
+//! - Two acquisitions of one lock whose sections conflict (`section`).
+//! - Two operations on one atomic, one of which writes.
+//! - An await and the operation that was seen to turn its condition while a thread stood there, either way (`awaits`): what a condition reads is known to
+//!   the guest alone. A write that came before a thread had arrived is missed in that run.
+//! - A post and a cancel of its handler that would remove it; a post and a quit of its looper; an enable and a disable of one event.
+//! - What sends and what receives: notify and wait, up and down of a semaphore (and two downs), an interrupt and a sleep or wait of that thread.
+
+use super::awaits::Turned;
+use super::candidate::{Candidate, Pair, Place, Rank};
+use super::deed::{Deed, Thing, deeds};
+use super::section::Sections;
+use super::watch::{Act, Group, Watch};
+use crate::event::{AccessPlace, Event, Op, ThreadId, Value};
+use crate::exec::Observer;
+use crate::world::World;
+use std::collections::BTreeMap;
+
+/// Order pairs over one run: an [`Observer`] that is shown every event from the start of the app.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{detect::{OrderPairs, Rank}, exec::run, sched::RoundRobin, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("up.race", "semaphore s = 1; thread a { down s; up s }; thread b { down s }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut pairs = OrderPairs::new();
+/// run(&mut model.machine(Limits::default()), &mut RoundRobin::default(), 0, &mut pairs, &stop);
+/// // The two downs, and the up with the other down.
+/// let found = pairs.finish();
+/// assert_eq!(found.len(), 2);
+/// assert!(found.iter().all(|c| c.rank == Rank::Order && c.evidence.location == "semaphore s"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct OrderPairs {
+    watch: Watch,
+    orders: Orders,
+}
+
+/// The operations, and the pairs of them that were found.
+#[derive(Default)]
+pub(super) struct Orders {
+    things: BTreeMap<Thing, Vec<Group<Deed>>>,
+    sections: Sections,
+    // By thread at an await: what has turned its condition. The latest of each site.
+    turned: BTreeMap<ThreadId, Vec<Turn>>,
+    found: BTreeMap<Pair, Candidate>,
+}
+
+struct Turn {
+    act: Act,
+    // What it wrote; `None` if that is not known.
+    place: Option<AccessPlace>,
+}
+
+impl Default for OrderPairs {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl OrderPairs {
+    /// Has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { watch: Watch::new(false), orders: Orders::default() }
+    }
+
+    /// Takes the next event. The world is the state after its step. The first event must be the first of the run (a thread's start).
+    pub fn observe(&mut self, world: &World, event: &Event) {
+        let turned = self.watch.observe(world, event);
+        if let Some((op, value, act)) = self.watch.act(world, event) {
+            self.orders.meet(world, &self.watch, (op, value, &act), &turned);
+        }
+        self.watch.close(world, event);
+    }
+
+    /// The order pairs, in the order of their pairs.
+    #[must_use]
+    pub fn finish(self) -> Vec<Candidate> {
+        self.orders.finish()
+    }
+}
+
+impl Observer for OrderPairs {
+    fn event(&mut self, world: &World, event: &Event) {
+        self.observe(world, event);
+    }
+}
+
+impl Orders {
+    /// The thread performs the operation; the locksets are those before it.
+    pub(super) fn meet(
+        &mut self,
+        world: &World,
+        watch: &Watch,
+        (op, value, act): (&Op, Value, &Act),
+        turned: &[Turned],
+    ) {
+        self.sections.meet(world, watch, (op, value, act), &mut self.found);
+        for (thing, deed) in deeds(world, act.thread, op, value).into_iter().flatten() {
+            self.meet_at(world, watch, thing, (deed, act));
+        }
+        if let Op::Await { .. } = op {
+            self.end_await(world, watch, act);
+        }
+        for Turned { thread, .. } in turned {
+            let atomic = deeds(world, act.thread, op, value)[0].and_then(|(thing, _)| match thing {
+                Thing::Atomic(at) => Some(AccessPlace::Cell(at)),
+                _ => None,
+            });
+            let turns = self.turned.entry(*thread).or_default();
+            turns.retain(|turn| turn.act.by.site != act.by.site);
+            turns.push(Turn { act: *act, place: op.access().map(|access| access.place).or(atomic) });
+        }
+    }
+
+    /// The pairs that were found.
+    pub(super) fn finish(self) -> Vec<Candidate> {
+        self.found.into_values().collect()
+    }
+
+    fn meet_at(&mut self, world: &World, watch: &Watch, thing: Thing, (deed, act): (Deed, &Act)) {
+        let groups = self.things.get(&thing);
+        let since = Group::since(groups, &act.by, &deed, act.when.at.chain());
+        for Group { by: old, what, whens, .. } in groups.into_iter().flatten() {
+            if !what.conflicts(deed) || deed.is_memory() && watch.guarded(old, &act.by) {
+                continue;
+            }
+            let unordered = whens.range(since..).map(|(_, old)| old);
+            for was in unordered.filter(|old| !watch.is_before(old, act.when.context)) {
+                let how = (watch, Rank::Order, old.kind(&act.by));
+                act.found(&mut self.found, how, (old, was), world, || place(world, thing));
+            }
+        }
+        Group::keep(self.things.entry(thing).or_default(), act.by, deed, act.when);
+    }
+
+    // What turned the condition is not ordered with this: the thread stood here already.
+    fn end_await(&mut self, world: &World, watch: &Watch, act: &Act) {
+        for Turn { act: old, place } in self.turned.remove(&act.thread).unwrap_or_default() {
+            let place = || match place {
+                Some(place) => (Place::of(world, place), world.place_name(place)),
+                None => (Place::Object { name: String::new() }, String::new()),
+            };
+            let how = (watch, Rank::Order, old.by.kind(&act.by));
+            act.found(&mut self.found, how, (&old.by, &old.when), world, place);
+        }
+    }
+}
+
+fn place(world: &World, thing: Thing) -> (Place, String) {
+    let name = thing.name(world);
+    let place = match thing {
+        Thing::Atomic(at) => Place::of(world, AccessPlace::Cell(at)),
+        _ => Place::Object { name: name.clone() },
+    };
+    (place, name)
+}

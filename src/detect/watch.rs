@@ -1,0 +1,255 @@
+//! What both kinds of candidates are found with: the relations, the locksets, and what an operation of the run looks like to them.
+
+use super::awaits::{Awaits, Turned};
+use super::candidate::{Candidate, ContextKind, Evidence, Instance, Pair, Place, Rank};
+use super::clock::{ChainId, Point};
+use super::held::{Held, LocksetId};
+use super::order::{Edges, Order};
+use crate::event::{ContextId, Event, Happening, Op, SiteId, ThreadId};
+use crate::world::World;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The state of a run as far as all that was seen tells it.
+pub(super) struct Watch {
+    hybrid: Order,
+    // The precise relation, and the one with the order of queues, if ranks are asked for.
+    finer: Option<(Order, Order)>,
+    pub(super) held: Held,
+    awaits: Awaits,
+    // Where the context of the event stood before it: what an operation sends is sent with the operation.
+    before: Option<Points>,
+    // By running context and site.
+    visits: BTreeMap<ContextId, BTreeMap<SiteId, u32>>,
+}
+
+/// An operation with a site.
+#[derive(Clone, Copy)]
+pub(super) struct Act {
+    pub(super) thread: ThreadId,
+    pub(super) by: By,
+    pub(super) when: When,
+}
+
+/// What decides whether two operations can meet, but for what they do and their order.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct By {
+    pub(super) site: SiteId,
+    /// Of a task. Which thread own code belongs to does not matter: it is ordered with all else on its thread.
+    pub(super) looper: Option<ThreadId>,
+    pub(super) lockset: LocksetId,
+}
+
+impl By {
+    pub(super) fn kind(&self, other: &By) -> ContextKind {
+        match (self.looper, other.looper) {
+            (None, None) => ContextKind::ThreadThread,
+            (Some(a), Some(b)) if a == b => ContextKind::SameLooper,
+            (Some(_), Some(_)) => ContextKind::TaskTask,
+            _ => ContextKind::ThreadTask,
+        }
+    }
+}
+
+/// One performance.
+#[derive(Clone, Copy)]
+pub(super) struct When {
+    pub(super) at: Points,
+    pub(super) context: ContextId,
+    pub(super) step: u64,
+    pub(super) visit: u32,
+}
+
+/// Where it stands in each relation.
+#[derive(Clone, Copy)]
+pub(super) struct Points {
+    hybrid: Point,
+    finer: Option<(Point, Point)>,
+}
+
+impl Points {
+    /// Its chain in the hybrid relation.
+    pub(super) fn chain(&self) -> ChainId {
+        self.hybrid.chain
+    }
+}
+
+impl Watch {
+    /// With ranks or without.
+    pub(super) fn new(ranks: bool) -> Self {
+        Self {
+            hybrid: Order::new(Edges::Hybrid),
+            finer: ranks.then(|| (Order::new(Edges::Precise), Order::new(Edges::Queued))),
+            held: Held::new(),
+            awaits: Awaits::default(),
+            before: None,
+            visits: BTreeMap::new(),
+        }
+    }
+
+    /// Takes the next event, but for what it does to locksets: the awaits that it has turned.
+    pub(super) fn observe(&mut self, world: &World, event: &Event) -> Vec<Turned> {
+        let turned = self.awaits.observe(world, event);
+        self.before = event.context.and_then(|context| self.points(context));
+        self.hybrid.observe(world, event, &self.held, &turned);
+        if let Some((precise, queued)) = &mut self.finer {
+            precise.observe(world, event, &self.held, &turned);
+            queued.observe(world, event, &self.held, &turned);
+        }
+        turned
+    }
+
+    /// What it does to locksets.
+    pub(super) fn close(&mut self, world: &World, event: &Event) {
+        if let Some(thread) = event.thread {
+            self.held.observe(world, thread, &event.what);
+        }
+    }
+
+    /// The operation of an event, and its value.
+    pub(super) fn act<'e>(&mut self, world: &World, event: &'e Event) -> Option<(&'e Op, i64, Act)> {
+        let (thread, context) = event.thread.zip(event.context)?;
+        if matches!(event.what, Happening::End | Happening::ThreadExit) {
+            self.visits.remove(&context);
+        }
+        let Happening::Performed { op, value, .. } = &event.what else { return None };
+        let site = event.site?;
+        let visits = self.visits.entry(context).or_default().entry(site).or_default();
+        if !matches!(op, Op::Reacquire { .. } | Op::Pass { .. } | Op::Wake) {
+            *visits += 1;
+        }
+        let visit = *visits;
+        let looper = (world.thread(thread).home != context).then_some(thread);
+        let by = By { site, looper, lockset: self.held.lockset(thread) };
+        let at = self.before.or_else(|| self.points(context))?;
+        let when = When { at, context, step: event.step, visit };
+        Some((op, *value, Act { thread, by, when }))
+    }
+
+    fn points(&self, context: ContextId) -> Option<Points> {
+        let point = |order: &Order| order.context(context).map(|c| c.at());
+        let finer = match &self.finer {
+            Some((precise, queued)) => Some((point(precise)?, point(queued)?)),
+            None => None,
+        };
+        Some(Points { hybrid: point(&self.hybrid)?, finer })
+    }
+
+    /// Whether what stands there is before what this context does now, in the hybrid relation.
+    pub(super) fn is_before(&self, old: &When, now: ContextId) -> bool {
+        self.hybrid.context(now).is_none_or(|now| now.has(old.at.hybrid))
+    }
+
+    /// How two conflicting accesses rank that the hybrid relation does not order.
+    pub(super) fn rank(&self, old: &When, now: ContextId) -> Rank {
+        let (Some((precise, queued)), Some((in_precise, in_queued))) = (&self.finer, old.at.finer) else {
+            return Rank::Unordered;
+        };
+        let has = |order: &Order, point| order.context(now).is_some_and(|now| now.has(point));
+        if has(precise, in_precise) {
+            Rank::ByLocks
+        } else if has(queued, in_queued) {
+            Rank::ByQueue
+        } else {
+            Rank::Unordered
+        }
+    }
+
+    /// Whether a lock keeps the two apart. Locks never order tasks of one looper.
+    pub(super) fn guarded(&self, a: &By, b: &By) -> bool {
+        a.kind(b) != ContextKind::SameLooper && self.held.exclude(a.lockset, b.lockset)
+    }
+
+    /// Two performances that met, the earlier one first.
+    fn evidence(
+        &self,
+        world: &World,
+        (place, location): (Place, String),
+        (old, new): ((&By, &When), (&By, &When)),
+    ) -> (Pair, Evidence) {
+        let ((a, a_when), (b, b_when)) = if old.0.site <= new.0.site { (old, new) } else { (new, old) };
+        let name = |context| world.contexts().name(world.setup(), context);
+        let instance =
+            |by: &By, when: &When| Instance { site: by.site, context: name(when.context), visit: when.visit };
+        let instances = (instance(a, a_when), instance(b, b_when));
+        let evidence = Evidence {
+            run: 0,
+            place: Some(place),
+            location,
+            steps: (a_when.step, b_when.step),
+            contexts: (instances.0.context.clone(), instances.1.context.clone()),
+            instances,
+            parted: parted(world, a_when.context, b_when.context).map_or_else(String::new, name),
+            locksets: (self.held.names(world, a.lockset), self.held.names(world, b.lockset)),
+        };
+        (Pair::new(a.site, b.site), evidence)
+    }
+}
+
+// The nearest common ancestor of two contexts, either of them included.
+fn parted(world: &World, a: ContextId, b: ContextId) -> Option<ContextId> {
+    let line = |from| std::iter::successors(Some(from), |at| world.contexts().parent(*at));
+    // A maker is older than what it makes.
+    let (mut a, mut b) = (line(a).peekable(), line(b).peekable());
+    loop {
+        match (*a.peek()?, *b.peek()?) {
+            (x, y) if x == y => return Some(x),
+            (x, y) if x > y => a.next(),
+            _ => b.next(),
+        };
+    }
+}
+
+impl Act {
+    /// Keeps a pair with an earlier performance.
+    pub(super) fn found(
+        &self,
+        found: &mut BTreeMap<Pair, Candidate>,
+        (watch, rank, kind): (&Watch, Rank, ContextKind),
+        (old, was): (&By, &When),
+        world: &World,
+        place: impl FnOnce() -> (Place, String),
+    ) {
+        let candidate = match found.entry(Pair::new(old.site, self.by.site)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                let (pair, evidence) = watch.evidence(world, place(), ((old, was), (&self.by, &self.when)));
+                free.insert(Candidate { pair, rank, kinds: BTreeSet::new(), evidence, count: 0 })
+            }
+        };
+        candidate.rank = candidate.rank.min(rank);
+        candidate.kinds.insert(kind);
+        candidate.count += 1;
+    }
+}
+
+/// Performances of the same site that do the same, under the same locks, on the same looper.
+pub(super) struct Group<W> {
+    pub(super) by: By,
+    pub(super) what: W,
+    // By step. invariant: one of each chain, the latest, whose step `latest` has
+    pub(super) whens: BTreeMap<u64, When>,
+    latest: BTreeMap<ChainId, u64>,
+}
+
+impl<W: PartialEq> Group<W> {
+    /// Keeps a performance in place of the one before it on its chain.
+    pub(super) fn keep(groups: &mut Vec<Self>, by: By, what: W, when: When) {
+        let at = groups.iter().position(|g| g.by == by && g.what == what).unwrap_or_else(|| {
+            groups.push(Self { by, what, whens: BTreeMap::new(), latest: BTreeMap::new() });
+            groups.len() - 1
+        });
+        let group = &mut groups[at];
+        if let Some(old) = group.latest.insert(when.at.chain(), when.step) {
+            group.whens.remove(&old);
+        }
+        group.whens.insert(when.step, when);
+    }
+
+    /// The step from which on what is kept is news to a performance like the last one on this chain: that has met what came before it, and what is not
+    /// ordered with this one was not ordered with that one. So a thread that loops costs what happened in between, not all threads there ever were.
+    pub(super) fn since(groups: Option<&Vec<Self>>, by: &By, what: &W, chain: ChainId) -> u64 {
+        let known = groups.and_then(|groups| groups.iter().find(|g| g.by == *by && g.what == *what));
+        known.and_then(|g| g.latest.get(&chain)).map_or(0, |step| step + 1)
+    }
+}
