@@ -4,11 +4,11 @@
 //! releases of semaphores and ends of threads that let its thread or task go on, and the causes of all these. Those that the other access has as well cannot be held: it would wait, too.
 
 use super::orders::InstancePair;
-use super::sightings::place_name;
+use super::sightings::{Touch, common_place, touched};
 use crate::detect::Instance;
 use crate::event::{
-    Access, BarrierId, ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, SemaphoreId, SiteId,
-    ThreadId, WaitSet,
+    BarrierId, ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, SemaphoreId, SiteId,
+    ThreadId, Value, WaitSet,
 };
 use crate::exec::Observer;
 use crate::sched::{Hold, Moment};
@@ -22,7 +22,8 @@ struct Done {
     site: Option<SiteId>,
     // How often this statement has been stepped at in its context, with this one.
     visit: u32,
-    access: Option<Access>,
+    // What was done; nothing of a firing.
+    op: Option<(Op, Value)>,
     // The context that it makes.
     makes: Option<ContextId>,
     // Of a post: to whom, and in which delay class.
@@ -75,11 +76,14 @@ fn key(on: WaitSet) -> WaitKey {
 // Operations of a run that are looked at: enough for what models do, and no endless memory.
 const MOST: usize = 1 << 16;
 
+// Performances of a statement that are looked through for two that conflict.
+const MOST_OF_A_SITE: usize = 64;
+
 // Ways that are tried for an order.
 const MOST_WAYS: usize = 8;
 
 impl Causes {
-    fn add(&mut self, world: &World, event: &Event, op: &Op, made: Option<ContextId>) {
+    fn add(&mut self, world: &World, event: &Event, (op, value): (&Op, Value), made: Option<ContextId>) {
         let Some(performer @ (thread, context)) = event.thread.zip(event.context) else { return };
         let at = self.done.len();
         let visit = event.site.map_or(0, |site| {
@@ -111,7 +115,7 @@ impl Causes {
             performer: Some(performer),
             site: event.site,
             visit,
-            access: op.access(),
+            op: Some((*op, value)),
             makes,
             post,
             timed,
@@ -168,21 +172,32 @@ impl Causes {
         Some((*self.at_step.get(&steps.0)?, *self.at_step.get(&steps.1)?))
     }
 
-    /// The first two accesses of these statements that conflict, of different threads or tasks: their steps' numbers here.
-    pub(super) fn first_pair(&self, a: SiteId, b: SiteId) -> Option<(usize, usize)> {
-        let of = |site: SiteId| self.done.iter().enumerate().filter(move |(_, d)| d.site == Some(site));
+    // The first two operations of these statements that conflict, of different threads or tasks.
+    fn first_pair(&self, world: &World, a: SiteId, b: SiteId) -> Option<(usize, usize)> {
+        let of = |site: SiteId| self.done.iter().enumerate().filter(move |(_, d)| d.site == Some(site)).take(MOST_OF_A_SITE);
+        let touched = |d: &Done| self.touched(world, d).map(|(touch, _)| touch);
         of(a).find_map(|(i, x)| {
             let meets = |y: &Done| {
                 let contexts = x.performer.map(|p| p.1) != y.performer.map(|p| p.1);
-                contexts && x.access.zip(y.access).is_some_and(|(x, y)| x.conflicts(&y))
+                contexts && touched(x).zip(touched(y)).is_some_and(|(x, y)| x.conflicts(&y))
             };
             of(b).find(|(_, y)| meets(y)).map(|(j, _)| (i, j))
         })
     }
 
+    fn touched(&self, world: &World, done: &Done) -> Option<(Touch, String)> {
+        let (op, value) = done.op.as_ref()?;
+        touched(world, Some(done.performer?.0), op, *value)
+    }
+
     /// The accesses at these steps, else the first of these statements that conflict.
-    pub(super) fn pair(&self, a: SiteId, b: SiteId, steps: Option<(u64, u64)>) -> Option<(usize, usize)> {
-        steps.and_then(|steps| self.at_steps(steps)).or_else(|| self.first_pair(a, b))
+    pub(super) fn pair(
+        &self,
+        world: &World,
+        (a, b): (SiteId, SiteId),
+        steps: Option<(u64, u64)>,
+    ) -> Option<(usize, usize)> {
+        steps.and_then(|steps| self.at_steps(steps)).or_else(|| self.first_pair(world, a, b))
     }
 
     /// These two accesses by name.
@@ -192,11 +207,10 @@ impl Causes {
             let context = world.contexts().name(world.setup(), context);
             Some(Instance { site: done.site?, context, visit: done.visit })
         };
-        let place = |done: &Done| Some(place_name(world, done.access?.place));
+        let place = |done: &Done| self.touched(world, done).map(|(_, place)| place);
         let (x, y) = (&self.done[a], &self.done[b]);
         let (of_x, of_y) = (place(x)?, place(y)?);
-        // An access to a field and the end of its object: the shorter name is the object's.
-        let place = if of_x.len() <= of_y.len() { of_x } else { of_y };
+        let place = common_place(&of_x, &of_y).to_owned();
         Some(InstancePair { a: instance(x)?, b: instance(y)?, place })
     }
 
@@ -279,7 +293,7 @@ impl Observer for Causes {
             return;
         }
         match &event.what {
-            Happening::Performed { op, made, .. } => self.add(world, event, op, *made),
+            Happening::Performed { op, made, value } => self.add(world, event, (op, *value), *made),
             Happening::Fire(fired, context) => {
                 let at = self.done.len();
                 let nth = world.contexts().chain(*context).last().map_or(1, |(_, n)| *n) as usize;
@@ -291,7 +305,7 @@ impl Observer for Causes {
                     performer: None,
                     site: None,
                     visit: 0,
-                    access: None,
+                    op: None,
                     makes: Some(*context),
                     post: None,
                     timed: false,

@@ -18,6 +18,8 @@ pub struct Confirmation {
     pub phase1: Phase1,
     /// Each potential pair with its verdict, in the order of `phase1.candidates`.
     pub pairs: Vec<PairReport>,
+    /// Each order pair with its verdict, in the order of `phase1.orders`, if these were driven.
+    pub orders: Vec<PairReport>,
     /// Failures of trials that came after neither order of the pair that was driven, and that no pair explains.
     pub unexplained: Vec<FailureReport>,
     /// The search of all states, if there was one.
@@ -30,7 +32,7 @@ impl Confirmation {
     pub fn complete(&self) -> bool {
         self.phase1.complete
             && self.pairs.len() == self.phase1.candidates.len()
-            && self.pairs.iter().all(|p| p.complete)
+            && self.pairs.iter().chain(&self.orders).all(|p| p.complete)
     }
 }
 
@@ -65,24 +67,24 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
         states: None,
         others: Failures::default(),
     };
-    let mut pairs = Vec::new();
-    for (number, candidate) in phase1.candidates.iter().enumerate() {
-        if context.stop.load(Ordering::Relaxed) {
-            break;
-        }
-        pairs.push(campaign.pair(candidate, number as u64));
-    }
+    let pairs = campaign.pairs(&phase1.candidates, 0);
+    let orders = if plan.orders && plan.explore != Explore::Only {
+        campaign.pairs(&phase1.orders, phase1.candidates.len())
+    } else {
+        Vec::new()
+    };
     let Campaign { states, others, .. } = campaign;
     let searched = states.map(|states| match states {
         Ok(states) => Searched { states: states.len(), complete: true },
         Err(states) => Searched { states, complete: false },
     });
     let explained = |f: &FailureReport| {
-        pairs.iter().flat_map(|p| &p.orders).flat_map(|o| &o.failures).any(|g| g.signature == f.signature)
+        let all = pairs.iter().chain(&orders).flat_map(|p| &p.orders);
+        all.flat_map(|o| &o.failures).any(|g| g.signature == f.signature)
     };
     let mut unexplained = others.finish(plan);
     unexplained.retain(|f| !explained(f) && phase1.failures.iter().all(|g| g.signature != f.signature));
-    Confirmation { phase1, pairs, unexplained, searched }
+    Confirmation { phase1, pairs, orders, unexplained, searched }
 }
 
 struct Campaign<'c> {
@@ -97,6 +99,14 @@ struct Campaign<'c> {
 }
 
 impl Campaign<'_> {
+    // These pairs, until somebody stops it.
+    fn pairs(&mut self, candidates: &[Candidate], from: usize) -> Vec<PairReport> {
+        let numbered = candidates.iter().zip(from as u64..);
+        let stop = self.context.stop;
+        let driven = numbered.take_while(|_| !stop.load(Ordering::Relaxed));
+        driven.map(|(candidate, number)| self.pair(candidate, number)).collect()
+    }
+
     fn pair(&mut self, candidate: &Candidate, number: u64) -> PairReport {
         let (plan, context) = (self.plan, self.context);
         let mut driven = Driven::new(plan, context, candidate.pair, number, self.phase1.longest);
@@ -110,7 +120,9 @@ impl Campaign<'_> {
             if driven.hits.is_empty() { driven.orders.flip().map(Verdict::Flipped) } else { Some(Verdict::Adjacent) }
         };
         let mut verdict = confirmed(&driven);
-        if verdict.is_none() && plan.explore != Explore::Off && driven.complete {
+        // Of other operations than accesses a search knows no orders.
+        let searches = plan.explore != Explore::Off && candidate.is_race();
+        if verdict.is_none() && searches && driven.complete {
             let states = self.states.get_or_insert_with(|| refute::states(plan, context));
             if let Ok(states) = states {
                 let refuted = states.judge(&mut driven);
@@ -145,6 +157,7 @@ impl Campaign<'_> {
         PairReport {
             pair: candidate.pair,
             place: candidate.evidence.location.clone(),
+            rank: candidate.rank,
             kinds: candidate.kinds.clone(),
             verdict,
             proof,

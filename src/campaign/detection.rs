@@ -101,7 +101,7 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
     context.progress.phase("detecting", u64::from(plan.runs));
     let accesses = plan.model.code.setup.sites.enumerate().filter(|(_, s)| s.kind.access().is_some());
     let sites: Vec<SiteId> = accesses.map(|(site, _)| site).collect();
-    let mut candidates = Candidates::new();
+    let (mut candidates, mut orders) = (Candidates::new(), Candidates::new());
     let mut flips = Flips::default();
     let mut failures = Failures::default();
     let (mut runs, mut longest, mut limits) = (0, 0, BTreeMap::new());
@@ -117,15 +117,15 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
             context.stop,
             || Worker::new(plan),
             |worker, i| {
-                let mut seen = Seen { hybrid: Hybrid::new(), tasks: Tasks::new(&sites) };
+                let mut seen = Seen { hybrid: Hybrid::with_order_pairs(), tasks: Tasks::new(&sites) };
                 let run = stream.run(seed_of(plan, u64::from(planned) + i as u64));
                 let trial = worker.perform(&run, &mut seen, context.stop);
-                (trial, seen.hybrid.finish(), seen.tasks.finish(&worker.machine.world))
+                (trial, seen.hybrid.finish_both(), seen.tasks.finish(&worker.machine.world))
             },
             || context.progress.done(),
         );
         for (i, result) in results.into_iter().enumerate() {
-            let Some((trial, found, of_tasks)) = result.filter(|(t, ..)| t.summary.end != End::Interrupted) else {
+            let Some((trial, (found, of_order), of_tasks)) = result.filter(|(t, ..)| t.summary.end != End::Interrupted) else {
                 complete = false;
                 continue;
             };
@@ -138,6 +138,7 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
             }
             let known = candidates.len() + failures.len() + flips.len();
             candidates.add(number, found);
+            orders.add(number, of_order);
             flips.add(number, of_tasks);
             if let Some(Outcome::Limit(kind, limit)) = trial.summary.outcome() {
                 *limits.entry((*kind, *limit)).or_default() += 1;
@@ -160,5 +161,7 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
         None => found.collect(),
         Some(pairs) => pairs.iter().map(|pair| given(plan, &candidates, *pair)).collect(),
     };
-    Phase1 { runs, candidates, failures: failures.finish(plan), limits, longest, risk: Risk { once, walks }, complete }
+    let orders = if plan.pairs.is_none() { orders.iter().cloned().collect() } else { Vec::new() };
+    let (failures, risk) = (failures.finish(plan), Risk { once, walks });
+    Phase1 { runs, candidates, orders, failures, limits, longest, risk, complete }
 }

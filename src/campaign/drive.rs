@@ -121,7 +121,7 @@ impl<'d> Driven<'d> {
     pub(super) fn drive(&mut self, candidate: &Candidate, stream: Stream) {
         // Of a pair that detection has not seen no kinds are known.
         let only_looper = candidate.kinds.iter().eq([&ContextKind::SameLooper]);
-        if !only_looper {
+        if !only_looper && candidate.is_race() {
             self.direct(stream);
         }
         if self.hits.is_empty() || candidate.kinds.contains(&ContextKind::SameLooper) {
@@ -130,7 +130,7 @@ impl<'d> Driven<'d> {
             let runs = std::iter::once(candidate.evidence.run).chain(others);
             self.hold(stream, runs.map(|run| seed_of(self.plan, run)));
         }
-        if self.hits.is_empty() && self.orders.flip().is_none() {
+        if self.hits.is_empty() && self.orders.flip().is_none() && candidate.is_race() {
             let runs = self.draw(&StrategySpec::Random, self.plan.trials);
             self.tally("random".to_owned(), runs, |_, _| false);
         }
@@ -290,12 +290,13 @@ struct Ways {
 }
 
 fn ways(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Ways> {
-    let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::new() };
+    let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
     let mut worker = Worker::new(plan);
     let trial = worker.perform(&stream.run(profile), &mut seen, stop);
     let world = &worker.machine.world;
-    let steps = seen.hybrid.finish().into_iter().find(|c| c.pair == pair).map(|c| c.evidence.steps);
-    let (mut a, mut b) = seen.causes.pair(pair.a, pair.b, steps)?;
+    let (races, orders) = seen.hybrid.finish_both();
+    let steps = races.into_iter().chain(orders).find(|c| c.pair == pair).map(|c| c.evidence.steps);
+    let (mut a, mut b) = seen.causes.pair(world, (pair.a, pair.b), steps)?;
     let mut instances = seen.causes.instances(world, a, b)?;
     if pair.a == pair.b && instances.a > instances.b {
         (a, b) = (b, a);

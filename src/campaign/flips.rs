@@ -2,7 +2,7 @@
 //!
 //! No happens-before of one run shows them, since it orders the tasks by their posts. Two runs do: the same two accesses on one location, in both orders.
 
-use super::sightings::Watch;
+use super::sightings::{Watch, common_place};
 use crate::detect::{Instance, Pair};
 use crate::event::{Event, SiteId};
 use crate::exec::Observer;
@@ -37,11 +37,11 @@ impl<'s> Tasks<'s> {
                 if x.task_of != y.task_of || !x.conflicts(y) {
                     continue;
                 }
-                let place = if x.place.len() <= y.place.len() { &x.place } else { &y.place };
+                let place = common_place(&x.place, &y.place).to_owned();
                 let (first, second) = (x.instance.clone(), y.instance.clone());
                 seen.push(match x.instance < y.instance {
-                    true => (first, second, place.clone(), true),
-                    false => (second, first, place.clone(), false),
+                    true => (first, second, place, true),
+                    false => (second, first, place, false),
                 });
             }
         }

@@ -76,6 +76,8 @@ pub struct Plan {
     pub seed: u64,
     /// Detection runs at least: they go on until two thirds of them have brought nothing new, up to twenty times as many.
     pub runs: u32,
+    /// Whether order pairs are driven as well.
+    pub orders: bool,
     /// The pairs to drive, whatever detection finds; `None` for those that it finds.
     pub pairs: Option<Vec<Pair>>,
     /// Trials of each pair, for each kind of driving it.
@@ -116,6 +118,7 @@ impl Plan {
             limits: Limits::default(),
             seed: 0,
             runs: Self::RUNS,
+            orders: false,
             pairs: None,
             trials: Self::TRIALS,
             explore: Explore::default(),

@@ -1,6 +1,6 @@
 //! Orders of instances over many runs: two runs that performed the same two instances on one location in both orders prove that a pair flips.
 
-use super::sightings::{Sighting, Sightings};
+use super::sightings::{Sighting, Sightings, common_place};
 use crate::detect::Instance;
 use crate::event::SiteId;
 use std::collections::BTreeMap;
@@ -75,10 +75,9 @@ impl Orders {
         if !(x_is_a || x_is_b) || !x.conflicts(y) {
             return None;
         }
-        // An access to a field and the end of its object: the shorter name is the object's.
-        let place = if x.place.len() <= y.place.len() { &x.place } else { &y.place };
+        let place = common_place(&x.place, &y.place);
         let (a, b, first) = if x_is_a { (x, y, First::A) } else { (y, x, First::B) };
-        Some((InstancePair { a: a.instance.clone(), b: b.instance.clone(), place: place.clone() }, first))
+        Some((InstancePair { a: a.instance.clone(), b: b.instance.clone(), place: place.to_owned() }, first))
     }
 
     /// Adds the next run; returns which statement came first in it, judged by the first two instances that conflict.

@@ -1,7 +1,7 @@
 //! What a campaign says of a program: plain data, to be printed or written by others.
 
 use super::orders::{First, Flip};
-use crate::detect::{Candidate, ContextKind, Pair};
+use crate::detect::{Candidate, ContextKind, Pair, Rank};
 use crate::event::{LimitKind, Outcome, SiteId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +12,8 @@ pub struct Phase1 {
     pub runs: u32,
     /// Potential pairs, by statement.
     pub candidates: Vec<Candidate>,
+    /// Pairs of operations that are no race, and whose order may matter.
+    pub orders: Vec<Candidate>,
     /// Failures of those runs.
     pub failures: Vec<FailureReport>,
     /// Limits that cut runs short, with how many: what comes after is not known.
@@ -84,6 +86,8 @@ pub struct PairReport {
     pub pair: Pair,
     /// The location of the first evidence, by name.
     pub place: String,
+    /// How suspicious it is.
+    pub rank: Rank,
     /// The kinds of contexts that detection saw.
     pub kinds: BTreeSet<ContextKind>,
     /// What the trials prove.

@@ -1,8 +1,8 @@
 //! Which instances of a pair's statements a run performed, and in which order.
 
 use crate::base::IdSet;
-use crate::detect::Instance;
-use crate::event::{Access, AccessPlace, ContextId, Event, EventId, Happening, Op, SiteId, ThreadId};
+use crate::detect::{Instance, things};
+use crate::event::{Access, AccessPlace, ContextId, Event, EventId, Happening, Op, SiteId, ThreadId, Value};
 use crate::exec::Observer;
 use crate::world::{Made, MessageKind, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,26 +17,65 @@ pub(super) struct Sighting {
     pub(super) fireable: IdSet<EventId>,
     /// The looper whose task performed it, if one did.
     pub(super) task_of: Option<ThreadId>,
-    access: Access,
+    touch: Touch,
+}
+
+/// The name of what two operations have in common. Of an access to a field and the end of its object it is the object, which has the shorter name; of an await it is what
+/// the other one does.
+pub(super) fn common_place<'p>(x: &'p str, y: &'p str) -> &'p str {
+    if y.is_empty() || !x.is_empty() && x.len() <= y.len() { x } else { y }
+}
+
+/// What an operation is done to.
+#[derive(Clone, Debug)]
+pub(super) enum Touch {
+    Memory(Access),
+    /// Locks, queues and the like, by name.
+    Things(Vec<String>),
+    /// An await may read anything.
+    Anything,
+}
+
+impl Touch {
+    pub(super) fn conflicts(&self, other: &Touch) -> bool {
+        match (self, other) {
+            (Touch::Memory(a), Touch::Memory(b)) => a.conflicts(b),
+            (Touch::Things(a), Touch::Things(b)) => a.iter().any(|x| b.contains(x)),
+            (Touch::Anything, other) | (other, Touch::Anything) => !matches!(other, Touch::Anything),
+            _ => false,
+        }
+    }
 }
 
 /// The name of a location. The end of an object and an access to its field are on one: the object.
-pub(super) fn place_name(world: &World, place: AccessPlace) -> String {
+fn place_name(world: &World, place: AccessPlace) -> String {
     match place {
         AccessPlace::Life(object) => world.object_name(object),
         place => world.place_name(place),
     }
 }
 
+// What an operation is done to, and the name of that; `None` of the second half of a wait, and of what is done to nothing.
+pub(super) fn touched(world: &World, thread: Option<ThreadId>, op: &Op, value: Value) -> Option<(Touch, String)> {
+    if let Some(access) = op.access() {
+        return Some((Touch::Memory(access), place_name(world, access.place)));
+    }
+    match things(world, thread?, op, value) {
+        None => Some((Touch::Anything, String::new())),
+        Some(names) => names.first().cloned().map(|name| (Touch::Things(names), name)),
+    }
+}
+
 impl Sighting {
     /// Whether it is at this location, or in this object.
     pub(super) fn is_at(&self, place: &str) -> bool {
-        self.place.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        matches!(self.touch, Touch::Anything)
+            || self.place.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// Whether two of one run are of different contexts and touch the same memory, one writing.
+    /// Whether two of one run are of different contexts and touch the same memory, one writing, or are done to the same lock, queue ...
     pub(super) fn conflicts(&self, other: &Sighting) -> bool {
-        self.instance.context != other.instance.context && self.access.conflicts(&other.access)
+        self.instance.context != other.instance.context && self.touch.conflicts(&other.touch)
     }
 }
 
@@ -98,7 +137,8 @@ struct Raw {
     site: SiteId,
     context: ContextId,
     visit: u32,
-    access: Access,
+    touch: Touch,
+    place: String,
     step: u64,
     fireable: IdSet<EventId>,
     task_of: Option<ThreadId>,
@@ -126,13 +166,13 @@ impl<'s> Watch<'s> {
         let seen = self
             .raw
             .into_iter()
-            .map(|Raw { site, context, visit, access, step, fireable, task_of }| Sighting {
+            .map(|Raw { site, context, visit, touch, place, step, fireable, task_of }| Sighting {
                 instance: Instance { site, context: name(context), visit },
-                place: place_name(world, access.place),
+                place,
                 step,
                 fireable,
                 task_of,
-                access,
+                touch,
             })
             .collect();
         let named = |(context, mut life): (ContextId, Life)| {
@@ -211,19 +251,21 @@ impl Observer for Watch<'_> {
         if !self.keeps_too_many() {
             self.follow(world, event);
         }
-        let (Happening::Performed { op, .. }, Some(context), Some(site)) = (&event.what, event.context, event.site)
+        let (Happening::Performed { op, value, .. }, Some(context), Some(site)) =
+            (&event.what, event.context, event.site)
         else {
             return;
         };
-        let (Ok(at), Some(access)) = (self.sites.binary_search(&site), op.access()) else { return };
+        let Ok(at) = self.sites.binary_search(&site) else { return };
         if self.counts[at] >= MOST_OF_A_SITE {
             return;
         }
         self.counts[at] += 1;
+        let Some((touch, place)) = touched(world, event.thread, op, *value) else { return };
         let visit = self.visits.entry((site, context)).or_insert(0);
         *visit += 1;
         let (visit, fireable) = (*visit, world.fireable().clone());
         let task_of = event.thread.filter(|t| world.thread(*t).home != context);
-        self.raw.push(Raw { site, context, visit, access, step: event.step, fireable, task_of });
+        self.raw.push(Raw { site, context, visit, touch, place, step: event.step, fireable, task_of });
     }
 }

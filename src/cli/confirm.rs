@@ -12,6 +12,7 @@ use crate::base::{at_most, interval};
 use crate::campaign::{
     self, Confirmation, Evidence, Explore, FailureReport, First, OrderReport, PairReport, Searched, Verdict, WayReport,
 };
+use crate::detect::Rank;
 use crate::event::SiteId;
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::timeline::Marks;
@@ -68,6 +69,9 @@ pub(super) struct Args {
     /// States that are searched at most
     #[arg(long, value_name = "STATES", default_value_t = campaign::Plan::STATES)]
     explore_limit: u64,
+    /// Drive no order pairs: two acquisitions of a lock, a post and a cancel ..., which are no races but may hurt
+    #[arg(long)]
+    no_orders: bool,
     /// Print the timeline of each failing run that is shown, with the statements of its pair marked
     #[arg(long)]
     timeline: bool,
@@ -100,7 +104,7 @@ impl From<ExploreArg> for Explore {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let (model, plan) = args.campaign.resolve(args.trials, context)?;
     let pairs = listed::pairs(args.pairs.as_deref(), &args.pair, &model, &mut context.out)?;
-    let plan = campaign::Plan { pairs, explore: args.explore.into(), states: args.explore_limit, ..plan };
+    let plan = campaign::Plan { pairs, orders: !args.no_orders, explore: args.explore.into(), states: args.explore_limit, ..plan };
     if let Some(path) = &args.out {
         files::may_write(path)?;
     }
@@ -130,7 +134,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         }
         return Ok(Status::Interrupted);
     }
-    let nothing = found.pairs.iter().all(|p| !p.verdict.confirmed()) && failures(&found).is_empty();
+    let harmless = found.orders.iter().all(|p| p.hurts().is_empty());
+    let nothing = found.pairs.iter().all(|p| !p.verdict.confirmed()) && harmless && failures(&found).is_empty();
     Ok(if nothing { Status::Nothing } else { Status::Found })
 }
 
@@ -140,6 +145,7 @@ fn failures(found: &Confirmation) -> Vec<(&FailureReport, &'static str)> {
         found
             .pairs
             .iter()
+            .chain(&found.orders)
             .filter(|p| p.verdict.confirmed())
             .flat_map(|p| &p.orders)
             .flat_map(|o| &o.failures)
@@ -161,6 +167,10 @@ impl Told<'_> {
     fn all(&mut self, found: &Confirmation) -> Result<(), Refusal> {
         potential(self.out, &found.phase1);
         for pair in &found.pairs {
+            writeln!(self.out);
+            self.pair(found, pair)?;
+        }
+        for pair in found.orders.iter().filter(|p| !p.hurts().is_empty()) {
             writeln!(self.out);
             self.pair(found, pair)?;
         }
@@ -188,7 +198,8 @@ impl Told<'_> {
             v if v.refuted() => paint(GOOD, "REFUTED"),
             _ => paint(ODD, "UNCONFIRMED"),
         };
-        writeln!(self.out, "{verdict}  {}  {}", paint(BOLD, &report.place), pair(self.model, report.pair));
+        let order = if report.rank == Rank::Order { " order" } else { "" };
+        writeln!(self.out, "{verdict}{order}  {}  {}", paint(BOLD, &report.place), pair(self.model, report.pair));
         writeln!(self.out, "  {}; {}", kinds(&report.kinds), self.proof(found, report));
         for order in &report.orders {
             if order.runs > 0 {
@@ -349,6 +360,13 @@ impl Told<'_> {
         let pairs = counted(all as u64, "pair");
         let rest = all - real - refuted;
         writeln!(self.out, "{pairs}: {hurt} harmful, {} real, {refuted} refuted, {rest} unconfirmed", real - hurt);
+        if !found.orders.is_empty() {
+            let hurt = found.orders.iter().filter(|p| !p.hurts().is_empty()).count();
+            let flipped = found.orders.iter().filter(|p| p.verdict.confirmed()).count() - hurt;
+            let all = counted(found.orders.len() as u64, "order pair");
+            let rest = found.orders.len() - hurt - flipped;
+            writeln!(self.out, "{all}: {hurt} harmful, {flipped} of no harm, {rest} not flipped");
+        }
     }
 }
 

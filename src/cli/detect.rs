@@ -56,11 +56,19 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         for candidate in &found.candidates {
             writeln!(
                 out,
-                "{}  {}  ({})",
+                "{}  {}  {}  ({})",
+                candidate.rank.letter(),
                 paint(BOLD, &candidate.evidence.location),
                 pair(&model, candidate.pair),
                 kinds(&candidate.kinds),
             );
+        }
+        if !found.orders.is_empty() {
+            writeln!(out, "{}, no races, whose order may matter:", counted(found.orders.len() as u64, "order pair"));
+        }
+        for order in &found.orders {
+            let (rank, place) = (order.rank.letter(), paint(BOLD, &order.evidence.location));
+            writeln!(out, "{rank}  {place}  {}  ({})", pair(&model, order.pair), kinds(&order.kinds));
         }
         for f in &found.failures {
             let text = paint(BAD, failure(&model, f));

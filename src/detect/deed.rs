@@ -120,6 +120,22 @@ impl Thing {
     }
 }
 
+/// The names of what an operation is done to that is no plain memory: two operations on one of them may make an order pair. `None` of an await, whose
+/// condition may read anything; empty if it is done to nothing.
+#[must_use]
+pub fn things(world: &World, thread: ThreadId, op: &Op, value: Value) -> Option<Vec<String>> {
+    let thing = match *op {
+        Op::Await { .. } => return None,
+        Op::Acquire(lock) => Thing::Lock(lock),
+        Op::ReadLock(lock) | Op::WriteLock(lock) => Thing::RwLock(lock),
+        _ => {
+            let of = deeds(world, thread, op, value).into_iter().flatten();
+            return Some(of.map(|(thing, _)| thing.name(world)).collect());
+        }
+    };
+    Some(vec![thing.name(world)])
+}
+
 /// What a critical section touches.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Touched {

@@ -77,5 +77,6 @@ mod tests;
 mod watch;
 
 pub use candidate::{Candidate, Candidates, ContextKind, Evidence, Instance, Pair, Place, Rank};
+pub use deed::things;
 pub use hybrid::Hybrid;
 pub use order_pairs::OrderPairs;

@@ -51,6 +51,8 @@ pub struct DetectReport {
     #[serde(flatten)]
     pub about: About,
     pub pairs: Vec<Potential>,
+    /// Pairs of operations that are no race, and whose order may matter.
+    pub order_pairs: Vec<Potential>,
     pub failures: Vec<Fails>,
     pub limits: Vec<Cut>,
 }
@@ -82,6 +84,8 @@ pub struct ConfirmReport {
     pub about: About,
     pub searched: Option<Searched>,
     pub pairs: Vec<Driven>,
+    /// Pairs of operations that are no race, and whose order may matter.
+    pub order_pairs: Vec<Driven>,
     /// Failures of detection runs.
     pub detection_failures: Vec<Fails>,
     /// Detection runs that came to a limit.
@@ -110,6 +114,7 @@ pub struct Access {
 pub struct Potential {
     pub a: Access,
     pub b: Access,
+    pub rank: char,
     pub location: String,
     pub contexts: Vec<String>,
     pub seen: u64,
@@ -117,6 +122,9 @@ pub struct Potential {
     pub run: u64,
     pub steps: (u64, u64),
     pub instances: (String, String),
+    pub visits: (u32, u32),
+    /// The nearest maker of both.
+    pub parted: String,
     pub locksets: (Vec<String>, Vec<String>),
 }
 
@@ -126,6 +134,7 @@ pub struct Potential {
 pub struct Driven {
     pub a: Access,
     pub b: Access,
+    pub rank: char,
     pub location: String,
     pub contexts: Vec<String>,
     pub verdict: VerdictWord,
@@ -288,12 +297,15 @@ fn potential(plan: &Plan, candidate: &Candidate) -> Potential {
     Potential {
         a: access(plan, candidate.pair.a),
         b: access(plan, candidate.pair.b),
+        rank: candidate.rank.letter(),
         location: e.location.clone(),
         contexts: candidate.kinds.iter().map(context).collect(),
         seen: candidate.count,
         run: e.run,
         steps: e.steps,
         instances: e.contexts.clone(),
+        visits: (e.instances.0.visit, e.instances.1.visit),
+        parted: e.parted.clone(),
         locksets: e.locksets.clone(),
     }
 }
@@ -335,6 +347,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
     Driven {
         a: access(plan, report.pair.a),
         b: access(plan, report.pair.b),
+        rank: report.rank.letter(),
         location: report.place.clone(),
         contexts: report.kinds.iter().map(context).collect(),
         verdict: match &report.verdict {
@@ -373,6 +386,7 @@ impl DetectReport {
             version: VERSION,
             about: about(file, program, plan, found, found.complete),
             pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
+            order_pairs: found.orders.iter().map(|c| potential(plan, c)).collect(),
             failures: found.failures.iter().map(fails).collect(),
             limits: cuts(found),
         }
@@ -395,6 +409,7 @@ impl ConfirmReport {
             about: about(file, program, plan, &found.phase1, found.complete()),
             searched: found.searched.map(|s| Searched { states: s.states, complete: s.complete }),
             pairs: found.pairs.iter().map(|p| driven(plan, p)).collect(),
+            order_pairs: found.orders.iter().map(|p| driven(plan, p)).collect(),
             detection_failures: found.phase1.failures.iter().map(fails).collect(),
             detection_limits: cuts(&found.phase1),
             unexplained: found.unexplained.iter().map(fails).collect(),

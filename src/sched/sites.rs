@@ -35,9 +35,6 @@ enum Start {
     Position(u32, u32),
 }
 
-// The kinds of accesses to plain memory, which is what a site selects.
-const ACCESSES: [SiteKind; 4] = [SiteKind::Read, SiteKind::Write, SiteKind::Use, SiteKind::Free];
-
 impl FromStr for SiteSpec {
     type Err = SpecError;
 
@@ -50,7 +47,7 @@ impl FromStr for SiteSpec {
         let (head, access) = match head.split_once('.') {
             None => (head, None),
             Some((head, word)) => {
-                let kind = ACCESSES.into_iter().find(|k| k.word() == word).ok_or_else(bad)?;
+                let kind = SiteKind::ALL.iter().copied().find(|k| k.word() == word).ok_or_else(bad)?;
                 (head, Some(kind))
             }
         };
@@ -91,10 +88,10 @@ impl SiteSpec {
         start && self.access.is_none_or(|a| site.kind == a) && self.of.as_ref().is_none_or(|x| *x == site.place)
     }
 
-    /// The accesses to plain memory that it selects.
+    /// The accesses to plain memory that it selects; other operations if it names their kind: `@a.acquire`, `12:5.post`.
     pub fn resolve(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
         let found: Vec<SiteId> =
-            sites.enumerate().filter(|(_, s)| s.kind.access().is_some() && self.selects(s)).map(|(id, _)| id).collect();
+            sites.enumerate().filter(|(_, s)| (s.kind.access().is_some() || self.access.is_some()) && self.selects(s)).map(|(id, _)| id).collect();
         if !found.is_empty() {
             return Ok(found);
         }
@@ -111,7 +108,7 @@ impl SiteSpec {
     }
 }
 
-/// The shortest text that selects just this access.
+/// The shortest text that selects just this access, or this operation.
 #[must_use]
 pub fn site_text(sites: &IndexVec<SiteId, Site>, site: SiteId) -> String {
     let s = &sites[site];

@@ -92,7 +92,7 @@ pub enum SpecError {
     Found(String),
     /// Not a site.
     #[error(
-        "`{0}` is not a site: use `@label`, `@label.read`, `@label.write of x`, or `LINE:COLUMN` (accesses are read, write, use, free)"
+        "`{0}` is not a site: use `@label`, `@label.read`, `@label.write of x`, or `LINE:COLUMN` (accesses are read, write, use, free; other operations go by their word: `@label.acquire`)"
     )]
     Site(String),
     /// A site that does not exist.

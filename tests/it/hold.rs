@@ -120,7 +120,7 @@ fn every_kind_of_cause_can_be_held() {
             }
         }
         let model = Model::from_text(what, &text, &[]).unwrap_or_else(|e| panic!("{what}: {e}"));
-        assert_eq!(rate(&model, "hold:@Y<@X", "Y"), 200, "{what}");
+        assert_eq!(rate(&model, "hold:@Y<@X,way=1", "Y"), 200, "{what}");
     }
 }
 

@@ -71,7 +71,7 @@ impl PairsFile {
         let entry = |c: &Candidate| Entry {
             a: site_text(sites, c.pair.a),
             b: site_text(sites, c.pair.b),
-            rank: None,
+            rank: Some(c.rank.letter().to_string()),
             location: c.evidence.location.clone(),
             contexts: c.kinds.iter().map(context).collect(),
             seen: c.count,
