@@ -7,8 +7,8 @@ use super::orders::InstancePair;
 use super::sightings::{Touch, common_place, touched};
 use crate::detect::Instance;
 use crate::event::{
-    BarrierId, ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, SemaphoreId, SiteId,
-    ThreadId, Value, WaitSet,
+    BarrierId, ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, SemaphoreId, SiteId, ThreadId,
+    Value, WaitSet,
 };
 use crate::exec::Observer;
 use crate::sched::{Hold, Moment};
@@ -174,7 +174,8 @@ impl Causes {
 
     // The first two operations of these statements that conflict, of different threads or tasks.
     fn first_pair(&self, world: &World, a: SiteId, b: SiteId) -> Option<(usize, usize)> {
-        let of = |site: SiteId| self.done.iter().enumerate().filter(move |(_, d)| d.site == Some(site)).take(MOST_OF_A_SITE);
+        let of =
+            |site: SiteId| self.done.iter().enumerate().filter(move |(_, d)| d.site == Some(site)).take(MOST_OF_A_SITE);
         let touched = |d: &Done| self.touched(world, d).map(|(touch, _)| touch);
         of(a).find_map(|(i, x)| {
             let meets = |y: &Done| {

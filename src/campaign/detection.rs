@@ -125,7 +125,8 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
             || context.progress.done(),
         );
         for (i, result) in results.into_iter().enumerate() {
-            let Some((trial, (found, of_order), of_tasks)) = result.filter(|(t, ..)| t.summary.end != End::Interrupted) else {
+            let Some((trial, (found, of_order), of_tasks)) = result.filter(|(t, ..)| t.summary.end != End::Interrupted)
+            else {
                 complete = false;
                 continue;
             };

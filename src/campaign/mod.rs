@@ -29,6 +29,7 @@ mod tested;
 mod trial;
 mod variant;
 
+pub use crate::detect::Instance;
 pub use crate::exec::{EndKind, Ended};
 pub use confirm::{Confirmation, confirm};
 pub use continued::SEEDS;
@@ -42,7 +43,6 @@ pub use report::{
     Evidence, FailureReport, OrderReport, PairReport, Phase1, Refutation, Risk, Searched, Verdict, WayReport,
 };
 pub use saved::{Saved, SavedEnd};
-pub use crate::detect::Instance;
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
 pub use trial::{CONTINUED, Remade, Run, RunId, SEARCHED, Trial, remake};
 pub use variant::{RARE, test};

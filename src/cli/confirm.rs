@@ -104,7 +104,13 @@ impl From<ExploreArg> for Explore {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let (model, plan) = args.campaign.resolve(args.trials, context)?;
     let pairs = listed::pairs(args.pairs.as_deref(), &args.pair, &model, &mut context.out)?;
-    let plan = campaign::Plan { pairs, orders: !args.no_orders, explore: args.explore.into(), states: args.explore_limit, ..plan };
+    let plan = campaign::Plan {
+        pairs,
+        orders: !args.no_orders,
+        explore: args.explore.into(),
+        states: args.explore_limit,
+        ..plan
+    };
     if let Some(path) = &args.out {
         files::may_write(path)?;
     }

@@ -90,8 +90,11 @@ impl SiteSpec {
 
     /// The accesses to plain memory that it selects; other operations if it names their kind: `@a.acquire`, `12:5.post`.
     pub fn resolve(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
-        let found: Vec<SiteId> =
-            sites.enumerate().filter(|(_, s)| (s.kind.access().is_some() || self.access.is_some()) && self.selects(s)).map(|(id, _)| id).collect();
+        let found: Vec<SiteId> = sites
+            .enumerate()
+            .filter(|(_, s)| (s.kind.access().is_some() || self.access.is_some()) && self.selects(s))
+            .map(|(id, _)| id)
+            .collect();
         if !found.is_empty() {
             return Ok(found);
         }

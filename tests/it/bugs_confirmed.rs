@@ -109,6 +109,8 @@ fn real_bugs_are_harmful_and_repairs_are_not() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     firsts.sort_unstable();
     let median = firsts[firsts.len() / 2];
-    println!("{harmful} races harmful, {repaired} repairs ({real_repairs} with a real pair), median of the first failing trial {median}");
+    println!(
+        "{harmful} races harmful, {repaired} repairs ({real_repairs} with a real pair), median of the first failing trial {median}"
+    );
     assert!(median <= 3 && harmful >= 25 && repaired >= 35, "{median}, {harmful}, {repaired}");
 }

@@ -67,7 +67,13 @@ fn confirm_table() {
             if !good {
                 let text = |site| site_text(&model.code.setup.sites, site);
                 let (from, to) = interval(hits, trials);
-                writeln!(low, "| {name} {variant} | {} ~ {} | {hits} of {trials} | {from:.2}..{to:.2} |", text(pair.pair.a), text(pair.pair.b)).unwrap();
+                writeln!(
+                    low,
+                    "| {name} {variant} | {} ~ {} | {hits} of {trials} | {from:.2}..{to:.2} |",
+                    text(pair.pair.a),
+                    text(pair.pair.b)
+                )
+                .unwrap();
             }
             if worst.is_none_or(|(h, t)| u64::from(hits) * u64::from(t) < u64::from(h) * u64::from(trials)) {
                 worst = Some((hits, trials));
@@ -80,7 +86,13 @@ fn confirm_table() {
         let number = |n: Option<u32>| n.map_or(String::new(), |n| n.to_string());
         let hits = worst.map_or(String::new(), |(hits, trials)| format!("{hits} of {trials}"));
         let [h, r, f, u] = of;
-        writeln!(rows, "| [{name}](../../{path}) | {variant} | {} | {h} | {r} | {f} | {u} | {hits} | {} | {took:.2} |", found.pairs.len(), number(first)).unwrap();
+        writeln!(
+            rows,
+            "| [{name}](../../{path}) | {variant} | {} | {h} | {r} | {f} | {u} | {hits} | {} | {took:.2} |",
+            found.pairs.len(),
+            number(first)
+        )
+        .unwrap();
     }
     firsts.sort_unstable();
     let median = firsts[firsts.len() / 2];

@@ -105,12 +105,27 @@ fn every_kind_of_cause_can_be_held() {
     let cases = [
         ("the access itself", "thread a { @X: x = 1 }; thread b { skip; skip; skip; @Y: x = 2 }"),
         ("a post", "looper m\nthread a { post f() to m }; thread b { skip; skip; skip; post g() to m }"),
-        ("a post of a post", "looper m\nlooper n\nthread a { post h() to n }; task h() { post f() to m }; thread b { skip; skip; skip; post g() to m }"),
+        (
+            "a post of a post",
+            "looper m\nlooper n\nthread a { post h() to n }; task h() { post f() to m }; thread b { skip; skip; skip; post g() to m }",
+        ),
         ("a fork", "thread a { let t = fork f() }; thread b { skip; skip; skip; let t = fork g() }"),
-        ("a firing", "looper m\nevent tap() on m { @X: x = 1 }; thread a { enable tap }; thread b { skip; skip; skip; post g() to m }"),
-        ("the clock", "looper m\nthread a { post f() to m after 5 }; thread b { skip; skip; skip; post g() to m after 9 }"),
-        ("what an await waits for", "var go = 0\nthread c { go = 1 }; thread a { await go == 1; @X: x = 1 }; thread b { skip; skip; skip; @Y: x = 2 }"),
-        ("a semaphore", "semaphore s = 0\nthread c { up s }; thread a { down s; @X: x = 1 }; thread b { skip; skip; skip; @Y: x = 2 }"),
+        (
+            "a firing",
+            "looper m\nevent tap() on m { @X: x = 1 }; thread a { enable tap }; thread b { skip; skip; skip; post g() to m }",
+        ),
+        (
+            "the clock",
+            "looper m\nthread a { post f() to m after 5 }; thread b { skip; skip; skip; post g() to m after 9 }",
+        ),
+        (
+            "what an await waits for",
+            "var go = 0\nthread c { go = 1 }; thread a { await go == 1; @X: x = 1 }; thread b { skip; skip; skip; @Y: x = 2 }",
+        ),
+        (
+            "a semaphore",
+            "semaphore s = 0\nthread c { up s }; thread a { down s; @X: x = 1 }; thread b { skip; skip; skip; @Y: x = 2 }",
+        ),
     ];
     for (what, rest) in cases {
         let mut text = format!("app \"{what}\"\nvar x = 0\n{rest}\n");
