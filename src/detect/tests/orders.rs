@@ -107,6 +107,10 @@ fn a_section_that_never_ends_or_waits() {
     let wait = Op::Wait { on: WaitSet::Lock(LockId(0)), lock: LockId(0), timeout: Some(1) };
     let waiter = locked(vec![act(wait), write()]);
     check(app(vec![], vec![waiter, locked(vec![read()])]), &[((T, 0), (T + 1, 0), ThreadThread, l)]);
+    // The first part is before all that the fork makes, the second is not. The other thread comes when both are over.
+    let parent = locked(vec![fork(A), act(wait), write()]);
+    let child = [vec![act(Op::Await { timeout: None })], locked(vec![write()])].concat();
+    check(app(vec![child], vec![parent]), &[((0, 1), (T, 0), ThreadThread, l), ((0, 0), (T, 3), ThreadThread, "x")]);
 }
 
 #[test]
