@@ -6,20 +6,19 @@
 
 use super::causes::Causes;
 use super::detection::{Stream, seed_of};
-use super::orders::{First, InstancePair, Orders};
+use super::orders::{First, Orders};
 use super::report::WayReport;
 use super::sightings::{Sightings, Watch};
 use super::trial::{Run, RunId, Trial, Worker};
+use super::ways::{Held, patience, prepare, spec};
 use super::{Context, Plan, parallel};
 use crate::base::mix;
-use crate::detect::{Candidate, ContextKind, Hybrid, Pair};
-use crate::event::{Event, SiteId};
-use crate::exec::{End, Observer};
-use crate::sched::{Hit, HoldSpec, Holds, SiteSpec, SpecError, StrategySpec, site_text};
-use crate::world::World;
+use crate::detect::{Candidate, ContextKind, Pair};
+use crate::event::SiteId;
+use crate::exec::End;
+use crate::sched::{Hit, StrategySpec};
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 // Runs of each way before the best one is known.
 const PILOT: u32 = 4;
@@ -51,35 +50,6 @@ pub(super) struct Driven<'d> {
     /// Whether all runs were made.
     pub(super) complete: bool,
     drawn: u64,
-}
-
-/// The ways to hold.
-pub(super) struct Held {
-    // For each direction: how it is named, its ways.
-    ways: Vec<HeldWay>,
-    /// The two accesses that are flipped.
-    pub(super) instances: InstancePair,
-}
-
-#[derive(Clone)]
-struct HeldWay {
-    spec: HoldSpec,
-    wanted: First,
-    trials: u32,
-    hits: u32,
-}
-
-impl Held {
-    /// The best way to bring this order about.
-    pub(super) fn best(&self, wanted: First) -> Option<StrategySpec> {
-        let of = self.ways.iter().filter(|w| w.wanted == wanted && w.hits > 0);
-        // The nearest of those that are equally good.
-        let best = of.reduce(|best, w| {
-            let better = u64::from(w.hits) * u64::from(best.trials) > u64::from(best.hits) * u64::from(w.trials);
-            if better { w } else { best }
-        });
-        best.map(|w| StrategySpec::Hold(w.spec.clone()))
-    }
 }
 
 impl<'d> Driven<'d> {
@@ -257,110 +227,4 @@ impl<'d> Driven<'d> {
         }
         self.held = Some(held);
     }
-}
-
-/// Steps after which what waits is let go.
-pub(super) fn patience(longest: u64) -> u64 {
-    (10 * longest).max(1_000)
-}
-
-/// A site by its own name.
-pub(super) fn spec(plan: &Plan, site: SiteId) -> SiteSpec {
-    site_text(&plan.model.code.setup.sites, site).parse().unwrap_or_else(|e| panic!("a site's own name: {e}"))
-}
-
-// A run that shows causes.
-struct Profile {
-    causes: Causes,
-    hybrid: Hybrid,
-}
-
-impl Observer for Profile {
-    fn event(&mut self, world: &World, event: &Event) {
-        self.causes.event(world, event);
-        self.hybrid.observe(world, event);
-    }
-}
-
-// What one run says of a pair: in each direction the ways, and which accesses are meant.
-struct Ways {
-    // First::A: the ways to let the instance of the first statement come first.
-    of: [Holds; 2],
-    instances: InstancePair,
-}
-
-fn ways(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Ways> {
-    let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
-    let mut worker = Worker::new(plan);
-    let trial = worker.perform(&stream.run(profile), &mut seen, stop);
-    let world = &worker.machine.world;
-    let (races, orders) = seen.hybrid.finish_both();
-    let steps = races.into_iter().chain(orders).find(|c| c.pair == pair).map(|c| c.evidence.steps);
-    let (mut a, mut b) = seen.causes.pair(world, (pair.a, pair.b), steps)?;
-    let mut instances = seen.causes.instances(world, a, b)?;
-    if pair.a == pair.b && instances.a > instances.b {
-        (a, b) = (b, a);
-        instances = seen.causes.instances(world, a, b)?;
-    }
-    let patience = patience(trial.summary.steps);
-    let holds = |first, then| Holds { ways: seen.causes.ways(world, first, then), patience };
-    Some(Ways { of: [holds(a, b), holds(b, a)], instances })
-}
-
-fn prepare(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Held> {
-    let Ways { of: [a_first, b_first], instances } = ways(plan, stream, pair, profile, stop)?;
-    let (a, b) = (spec(plan, pair.a), spec(plan, pair.b));
-    let directions: Vec<(SiteSpec, SiteSpec, Holds, Vec<First>)> = if pair.a == pair.b {
-        let (holds, wanted) = of_one_site(a_first, b_first);
-        vec![(a, b, holds, wanted)]
-    } else {
-        let (m, n) = (a_first.ways.len(), b_first.ways.len());
-        vec![(a.clone(), b.clone(), a_first, vec![First::A; m]), (b, a, b_first, vec![First::B; n])]
-    };
-    let mut all = Vec::new();
-    for (first, then, holds, wanted) in directions {
-        let holds = Arc::new(holds);
-        for (i, wanted) in wanted.into_iter().enumerate() {
-            let (first, then, holds) = (first.clone(), then.clone(), Some(holds.clone()));
-            let spec = HoldSpec { first, then, way: Some(i as u32 + 1), profile, holds };
-            all.push((i, HeldWay { spec, wanted, trials: 0, hits: 0 }));
-        }
-    }
-    // The nearest ways of both directions first.
-    all.sort_by_key(|(i, _)| *i);
-    Some(Held { ways: all.into_iter().map(|(_, way)| way).collect(), instances })
-}
-
-// Of one statement twice both directions have one name: the ways of the one, then those of the other.
-fn of_one_site(mut a_first: Holds, b_first: Holds) -> (Holds, Vec<First>) {
-    let (m, n) = (a_first.ways.len(), b_first.ways.len());
-    a_first.ways.extend(b_first.ways);
-    (a_first, [vec![First::A; m], vec![First::B; n]].concat())
-}
-
-/// The ways to bring the order about that a `hold` strategy names, as the run that it names shows them. Of several accesses that its statements have those count that
-/// the run performs on one location.
-///
-/// # Errors
-///
-/// If there is no such statement.
-pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
-    let sites = &plan.model.code.setup.sites;
-    let (firsts, thens) = (spec.first.resolve(sites)?, spec.then.resolve(sites)?);
-    let stop = AtomicBool::new(false);
-    let stream = Stream::new(plan, &stop);
-    for first in firsts {
-        for then in &thens {
-            let pair = Pair::new(first, *then);
-            let Some(Ways { of: [a_first, b_first], .. }) = ways(plan, stream, pair, spec.profile, &stop) else {
-                continue;
-            };
-            return Ok(match (pair.a == pair.b, first == pair.a) {
-                (true, _) => of_one_site(a_first, b_first).0,
-                (_, true) => a_first,
-                _ => b_first,
-            });
-        }
-    }
-    Ok(Holds::default())
 }

@@ -28,13 +28,13 @@ mod smaller;
 mod tested;
 mod trial;
 mod variant;
+mod ways;
 
 pub use crate::detect::Instance;
 pub use crate::exec::{EndKind, Ended};
 pub use confirm::{Confirmation, confirm};
 pub use continued::SEEDS;
 pub use detection::detect;
-pub use drive::holds;
 pub use expect::{Unmet, judge, named};
 pub use expect_race::{Broken, judge_pairs};
 pub use orders::{First, Flip, InstancePair};
@@ -46,6 +46,7 @@ pub use saved::{Saved, SavedEnd};
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
 pub use trial::{CONTINUED, Remade, Run, RunId, SEARCHED, Trial, remake};
 pub use variant::{RARE, test};
+pub use ways::holds;
 
 use crate::base::mix;
 use crate::detect::Pair;

@@ -27,6 +27,7 @@ mod plan;
 mod progress;
 mod replay;
 mod run;
+mod seeds;
 mod shell;
 mod shrink;
 mod shrunk;

@@ -1,19 +1,19 @@
 //! `raceflip test`: do the `expect` lines of models hold?
 
-mod seeds;
 mod suite;
 mod tell;
 
 use super::args::{Defines, Format, LimitArgs};
 use super::campaign::{Bar, number_of_runs, workers};
 use super::exit::Status;
+use super::seeds::{self, Seeds};
 use super::{Context, Refusal, interrupt};
 use crate::campaign::{self, Plan, Progress, TestPlan, Tested};
 use crate::formats::test::{TestReport, Variant};
-use seeds::Seeds;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use suite::{Case, Suite};
+pub(super) use suite::Case;
+use suite::Suite;
 use tell::Told;
 
 const ABOUT: &str = "\

@@ -4,7 +4,7 @@ use super::super::Refusal;
 use super::super::files;
 use super::super::load::{self, Model};
 use super::super::output::{Output, clean};
-use super::seeds::Seeds;
+use super::super::seeds::Seeds;
 use crate::campaign::Saved;
 use crate::lang::near;
 use crate::lang::variants::{Defines, constants, variants};
@@ -18,8 +18,8 @@ pub(super) struct Suite {
 }
 
 /// A variant of a model.
-pub(super) struct Case {
-    pub(super) model: Model,
+pub(in crate::cli) struct Case {
+    pub(in crate::cli) model: Model,
     /// Its saved failures.
     pub(super) saved: Vec<Saved>,
 }

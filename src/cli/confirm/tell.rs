@@ -1,152 +1,21 @@
-//! `raceflip confirm`: which potential pairs are real, which hurt, and how to see it again.
+//! What a campaign found, as text.
 
-use super::args::Format;
-use super::campaign::{Bar, CampaignArgs, failure, kinds, name, number_of_runs, pair, potential};
-use super::check::counted;
-use super::exit::Status;
-use super::load::Model;
-use super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
-use super::timeline::{self, View};
-use super::{Context, Refusal, again, files, interrupt, listed};
+use super::super::campaign::{failure, kinds, name, pair, potential};
+use super::super::check::counted;
+use super::super::load::Model;
+use super::super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
+use super::super::timeline::{self, View};
+use super::super::{Refusal, again};
 use crate::base::{at_most, interval};
 use crate::campaign::{
     self, Confirmation, Evidence, Explore, FailureReport, First, OrderReport, PairReport, Searched, Verdict, WayReport,
 };
 use crate::detect::Rank;
 use crate::event::SiteId;
-use crate::formats::campaign::ConfirmReport;
 use crate::formats::timeline::Marks;
-use clap::ValueEnum;
-use std::path::PathBuf;
-
-const ABOUT: &str = "\
-Detects potential pairs, drives the scheduler at each, and prints which are real, which hurt, which are false, and a token for each order.
-
-Two threads are driven by RaceFuzzer's directed scheduler until both statements are about to be performed at once. Where that cannot be (two tasks of \
-one looper, or a post that would have to wait), one of them is held until the other has been performed: the same two accesses, in both orders, in two runs. \
-Then both orders are continued with the same seeds from the point where the pair is decided.
-
-  HARMFUL      confirmed, and some failure comes with one order and not with the other
-  REAL         confirmed; either order fails in the same ways, or none does
-  REFUTED      false: never side by side, and one order never, in all states there are
-  UNCONFIRMED  none of these: it may be false, or too rare for so many trials";
-
-const AFTER: &str = "\
-Examples:
-  raceflip confirm app.race
-  raceflip confirm app.race -D FIXED=1          does the repair hold?
-  raceflip confirm app.race --trials 1000 --jobs 8
-  raceflip confirm app.race --pair '@check~@destroy'
-  raceflip confirm app.race --pairs pairs.json  pairs of `raceflip detect --out pairs.json`, or of another tool
-  raceflip confirm app.race --explore only      no trials: all states, for all pairs
-  raceflip confirm app.race --format json | jq '.pairs[] | select(.harm == \"harmful\")'
-
-Exit status:
-  0    no pair was confirmed, and nothing failed
-  1    a pair was confirmed, or a run failed
-  2    bad input or usage
-  130  interrupted; what is known by then is printed";
-
-/// Confirm races: which are real, which hurt, and how to see it again
-#[derive(clap::Args, Debug)]
-#[command(long_about = ABOUT, after_long_help = AFTER)]
-pub(super) struct Args {
-    /// Trials of each pair, for each kind of driving it
-    #[arg(long, value_name = "N", default_value_t = campaign::Plan::TRIALS, value_parser = number_of_runs())]
-    trials: u32,
-    /// Drive the pairs of this list instead of those that detection finds: `raceflip-pairs` JSON, or lines `SITE SITE`
-    #[arg(long, value_name = "FILE")]
-    pairs: Option<PathBuf>,
-    /// Drive this pair: SITE~SITE, as in `@a~@b`; may be given more than once
-    #[arg(long = "pair", value_name = "PAIR")]
-    pair: Vec<String>,
-    /// Write the result to this file as well, as JSON
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Whether pairs are searched for in all states
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    explore: ExploreArg,
-    /// States that are searched at most
-    #[arg(long, value_name = "STATES", default_value_t = campaign::Plan::STATES)]
-    explore_limit: u64,
-    /// Drive no order pairs: two acquisitions of a lock, a post and a cancel ..., which are no races but may hurt
-    #[arg(long)]
-    no_orders: bool,
-    /// Print the timeline of each failing run that is shown, with the statements of its pair marked
-    #[arg(long)]
-    timeline: bool,
-    #[command(flatten)]
-    campaign: CampaignArgs,
-}
-
-/// `--explore`
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum ExploreArg {
-    /// Pairs that no run confirms, if there are not too many states
-    #[default]
-    Auto,
-    /// Nothing: no pair is refuted
-    Off,
-    /// All pairs, and no trials are made
-    Only,
-}
-
-impl From<ExploreArg> for Explore {
-    fn from(explore: ExploreArg) -> Self {
-        match explore {
-            ExploreArg::Auto => Explore::Auto,
-            ExploreArg::Off => Explore::Off,
-            ExploreArg::Only => Explore::Only,
-        }
-    }
-}
-
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let (model, plan) = args.campaign.resolve(args.trials, context)?;
-    let pairs = listed::pairs(args.pairs.as_deref(), &args.pair, &model, &mut context.out)?;
-    let plan = campaign::Plan {
-        pairs,
-        orders: !args.no_orders,
-        explore: args.explore.into(),
-        states: args.explore_limit,
-        ..plan
-    };
-    if let Some(path) = &args.out {
-        files::may_write(path)?;
-    }
-    let bar = Bar::new("run");
-    let stop = interrupt::install();
-    let found = campaign::confirm(&plan, campaign::Context { stop: &stop, progress: &bar });
-    bar.finish();
-    let out = &mut context.out;
-    let report = || ConfirmReport::new(model.name(), model.digest(), &plan, &found).to_json();
-    if let Some(path) = &args.out {
-        files::write(path, &format!("{}\n", report()))?;
-    }
-    if args.campaign.format == Format::Json {
-        writeln!(out, "{}", report());
-    } else {
-        Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
-    }
-    if !found.complete() {
-        let (done, all) = (found.pairs.len(), found.phase1.candidates.len());
-        if done == 0 {
-            out.note(format_args!(
-                "interrupted after {} of {} detection runs; no pair was driven",
-                found.phase1.runs, plan.runs
-            ));
-        } else {
-            out.note(format_args!("interrupted: {done} of {all} pairs were driven, the last of them not to its end"));
-        }
-        return Ok(Status::Interrupted);
-    }
-    let harmless = found.orders.iter().all(|p| p.hurts().is_empty());
-    let nothing = found.pairs.iter().all(|p| !p.verdict.confirmed()) && harmless && failures(&found).is_empty();
-    Ok(if nothing { Status::Nothing } else { Status::Found })
-}
 
 // Failures of all runs that no confirmed pair's order explains.
-fn failures(found: &Confirmation) -> Vec<(&FailureReport, &'static str)> {
+pub(super) fn failures(found: &Confirmation) -> Vec<(&FailureReport, &'static str)> {
     let explained = |f: &FailureReport| {
         found
             .pairs
@@ -162,15 +31,15 @@ fn failures(found: &Confirmation) -> Vec<(&FailureReport, &'static str)> {
     detection.chain(trials).filter(|(f, _)| !explained(f)).collect()
 }
 
-struct Told<'t> {
-    model: &'t Model,
-    plan: &'t campaign::Plan,
-    timeline: bool,
-    out: &'t mut Output,
+pub(super) struct Told<'t> {
+    pub(super) model: &'t Model,
+    pub(super) plan: &'t campaign::Plan,
+    pub(super) timeline: bool,
+    pub(super) out: &'t mut Output,
 }
 
 impl Told<'_> {
-    fn all(&mut self, found: &Confirmation) -> Result<(), Refusal> {
+    pub(super) fn all(&mut self, found: &Confirmation) -> Result<(), Refusal> {
         potential(self.out, &found.phase1);
         for pair in &found.pairs {
             writeln!(self.out);

@@ -3,9 +3,10 @@
 //! As in proptest, what failed once is tried first from then on, and the files belong under version control. A model is named relative to the
 //! folder that `seeds` lies in, so that they mean the same on another machine.
 
-use super::super::output::clean;
-use super::super::{Refusal, files, shell};
-use super::suite::Case;
+use super::load::Model;
+use super::output::clean;
+use super::test::Case;
+use super::{Refusal, files, shell};
 use crate::campaign::{LineVerdict, Origin, Saved, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
 use crate::formats::seed::SeedFile;
@@ -121,11 +122,48 @@ impl Seeds {
         files
     }
 
-    // Writes one under the first name that is free, or has these bytes already.
+    // Saves one against a line.
     fn write(&self, case: &Case, expectation: &str, line: u32, shown: &Shown) -> Result<String, Refusal> {
-        let model = self.name_of(&case.model.path);
         let expectation = expectation.split_whitespace().collect::<Vec<_>>().join(" ");
-        let seed = SeedFile::new(model, &case.model.defines, expectation, shown.signature.clone(), shown.token.clone());
+        let seed = self.seed(&case.model, expectation, &shown.signature, &shown.token);
+        self.create(&seed, |path| self.comment(&seed, case, line, shown, path))
+    }
+
+    /// Saves the run in which the harmful order of a pair fails: `expectation` says it as a line would, `what` in words.
+    pub(super) fn keep(
+        &self,
+        model: &Model,
+        expectation: String,
+        (signature, token): (&str, &str),
+        what: &str,
+    ) -> Result<String, Refusal> {
+        let seed = self.seed(model, expectation, signature, token);
+        self.create(&seed, |path| {
+            let again = self.again(&seed, path);
+            let lines = [
+                "A harmful order, saved by `raceflip confirm`:".to_owned(),
+                format!("    {what}"),
+                "See it again, step by step, in the folder above this file's, with".to_owned(),
+                again,
+                "Keep this file under version control: every test of the model makes this run first. Delete it when the".to_owned(),
+                "test says that the failure is gone.".to_owned(),
+            ];
+            lines.iter().map(|l| clean(l)).collect()
+        })
+    }
+
+    fn seed(&self, model: &Model, expectation: String, signature: &str, token: &str) -> SeedFile {
+        let name = self.name_of(&model.path);
+        SeedFile::new(name, &model.defines, expectation, signature.to_owned(), token.to_owned())
+    }
+
+    fn again(&self, seed: &SeedFile, path: &Path) -> String {
+        let file = shell::quote(&format!("@{}", self.name_of(path)));
+        format!("    raceflip replay {} {file}", shell::path(&seed.model))
+    }
+
+    // Writes it under the first name that is free, or has these bytes already.
+    fn create(&self, seed: &SeedFile, comment: impl Fn(&Path) -> Vec<String>) -> Result<String, Refusal> {
         let cannot = |path: &Path, error: std::io::Error| {
             Refusal::new(format_args!("cannot save a failure in `{}`: {error}", clean(&path.to_string_lossy())))
         };
@@ -133,7 +171,7 @@ impl Seeds {
         for nth in 1.. {
             let suffix = if nth == 1 { String::new() } else { format!("-{nth}") };
             let path = self.folder.join(format!("{}{suffix}.toml", seed.stem()));
-            let text = seed.to_toml(&self.comment(&seed, case, line, shown, &path));
+            let text = seed.to_toml(&comment(&path));
             match files::create(&path, &text) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -150,8 +188,7 @@ impl Seeds {
     }
 
     fn comment(&self, seed: &SeedFile, case: &Case, line: u32, shown: &Shown, path: &Path) -> Vec<String> {
-        let what = super::super::campaign::ending(&case.model, &shown.outcome).unwrap_or_else(|| shown.text.clone());
-        let file = shell::quote(&format!("@{}", self.name_of(path)));
+        let what = super::campaign::ending(&case.model, &shown.outcome).unwrap_or_else(|| shown.text.clone());
         let drawn = match &shown.origin {
             Origin::Drawn { strategy, seed } => {
                 let shrunk = shown.shrunk.map_or("", |_| ", and was shrunk");
@@ -165,7 +202,7 @@ impl Seeds {
             format!("    {what}"),
             format!("Line {line} of {} says: {}", seed.model, seed.expectation),
             format!("{drawn} See it again, step by step, in the folder above this file's, with"),
-            format!("    raceflip replay {} {file}", shell::path(&seed.model)),
+            self.again(seed, path),
             "Keep this file under version control: every test of the model makes this run first. Delete it when the"
                 .to_owned(),
             "test says that the failure is gone.".to_owned(),
