@@ -58,6 +58,7 @@ impl View {
     pub(super) fn marks(&self, model: &Model, strategy: &str) -> Marks {
         let directed = match strategy.parse() {
             Ok(StrategySpec::Directed { a, b, .. }) if self.marked.is_empty() => vec![a, b],
+            Ok(StrategySpec::Hold(hold)) if self.marked.is_empty() => vec![hold.first, hold.then],
             _ => Vec::new(),
         };
         let specs = self.marked.iter().chain(&directed);

@@ -1,0 +1,94 @@
+//! `raceflip confirm`: which pairs it takes, where results go, and what it says of bad input.
+
+use crate::cli::{FOUND, MENU, REFUSED, call, file, scratch};
+use serde_json::Value;
+use std::fs;
+
+const FIGURE: &str = "harnesses/papers/racefuzzer_fig1.race";
+
+// Its lines that name a pair: verdict and statements.
+fn verdicts(out: &str) -> Vec<&str> {
+    let words = ["HARMFUL", "REAL", "REFUTED", "UNCONFIRMED"];
+    out.lines().filter(|l| words.iter().any(|w| l.starts_with(w))).collect()
+}
+
+#[test]
+fn a_pair_can_be_asked_for() {
+    let run = call(&["confirm", FIGURE, "--pair", "@s5~@s7"]);
+    assert_eq!((run.status, verdicts(&run.out).len()), (FOUND, 1), "{}", run.out);
+    assert!(verdicts(&run.out)[0].starts_with("HARMFUL  z  "), "{}", run.out);
+    // A search alone comes to the same verdicts, by other proofs.
+    let both = call(&["confirm", FIGURE, "--explore", "only"]);
+    let all: Vec<&str> = verdicts(&both.out).iter().map(|l| l.split("  ").next().unwrap()).collect();
+    assert_eq!(all, ["REFUTED", "HARMFUL"], "{}", both.out);
+    assert!(both.out.contains("side by side, by a search of all 33 states"), "{}", both.out);
+    let without = call(&["confirm", FIGURE, "--explore", "off"]);
+    assert!(verdicts(&without.out)[0].starts_with("UNCONFIRMED  x  "), "{}", without.out);
+    let few = call(&["confirm", FIGURE, "--explore-limit", "10"]);
+    assert!(few.out.contains("there are more than 10 states, so it is not refuted"), "{}", few.out);
+    for (pair, says) in [("@s5", "it is not SITE~SITE"), ("@s5~@s77", "@s77"), ("@s5~@s5", "never conflict")] {
+        let bad = call(&["confirm", FIGURE, "--pair", pair]);
+        assert_eq!((bad.status, bad.out.as_str()), (REFUSED, ""), "{pair}");
+        assert!(bad.err.contains(says), "{pair}: {}", bad.err);
+    }
+}
+
+#[test]
+fn lists_of_pairs_go_from_detect_to_confirm() {
+    let folder = scratch("pair-lists");
+    let list = folder.join("pairs.json").display().to_string();
+    let detected = call(&["detect", FIGURE, "--out", &list]);
+    assert_eq!(detected.status, FOUND, "{}", detected.err);
+    let listed = call(&["confirm", FIGURE, "--pairs", &list]);
+    let all = call(&["confirm", FIGURE]);
+    assert_eq!(verdicts(&listed.out), verdicts(&all.out), "{}", listed.err);
+    // Of another tool: places of the real app.
+    let model = "var x = 0\nthread a { @read from \"Menu.java:12\": if x == 0 { skip } }\nthread b { @write from \"Menu.java:30\": x = 1 }";
+    let model = file(&folder, "m.race", model);
+    let lines = file(&folder, "lines.txt", "# of a detector\nMenu.java:12 Menu.java:30\nOther.java:1 Menu.java:30\n");
+    let run = call(&["confirm", &model, "--pairs", &lines]);
+    assert!(verdicts(&run.out)[0].starts_with("REAL  x  :2 read @read ~ :3 write @write"), "{}", run.out);
+    assert!(run.err.contains("Other.java:1"), "{}", run.err);
+    let bad = file(&folder, "bad.json", "{\"format\": \"raceflip-pairs\", \"version\": 9, \"pairs\": []}");
+    for (path, says) in [(bad.as_str(), "reads version 1"), ("no such file", "cannot use `no such file`")] {
+        let run = call(&["confirm", &model, "--pairs", path]);
+        assert_eq!((run.status, run.out.as_str()), (REFUSED, ""));
+        assert!(run.err.contains(says), "{}", run.err);
+    }
+}
+
+#[test]
+fn results_go_to_a_file_as_well() {
+    let folder = scratch("confirm-out");
+    let path = folder.join("result.json").display().to_string();
+    let text = call(&["confirm", MENU, "--out", &path]);
+    let json = call(&["confirm", MENU, "--format", "json"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), json.out);
+    assert!(text.out.contains("HARMFUL"), "{}", text.out);
+    let report: Value = serde_json::from_str(&json.out).unwrap();
+    let pair = &report["pairs"][0];
+    assert_eq!((&pair["harm"], &pair["rank"]), (&"harmful".into(), &"A".into()));
+    assert_eq!(pair["proof"].as_array().map(Vec::len), Some(2));
+    assert_eq!(pair["harms"][0]["first"], "b");
+    // The run that shows the harm replays, and ends as it is said.
+    let token = pair["orders"][1]["failures"][0]["again"]["token"].as_str().unwrap();
+    assert!(call(&["replay", MENU, token]).out.contains("NullPointer"));
+    let nowhere = call(&["confirm", MENU, "--out", "no/such/folder/result.json"]);
+    assert_eq!((nowhere.status, nowhere.out.as_str()), (REFUSED, ""));
+    assert!(nowhere.err.contains("cannot write `no/such/folder/result.json`"), "{}", nowhere.err);
+}
+
+#[test]
+fn harmful_runs_are_saved_and_made_first() {
+    let folder = scratch("confirm-save");
+    let seeds = folder.join("seeds").display().to_string();
+    let model = file(&folder, "m.race", &fs::read_to_string(MENU).unwrap());
+    let run = call(&["confirm", &model, "--save", "--seeds", &seeds]);
+    assert!(run.err.contains("saved "), "{}", run.err);
+    let saved: Vec<_> = fs::read_dir(&seeds).unwrap().collect();
+    assert_eq!(saved.len(), 1);
+    let again = call(&["confirm", &model, "--save", "--seeds", &seeds]);
+    assert_eq!((again.out, fs::read_dir(&seeds).unwrap().count()), (run.out, 1));
+    let tested = call(&["test", &model, "--seeds", &seeds]);
+    assert_eq!(tested.status, 0, "{}{}", tested.out, tested.err);
+}
