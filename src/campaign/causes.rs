@@ -256,10 +256,17 @@ impl Causes {
         }
     }
 
+    // The operation itself, also of a post.
+    fn itself(&self, world: &World, at: usize) -> Option<Moment> {
+        let done = &self.done[at];
+        let (context, site) = (done.performer?.1, done.site?);
+        Some(Moment::Visit { context: world.contexts().chain(context), site, visit: done.visit })
+    }
+
     /// The ways to let `first` come before `then`, the nearest to `then` first. The world is that of the end of the run.
     pub(super) fn ways(&self, world: &World, first: usize, then: usize) -> Vec<Hold> {
         let (of_first, of_then) = (self.causes(first), self.causes(then));
-        let Some(whole) = self.moment(world, first) else { return Vec::new() };
+        let Some((whole, second)) = self.moment(world, first).zip(self.itself(world, then)) else { return Vec::new() };
         let looper = self.done[first].performer.map(|(thread, _)| thread);
         // Nothing may be held that `first` needs after it in the same thread or task.
         let needed = |p: usize| {
@@ -276,9 +283,10 @@ impl Causes {
             let blocks = until.is_none() && done.performer.map(|(thread, _)| thread) == looper;
             if let Some(what) = self.moment(world, p).filter(|_| !blocks && !needed(p)) {
                 let outermost = done.outermost.and_then(|i| self.moment(world, i));
-                ways.push(Hold { what, outermost, until: until.unwrap_or_else(|| whole.clone()) });
+                let until = until.unwrap_or_else(|| whole.clone());
+                ways.push(Hold { what, outermost, until, second: second.clone() });
             }
-            let tick = Hold { what: Moment::Tick, outermost: None, until: whole.clone() };
+            let tick = Hold { what: Moment::Tick, outermost: None, until: whole.clone(), second: second.clone() };
             if done.timed && !ways.contains(&tick) {
                 ways.push(tick);
             }

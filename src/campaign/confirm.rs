@@ -5,10 +5,11 @@ use super::detection::{Stream, detect};
 use super::drive::Driven;
 use super::failures::{Failures, evidence};
 use super::refute::{self, States};
-use super::report::{FailureReport, PairReport, Phase1, Searched, Verdict};
+use super::report::{FailureReport, PairReport, Phase1, Searched, Undecided, Verdict};
 use super::{Context, Explore, Plan};
 use crate::detect::Candidate;
 use crate::event::Outcome;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 /// A whole campaign.
@@ -119,14 +120,23 @@ impl Campaign<'_> {
         let confirmed = |driven: &Driven<'_>| {
             if driven.hits.is_empty() { driven.orders.flip().map(Verdict::Flipped) } else { Some(Verdict::Adjacent) }
         };
-        let mut verdict = confirmed(&driven);
+        let (mut verdict, mut undecided_by_search) = (confirmed(&driven), None);
         // Of other operations than accesses a search knows no orders.
         let searches = plan.explore != Explore::Off && candidate.is_race();
         if verdict.is_none() && searches && driven.complete {
             let states = self.states.get_or_insert_with(|| refute::states(plan, context));
-            if let Ok(states) = states {
-                let refuted = states.judge(&mut driven);
-                verdict = refuted.map(Verdict::Refuted).or_else(|| confirmed(&driven));
+            match states {
+                Ok(states) => {
+                    driven.searched = Some(driven.trials.len());
+                    match states.judge(&mut driven) {
+                        Ok(refuted) => verdict = Some(Verdict::Refuted(refuted)),
+                        Err(undecided) => {
+                            verdict = confirmed(&driven);
+                            undecided_by_search = Some(undecided).filter(|_| verdict.is_none());
+                        }
+                    }
+                }
+                Err(_) => undecided_by_search = Some(Undecided::Cut),
             }
         }
         let verdict = verdict.unwrap_or(Verdict::Unconfirmed);
@@ -136,8 +146,10 @@ impl Campaign<'_> {
             Verdict::Refuted(_) | Verdict::Unconfirmed => Vec::new(),
         };
         let proof = proof.into_iter().map(|at| evidence(plan, &driven.trials[at].run)).collect();
+        let beside: BTreeSet<usize> = driven.hits.iter().map(|(at, _)| *at).collect();
+        let adjacent = beside.len() as u32;
         // What a trial fails with is there whatever becomes of its pair.
-        let trials = driven.from..driven.trials.len();
+        let trials = driven.trials();
         let first_failure = trials.clone().find(|i| driven.trials[*i].failed()).map(|i| (i - driven.from) as u32 + 1);
         let failed: Vec<_> = driven.trials[trials.clone()].iter().filter(|t| t.failed()).cloned().collect();
         let limits = |t: &&super::trial::Trial| matches!(t.summary.outcome(), Some(Outcome::Limit(..)));
@@ -163,6 +175,8 @@ impl Campaign<'_> {
             proof,
             trials: trials.len() as u32,
             ways: driven.ways,
+            undecided_by_search,
+            adjacent,
             reached,
             first_failure,
             orders,

@@ -172,7 +172,7 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
 /// The orders that the runs of an unconfirmed pair had, as they came.
 pub(super) fn seen(driven: &Driven<'_>) -> Compared {
     let mut all = Tallies::default();
-    for i in driven.from..driven.trials.len() {
+    for i in driven.trials() {
         all.add(driven.decided[i].or_else(|| driven.orders.cut(i)), &driven.trials[i]);
     }
     let Tallies { of: [for_a, for_b], undecided } = all;

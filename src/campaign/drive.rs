@@ -6,17 +6,19 @@
 
 use super::causes::Causes;
 use super::detection::{Stream, seed_of};
-use super::orders::{First, Orders};
+use super::orders::{First, InstancePair, Orders};
+use super::refute::SideBySide;
 use super::report::WayReport;
 use super::sightings::{Sightings, Watch};
 use super::trial::{Run, RunId, Trial, Worker};
-use super::ways::{Held, patience, prepare, spec};
+use super::ways::{Held, HeldWay, patience, prepare, spec};
 use super::{Context, Plan, parallel};
 use crate::base::mix;
 use crate::detect::{Candidate, ContextKind, Pair};
-use crate::event::SiteId;
-use crate::exec::End;
+use crate::event::{Event, SiteId};
+use crate::exec::{End, Observer};
 use crate::sched::{Hit, StrategySpec};
+use crate::world::World;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -47,9 +49,28 @@ pub(super) struct Driven<'d> {
     pub(super) hits: Vec<(usize, Hit)>,
     /// The ways to bring each order about, and the best one of each.
     pub(super) held: Option<Held>,
+    /// Where the runs begin that a search has found, if there was one.
+    pub(super) searched: Option<usize>,
     /// Whether all runs were made.
     pub(super) complete: bool,
+    // Whether runs that hold something are looked through for both accesses side by side: whoever is held at its access stands there when the other one acts.
+    looks: bool,
     drawn: u64,
+}
+
+// A trial that is watched.
+struct Looking<'s> {
+    watch: Watch<'s>,
+    side: Option<SideBySide>,
+}
+
+impl Observer for Looking<'_> {
+    fn event(&mut self, world: &World, event: &Event) {
+        self.watch.event(world, event);
+        if let Some(side) = &mut self.side {
+            side.event(world, event);
+        }
+    }
 }
 
 impl<'d> Driven<'d> {
@@ -71,9 +92,16 @@ impl<'d> Driven<'d> {
             ways: Vec::new(),
             hits: Vec::new(),
             held: None,
+            searched: None,
             complete: true,
+            looks: false,
             drawn: 0,
         }
+    }
+
+    /// The runs that are trials: neither detection's nor those that a search has found.
+    pub(super) fn trials(&self) -> Range<usize> {
+        self.from..self.searched.unwrap_or(self.trials.len())
     }
 
     fn stopped(&self) -> bool {
@@ -94,11 +122,15 @@ impl<'d> Driven<'d> {
         if !only_looper && candidate.is_race() {
             self.direct(stream);
         }
-        if self.hits.is_empty() || candidate.kinds.contains(&ContextKind::SameLooper) {
+        // What is seldom brought side by side may be brought into either order all the same.
+        let seldom = self.ways.iter().all(|way| way.hits * 20 < way.trials * 19);
+        if seldom || candidate.kinds.contains(&ContextKind::SameLooper) {
             // The run that detection has seen it in; else the first one that shows how it comes about.
+            self.looks = !only_looper && candidate.is_race();
             let others = 0..if candidate.kinds.is_empty() { MOST_PROFILES } else { 0 };
             let runs = std::iter::once(candidate.evidence.run).chain(others);
             self.hold(stream, runs.map(|run| seed_of(self.plan, run)));
+            self.looks = false;
         }
         if self.hits.is_empty() && self.orders.flip().is_none() && candidate.is_race() {
             let runs = self.draw(&StrategySpec::Random, self.plan.trials);
@@ -120,21 +152,25 @@ impl<'d> Driven<'d> {
     pub(super) fn perform(&mut self, runs: &[Run]) -> Range<usize> {
         let from = self.trials.len();
         self.context.progress.phase("driving a pair", runs.len() as u64);
-        let (sites, stop) = (&self.sites, self.context.stop);
+        let (sites, pair, looks, stop) = (&self.sites, self.pair, self.looks, self.context.stop);
         let results = parallel::map(
             self.plan.jobs,
             runs.len(),
             stop,
             || Worker::new(self.plan),
             |worker, i| {
-                let mut watch = Watch::new(sites);
+                let side = looks.then(|| SideBySide::new(pair));
+                let mut watch = Looking { watch: Watch::new(sites), side };
                 let trial = worker.perform(&runs[i], &mut watch, stop);
-                (trial, watch.finish(&worker.machine.world))
+                let hit = watch.side.and_then(|side| side.hit);
+                (trial, watch.watch.finish(&worker.machine.world), hit)
             },
             || self.context.progress.done(),
         );
-        for (trial, sightings) in results.into_iter().flatten().filter(|(t, _)| t.summary.end != End::Interrupted) {
-            self.add(trial, sightings);
+        for (trial, sightings, hit) in results.into_iter().flatten().filter(|(t, ..)| t.summary.end != End::Interrupted)
+        {
+            let at = self.add(trial, sightings);
+            self.hits.extend(hit.map(|hit| (at, hit)));
         }
         self.complete &= self.trials.len() - from == runs.len();
         from..self.trials.len()
@@ -203,25 +239,40 @@ impl<'d> Driven<'d> {
         (causes.visits(self.pair.a).max(1), causes.visits(self.pair.b).max(1))
     }
 
+    // Some runs of each way.
+    fn pilot(&mut self, mut ways: Vec<HeldWay>, instances: &InstancePair, made: &mut u32) -> Vec<HeldWay> {
+        for way in &mut ways {
+            (way.trials, way.hits) = (0, 0);
+            if self.stopped() || *made >= 2 * self.plan.trials.max(PILOT) {
+                break;
+            }
+            let wanted = way.wanted;
+            let runs = self.draw(&StrategySpec::Hold(way.spec.clone()), PILOT.min(self.plan.trials));
+            let hit = |d: &Self, i: usize| d.orders.order(i, instances) == Some(wanted);
+            (way.trials, way.hits) = self.tally(way.spec.to_string(), runs, hit);
+            *made += way.trials;
+        }
+        ways
+    }
+
     // Hold one of them until the other has been performed.
     fn hold(&mut self, stream: Stream, mut profiles: impl Iterator<Item = u64>) {
         let held = profiles.find_map(|seed| prepare(self.plan, stream, self.pair, seed, self.context.stop));
         let Some(mut held) = held else { return };
         let instances = held.instances.clone();
         let mut made = 0;
-        for way in &mut held.ways {
-            if self.stopped() || made >= self.plan.trials.max(PILOT) {
-                break;
-            }
-            let wanted = way.wanted;
-            let runs = self.draw(&StrategySpec::Hold(way.spec.clone()), PILOT.min(self.plan.trials));
-            let hit = |d: &Self, i: usize| d.orders.order(i, &instances) == Some(wanted);
-            (way.trials, way.hits) = self.tally(way.spec.to_string(), runs, hit);
-            made += way.trials;
-        }
+        let ways = std::mem::take(&mut held.ways);
+        let mut tried = self.pilot(ways, &instances, &mut made);
+        // Where walks seldom come to both operations the run that shows them is followed.
+        let good = |wanted| tried.iter().any(|w: &HeldWay| w.wanted == wanted && w.hits * 20 >= w.trials * 19);
+        let seldom = [First::A, First::B].into_iter().filter(|wanted| !good(*wanted)).collect::<Vec<_>>();
+        let mut guided: Vec<HeldWay> = tried.iter().filter(|w| seldom.contains(&w.wanted)).cloned().collect();
+        guided.iter_mut().for_each(|way| way.spec.guided = true);
+        tried.extend(self.pilot(guided, &instances, &mut made));
+        held.ways = tried;
         for wanted in [First::A, First::B] {
             let Some(strategy) = held.best(wanted) else { continue };
-            let n = self.plan.trials.saturating_sub(made).div_ceil(2);
+            let n = self.plan.trials.saturating_sub(made).div_ceil(2).max(PILOT);
             let runs = self.draw(&strategy, n);
             self.tally(strategy.to_string(), runs, |d, i| d.orders.order(i, &instances) == Some(wanted));
         }

@@ -40,7 +40,7 @@ pub use expect_race::{Broken, judge_pairs};
 pub use orders::{First, Flip, InstancePair};
 pub use parallel::in_order;
 pub use report::{
-    Evidence, FailureReport, OrderReport, PairReport, Phase1, Refutation, Risk, Searched, Verdict, WayReport,
+    Evidence, FailureReport, OrderReport, PairReport, Phase1, Refutation, Risk, Searched, Undecided, Verdict, WayReport,
 };
 pub use saved::{Saved, SavedEnd};
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};

@@ -1,7 +1,7 @@
 //! What a search of all states says of pairs that no run confirmed: that they are false, or that they are real after all.
 
 use super::drive::Driven;
-use super::report::Refutation;
+use super::report::{Refutation, Undecided};
 use super::sightings::Watch;
 use super::trial::{Run, SEARCHED, Worker};
 use super::{Context, Plan};
@@ -41,19 +41,19 @@ impl States {
         self.found.states
     }
 
-    /// What it says of a pair: proof that it is false, or runs that confirm it, which are added to its runs.
-    pub(super) fn judge(&self, driven: &mut Driven<'_>) -> Option<Refutation> {
+    /// What it says of a pair: proof that it is false; else the runs that it has found are added to those of the pair, and may confirm it.
+    pub(super) fn judge(&self, driven: &mut Driven<'_>) -> Result<Refutation, Undecided> {
         let Pair { a, b } = driven.pair;
         if let Some(way) = self.found.adjacent.get(&driven.pair) {
             self.add(driven, way);
-            return None;
+            return Err(Undecided::BothOrders);
         }
         let plan = search(driven.plan, driven.plan.states.saturating_mul(PRODUCT));
         let context = explore::Context { stop: driven.context.stop, progress: &Silent };
         let order = |first, then| site_order(&plan, first, then, context);
         let orders = if a == b { vec![(a, a, order(a, a))] } else { vec![(a, b, order(a, b)), (b, a, order(b, a))] };
         if let Some((first, then, _)) = orders.iter().find(|o| matches!(o.2, Order::Never)) {
-            return Some(Refutation { states: self.len(), first: *first, then: *then });
+            return Ok(Refutation { states: self.len(), first: *first, then: *then });
         }
         for (first, then, order) in &orders {
             let Order::Happens(way) = order else { continue };
@@ -65,7 +65,8 @@ impl States {
                 self.add(driven, &way);
             }
         }
-        None
+        let cut = orders.iter().any(|o| matches!(o.2, Order::Unknown(_)));
+        Err(if cut { Undecided::Cut } else { Undecided::BothOrders })
     }
 
     fn add(&self, driven: &mut Driven<'_>, way: &Way) {

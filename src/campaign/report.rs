@@ -98,6 +98,10 @@ pub struct PairReport {
     pub trials: u32,
     /// Of those, how many were made in each way, in the order in which they were tried.
     pub ways: Vec<WayReport>,
+    /// Why a search has not decided it, if it was asked and has not.
+    pub undecided_by_search: Option<Undecided>,
+    /// Runs that had both statements side by side.
+    pub adjacent: u32,
     /// Trials that performed both statements.
     pub reached: u32,
     /// The first trial that failed, from 1, in whatever way.
@@ -123,6 +127,15 @@ pub struct WayReport {
     pub trials: u32,
     /// How many did what they were to do: bring both statements side by side, or bring the order about.
     pub hits: u32,
+}
+
+/// What a search says of a pair that it neither proves nor refutes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Undecided {
+    /// Both orders of the two statements happen, but not of the same two accesses, as far as these were looked for.
+    BothOrders,
+    /// There are too many states.
+    Cut,
 }
 
 /// A proof that a pair is false.
@@ -185,10 +198,12 @@ impl OrderReport {
 }
 
 impl PairReport {
-    /// The way that was used most, of those that did what they were to do.
+    /// The way that did most often what proves the verdict: bring both side by side, or an order about.
     #[must_use]
     pub fn best_way(&self) -> Option<&WayReport> {
-        self.ways.iter().filter(|w| w.hits > 0).max_by_key(|w| (w.hits, w.trials))
+        let directed = self.verdict == Verdict::Adjacent;
+        let proves = |w: &&WayReport| w.hits > 0 && w.strategy.starts_with("directed:") == directed;
+        self.ways.iter().filter(proves).max_by_key(|w| (w.hits, w.trials))
     }
 
     /// Failures that one order has and the other has not, from some point at which the pair was decided: with the order that has them.

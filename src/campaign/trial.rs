@@ -4,7 +4,7 @@ use super::Plan;
 use crate::event::{LimitKind, Outcome};
 use crate::exec::{Observer, RunSummary, Unobserved, run};
 use crate::explore::Way;
-use crate::sched::{ChoiceLog, Hit, Named, RawChoices, Recorder, Rerun, Strategy, StrategySpec};
+use crate::sched::{ChoiceLog, Guide, Guiding, Hit, Named, RawChoices, Recorder, Rerun, Strategy, StrategySpec};
 use crate::token::Token;
 use crate::vm::{Model, Vm};
 use crate::world::{Limits, Machine, signature};
@@ -182,6 +182,14 @@ impl<'p> Worker<'p> {
                 Arc::new(log.choices().clone())
             }
         }
+    }
+
+    /// The run as something to follow.
+    pub(super) fn guide(&mut self, run: &Run) -> Guide {
+        let choices = self.choices(run);
+        let mut guiding = Guiding::new(Rerun::new(choices));
+        self.go(&mut guiding, 0, &mut Unobserved, &AtomicBool::new(false));
+        guiding.guide()
     }
 
     /// Performs the run again, for its token.

@@ -76,7 +76,9 @@ struct Ways {
 fn ways(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Ways> {
     let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
     let mut worker = Worker::new(plan);
-    let trial = worker.perform(&stream.run(profile), &mut seen, stop);
+    let run = stream.run(profile);
+    let guide = worker.guide(&run);
+    let trial = worker.perform(&run, &mut seen, stop);
     let world = &worker.machine.world;
     let (races, orders) = seen.hybrid.finish_both();
     let steps = races.into_iter().chain(orders).find(|c| c.pair == pair).map(|c| c.evidence.steps);
@@ -87,7 +89,7 @@ fn ways(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool
         instances = seen.causes.instances(world, a, b)?;
     }
     let patience = patience(trial.summary.steps);
-    let holds = |first, then| Holds { ways: seen.causes.ways(world, first, then), patience };
+    let holds = |first, then| Holds { ways: seen.causes.ways(world, first, then), patience, guide: guide.clone() };
     Some(Ways { of: [holds(a, b), holds(b, a)], instances })
 }
 
@@ -107,7 +109,7 @@ pub(super) fn prepare(plan: &Plan, stream: Stream, pair: Pair, profile: u64, sto
         let holds = Arc::new(holds);
         for (i, wanted) in wanted.into_iter().enumerate() {
             let (first, then, holds) = (first.clone(), then.clone(), Some(holds.clone()));
-            let spec = HoldSpec { first, then, way: Some(i as u32 + 1), profile, holds };
+            let spec = HoldSpec { first, then, way: Some(i as u32 + 1), guided: false, profile, holds };
             all.push((i, HeldWay { spec, wanted, trials: 0, hits: 0 }));
         }
     }

@@ -58,7 +58,7 @@ pub(super) struct Args {
     /// Decides every choice of the run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], directed:SITE~SITE[,patience=N][,visits=N/M], or hold:FIRST<THEN[,way=N][,profile=SEED]
+    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], directed:SITE~SITE[,patience=N][,visits=N/M], or hold:FIRST<THEN[,way=N][,guided][,profile=SEED]
     #[arg(long, value_name = "STRATEGY", default_value = "random")]
     strategy: StrategySpec,
     /// Show a run that fails as it was drawn, and not a smaller one that fails in the same way

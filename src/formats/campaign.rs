@@ -1,7 +1,7 @@
 //! The results of `detect` and `confirm` as JSON objects, `raceflip-detect` and `raceflip-confirm` version 2 (`docs/formats.md`).
 
 use crate::campaign::{
-    Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Phase1, Plan, Verdict, WayReport,
+    Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Phase1, Plan, Undecided, Verdict, WayReport,
 };
 use crate::detect::{Candidate, ContextKind};
 use crate::event::{LimitKind, SiteId};
@@ -144,6 +144,10 @@ pub struct Driven {
     pub proof: Vec<Again>,
     pub trials: u32,
     pub ways: Vec<Way>,
+    /// Why a search has not decided it: `both-orders`, `cut`.
+    pub undecided_by_search: Option<String>,
+    /// Runs that had both side by side.
+    pub adjacent: u32,
     /// Trials that performed both accesses.
     pub reached: u32,
     /// The first trial that failed, from 1.
@@ -369,6 +373,14 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
         proof: report.proof.iter().map(again).collect(),
         trials: report.trials,
         ways: report.ways.iter().map(way).collect(),
+        undecided_by_search: report.undecided_by_search.map(|u| {
+            match u {
+                Undecided::BothOrders => "both-orders",
+                Undecided::Cut => "cut",
+            }
+            .to_owned()
+        }),
+        adjacent: report.adjacent,
         reached: report.reached,
         first_failure: report.first_failure,
         orders: report.orders.iter().map(order).collect(),

@@ -9,6 +9,7 @@
 //! It is let go when what it waits for has happened; when nobody else can do anything (the clock counts only while it may let somebody else go on); or
 //! after some patience. Which of these it was is recorded.
 
+use super::guide::{Following, Guide};
 use super::{Divergence, Strategy, View, random_argument};
 use crate::base::Rng;
 use crate::event::{Actor, Choice, ContextId, Op, SiteId, ThreadId};
@@ -46,6 +47,8 @@ pub struct Hold {
     pub outermost: Option<Moment>,
     /// What it waits for.
     pub until: Moment,
+    /// The operation that is to come second: a guide is followed up to there.
+    pub second: Moment,
 }
 
 /// Why what was held was let go.
@@ -88,6 +91,8 @@ pub struct Holds {
     pub ways: Vec<Hold>,
     /// Steps after which what is held is let go.
     pub patience: u64,
+    /// The run that shows them.
+    pub guide: Guide,
 }
 
 /// The scheduler.
@@ -105,8 +110,8 @@ pub struct Holds {
 ///     visit: 1,
 /// };
 /// // The write of a waits for that of b.
-/// let way = Hold { what: write(0), outermost: None, until: write(1) };
-/// let mut holding = Holding::new(Arc::new(Holds { ways: vec![way], patience: 1_000 }), None);
+/// let way = Hold { what: write(0), outermost: None, until: write(1), second: write(0) };
+/// let mut holding = Holding::new(Arc::new(Holds { ways: vec![way], patience: 1_000, ..Holds::default() }), None);
 /// let mut machine = model.machine(Limits::default());
 /// run(&mut machine, &mut holding, 7, &mut Unobserved, &AtomicBool::new(false));
 /// assert_eq!(machine.world.memory().cell(0), 1);
@@ -116,12 +121,17 @@ pub struct Holds {
 pub struct Holding {
     holds: Arc<Holds>,
     fixed: Option<usize>,
+    // Whether it follows the guide; else it walks at random.
+    guided: bool,
+    following: Following,
     rng: Rng,
     instants: Vec<u64>,
     // The way of this run.
     way: usize,
-    // Steps that were seen at the statements of the way: of what is held, its lock, and what it waits for.
-    visits: [u32; 3],
+    // Steps that were seen at the statements of the way: of what is held, its lock, what it waits for, and what comes second.
+    visits: [u32; 4],
+    // What is to come second has come.
+    over: bool,
     engaged: Option<u64>,
     released: Option<Released>,
 }
@@ -133,13 +143,23 @@ impl Holding {
         Self {
             holds,
             fixed,
+            guided: false,
+            following: Following::default(),
             rng: Rng::seeded(0),
             instants: Vec::new(),
             way: 0,
-            visits: [0; 3],
+            visits: [0; 4],
+            over: false,
             engaged: None,
             released: None,
         }
+    }
+
+    /// The same, and all others do what they do in the run that shows the ways, as far as they can: that run comes to both operations, where few walks may.
+    #[must_use]
+    pub fn guided(mut self) -> Self {
+        self.guided = true;
+        self
     }
 
     /// The step of this run at which it first held somebody back: up to there it is a random walk.
@@ -154,8 +174,8 @@ impl Holding {
         self.released
     }
 
-    fn moments(hold: &Hold) -> [Option<&Moment>; 3] {
-        [Some(&hold.what), hold.outermost.as_ref(), Some(&hold.until)]
+    fn moments(hold: &Hold) -> [Option<&Moment>; 4] {
+        [Some(&hold.what), hold.outermost.as_ref(), Some(&hold.until), Some(&hold.second)]
     }
 
     // Whether the actor is about to perform the moment that has been visited so often.
@@ -178,7 +198,7 @@ impl Holding {
         }
         let hold = self.holds.ways.get(self.way)?;
         let open = (0..view.openings.total()).map(|k| view.world.open_actor(&view.openings, k));
-        let [what, outermost, _] = Self::moments(hold);
+        let [what, outermost, ..] = Self::moments(hold);
         let is = |actor: &Actor| {
             let at = |moment: Option<&Moment>, i: usize| {
                 moment.is_some_and(|m| Self::is_at(view.world, *actor, m, self.visits[i]))
@@ -250,7 +270,11 @@ fn makes(world: &World, actor: Actor, pedigree: &[(Made, u32)]) -> bool {
 impl Strategy for Holding {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);
-        (self.visits, self.engaged, self.released) = ([0; 3], None, None);
+        (self.visits, self.engaged, self.released) = ([0; 4], None, None);
+        self.over = false;
+        if self.guided {
+            self.following.begin(&self.holds.guide);
+        }
         let last = self.holds.ways.len().saturating_sub(1);
         self.way = match self.fixed {
             Some(way) => way,
@@ -278,6 +302,10 @@ impl Strategy for Holding {
                 held = None;
             }
         }
+        let follows = self.guided && !self.over;
+        if let Some(actor) = follows.then(|| self.following.next(&self.holds.guide, view, held)).flatten() {
+            return Ok(actor);
+        }
         let Some(held) = held else {
             return Ok(super::random_actor(&mut self.rng, view));
         };
@@ -289,16 +317,36 @@ impl Strategy for Holding {
         Ok(actor.unwrap_or(held))
     }
 
-    fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        if self.guided
+            && !self.over
+            && let Some(told) = self.following.argument(&self.holds.guide, view.world, actor)
+        {
+            let fits = match question {
+                Question::Waiter(n) => told < n as u64,
+                Question::Branch => told < 2,
+                Question::Instant => {
+                    view.world.instants_into(&mut self.instants);
+                    self.instants.contains(&told)
+                }
+            };
+            if fits {
+                return Ok(told);
+            }
+        }
         Ok(random_argument(&mut self.rng, &mut self.instants, view, question))
     }
 
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        if self.guided && !self.over {
+            self.following.observe(&self.holds.guide, view.world, choice.actor);
+        }
         let Some(hold) = self.holds.ways.get(self.way) else { return };
-        if self.released.is_some() {
+        if self.released.is_some() && (self.over || !self.guided) {
             return;
         }
-        if Self::is_at(view.world, choice.actor, &hold.until, self.visits[2]) {
+        self.over |= Self::is_at(view.world, choice.actor, &hold.second, self.visits[3]);
+        if self.released.is_none() && Self::is_at(view.world, choice.actor, &hold.until, self.visits[2]) {
             self.released = Some(Released::Reached);
         }
         let Actor::Thread(thread) = choice.actor else { return };

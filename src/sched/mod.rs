@@ -21,6 +21,7 @@
 
 mod delay;
 mod directed;
+mod guide;
 mod hold;
 mod log;
 mod pct;
@@ -37,6 +38,7 @@ mod tolerant;
 
 pub use delay::DelayBounded;
 pub use directed::{Directed, Hit};
+pub use guide::{Guide, Guiding};
 pub use hold::{Hold, Holding, Holds, Moment, Pedigree, Released};
 pub use log::{ChoiceLog, RawChoices, Rerun};
 pub use pct::Pct;

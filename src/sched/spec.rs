@@ -71,6 +71,8 @@ pub struct HoldSpec {
     pub then: SiteSpec,
     /// Which of the ways, from 1; a run draws one if it is not given.
     pub way: Option<u32>,
+    /// `guided`: whether all others do as they do in the run that shows the ways; else they walk at random.
+    pub guided: bool,
     /// The run that shows causes and ways: the seed of a detection run, 0 for the round robin.
     pub profile: u64,
     /// The ways, once that run was made ([`StrategySpec::with_holds`]).
@@ -123,7 +125,7 @@ pub enum SpecError {
     #[error("`{0}` is not how often two statements are visited: use `visits=40/3`")]
     Visits(String),
     /// Something that `hold` does not know.
-    #[error("`{0}` is no option of `hold`: use `way=2` (from 1) or `profile=SEED`")]
+    #[error("`{0}` is no option of `hold`: use `way=2` (from 1), `guided` or `profile=SEED`")]
     HoldOption(String),
     /// Ways that nobody has looked for.
     #[error("`{0}` needs a run that shows how the order can be brought about")]
@@ -220,10 +222,20 @@ impl FromStr for HoldSpec {
         let (order, options) = text.split_once(',').map_or((text, None), |(order, options)| (order, Some(options)));
         let unknown = || SpecError::Strategy(format!("hold:{text}"));
         let (first, then) = order.split_once('<').ok_or_else(unknown)?;
-        let mut spec =
-            Self { first: first.trim().parse()?, then: then.trim().parse()?, way: None, profile: 0, holds: None };
+        let mut spec = Self {
+            first: first.trim().parse()?,
+            then: then.trim().parse()?,
+            way: None,
+            guided: false,
+            profile: 0,
+            holds: None,
+        };
         for option in options.iter().flat_map(|o| o.split(',')) {
             let bad = || SpecError::HoldOption(option.to_owned());
+            if option == "guided" {
+                spec.guided = true;
+                continue;
+            }
             match option.split_once('=') {
                 Some(("way", n)) => spec.way = Some(n.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?),
                 Some(("profile", n)) => spec.profile = n.parse().map_err(|_| bad())?,
@@ -239,6 +251,9 @@ impl fmt::Display for HoldSpec {
         write!(f, "hold:{}<{}", self.first, self.then)?;
         if let Some(way) = self.way {
             write!(f, ",way={way}")?;
+        }
+        if self.guided {
+            f.write_str(",guided")?;
         }
         if self.profile != 0 { write!(f, ",profile={}", self.profile) } else { Ok(()) }
     }
@@ -324,7 +339,8 @@ impl StrategySpec {
                 if way.map_or(there == 0, |way| way >= there) {
                     return Err(SpecError::NoWay { spec: spec.to_string(), there });
                 }
-                Named::Hold(Box::new(Holding::new(holds, way)))
+                let holding = Holding::new(holds, way);
+                Named::Hold(Box::new(if spec.guided { holding.guided() } else { holding }))
             }
         })
     }

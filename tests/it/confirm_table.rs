@@ -36,7 +36,7 @@ fn rate(pair: &PairReport) -> Option<(u32, u32)> {
     let directed = pair.ways.iter().filter(|w| w.strategy.starts_with("directed:") && w.hits > 0);
     let best = directed.max_by(|x, y| of(x).total_cmp(&of(y)));
     let worse = [held(true), held(false)].into_iter().flatten().min_by(|x, y| of(x).total_cmp(&of(y)));
-    best.or(worse).map(|w| (w.hits, w.trials))
+    best.into_iter().chain(worse).max_by(|x, y| of(x).total_cmp(&of(y))).map(|w| (w.hits, w.trials))
 }
 
 #[test]

@@ -8,7 +8,8 @@ use super::super::timeline::{self, View};
 use super::super::{Refusal, again};
 use crate::base::{at_most, interval};
 use crate::campaign::{
-    self, Confirmation, Evidence, Explore, FailureReport, First, OrderReport, PairReport, Searched, Verdict, WayReport,
+    self, Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, SEARCHED, Undecided, Verdict,
+    WayReport,
 };
 use crate::detect::Rank;
 use crate::event::SiteId;
@@ -118,17 +119,20 @@ impl Told<'_> {
     // What was proved, in words.
     fn proof(&self, found: &Confirmation, report: &PairReport) -> String {
         let trials = counted(u64::from(report.trials), "trial");
+        // What no trial has shown.
+        let searched = report.proof.iter().any(|run| run.strategy == SEARCHED);
         let all = || found.searched.map_or(0, |s| s.states);
         match &report.verdict {
             Verdict::Adjacent => match report.best_way() {
                 Some(way) => format!("side by side in {}", rate(way)),
-                None => format!("side by side, by a search of all {}", counted(all(), "state")),
+                None if searched => format!("side by side, by a search of all {}", counted(all(), "state")),
+                None => format!("side by side in {} of {trials}", report.adjacent),
             },
             Verdict::Flipped(flip) => {
                 let by = match report.best_way() {
                     Some(way) => format!("brought about in {}", rate(way)),
-                    None if report.trials > 0 && plan_draws(self.plan) => format!("in {trials}"),
-                    None => format!("by a search of all {}", counted(all(), "state")),
+                    None if searched => format!("by a search of all {}", counted(all(), "state")),
+                    None => format!("in {trials}"),
                 };
                 match flip.cut {
                     None => format!("the same two accesses in both orders, {by}"),
@@ -144,24 +148,33 @@ impl Told<'_> {
                 name(self.model, refuted.then),
                 counted(refuted.states, "state")
             ),
-            Verdict::Unconfirmed => {
-                let searched = match found.searched {
-                    Some(Searched { states, complete: true }) => {
-                        format!(
-                            "; both orders happen, but not of the same two accesses that were found, in all {}",
-                            counted(states, "state")
-                        )
-                    }
-                    Some(Searched { states, complete: false }) => {
-                        format!("; there are more than {}, so it is not refuted", counted(states, "state"))
-                    }
-                    None => String::new(),
-                };
-                let bound = match report.reached {
-                    0 => "none of them reached both".to_owned(),
-                    n => format!("{n} reached both, so p <= {:.2}", at_most(n)),
-                };
-                format!("never side by side and never in both orders, in {trials} ({bound}){searched}")
+            Verdict::Unconfirmed => self.unconfirmed(found, report),
+        }
+    }
+
+    // What was tried in vain.
+    fn unconfirmed(&self, found: &Confirmation, report: &PairReport) -> String {
+        let states = found.searched.map_or(0, |s| s.states);
+        let searched = match report.undecided_by_search {
+            Some(Undecided::BothOrders) => {
+                let all = counted(states, "state");
+                format!("both orders happen, but not of the same two accesses that were found, in all {all}")
+            }
+            Some(Undecided::Cut) if found.searched.is_some_and(|s| s.complete) => {
+                "its orders have too many states, so it is not refuted".to_owned()
+            }
+            Some(Undecided::Cut) => format!("there are more than {states} states, so it is not refuted"),
+            None => "no search was asked for".to_owned(),
+        };
+        let bound = match report.reached {
+            0 => "none reached both".to_owned(),
+            n => format!("{n} reached both, so p <= {:.2}", at_most(n)),
+        };
+        match report.trials {
+            0 => format!("no trial was made; {searched}"),
+            n => {
+                let trials = counted(u64::from(n), "trial");
+                format!("never side by side and never in both orders, in {trials} ({bound}); {searched}")
             }
         }
     }
@@ -243,10 +256,6 @@ impl Told<'_> {
             writeln!(self.out, "{all}: {hurt} harmful, {flipped} of no harm, {rest} not flipped");
         }
     }
-}
-
-fn plan_draws(plan: &campaign::Plan) -> bool {
-    plan.explore != Explore::Only
 }
 
 // Hits of trials, and between what the probability of one lies.

@@ -1,0 +1,153 @@
+//! A run as a guide: what was done in it, by names that mean the same in every run, to be done again as far as something else lets it.
+//!
+//! A replay stops where it does not fit. A guide is for runs that are to differ in one thing: whoever cannot act now is passed over and acts later.
+
+use super::hold::Pedigree;
+use super::{Divergence, Strategy, View};
+use crate::base::Id;
+use crate::event::{Actor, Choice, EventId, ThreadId};
+use crate::world::{Question, World};
+use std::collections::VecDeque;
+
+/// Who acts in a guide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Who {
+    // The thread of this number in `threads`.
+    Thread(u32),
+    Event(EventId),
+    Clock,
+    Stop,
+}
+
+/// A run to be followed.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Guide {
+    threads: Vec<Pedigree>,
+    steps: Vec<(Who, u64)>,
+}
+
+/// A strategy that does what another does, and makes a [`Guide`] of it.
+pub struct Guiding<S> {
+    inner: S,
+    guide: Guide,
+    // By thread of this run: its number in the guide.
+    known: Vec<Option<u32>>,
+}
+
+impl<S: Strategy> Guiding<S> {
+    /// Records `inner`.
+    pub fn new(inner: S) -> Self {
+        Self { inner, guide: Guide::default(), known: Vec::new() }
+    }
+
+    /// The run so far.
+    #[must_use]
+    pub fn guide(self) -> Guide {
+        self.guide
+    }
+
+    fn number(&mut self, world: &World, thread: ThreadId) -> u32 {
+        let at = thread.index();
+        if self.known.len() <= at {
+            self.known.resize(at + 1, None);
+        }
+        let threads = &mut self.guide.threads;
+        *self.known[at].get_or_insert_with(|| {
+            threads.push(world.contexts().chain(world.thread(thread).home));
+            threads.len() as u32 - 1
+        })
+    }
+}
+
+impl<S: Strategy> Strategy for Guiding<S> {
+    fn begin(&mut self, seed: u64) {
+        self.inner.begin(seed);
+        self.guide = Guide::default();
+        self.known.clear();
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        self.inner.choose(view)
+    }
+
+    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        self.inner.argument(view, actor, question)
+    }
+
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        self.inner.observe(view, choice);
+        let who = match choice.actor {
+            Actor::Thread(thread) => Who::Thread(self.number(view.world, thread)),
+            Actor::Event(event) => Who::Event(event),
+            Actor::Clock => Who::Clock,
+            Actor::Stop => Who::Stop,
+        };
+        self.guide.steps.push((who, choice.argument));
+    }
+}
+
+/// How far a run has followed a guide.
+#[derive(Clone, Default)]
+pub(super) struct Following {
+    // Steps of the guide that are still to come.
+    left: VecDeque<(Who, u64)>,
+    // By thread of the guide: that of this run, once it is there.
+    threads: Vec<Option<ThreadId>>,
+}
+
+// Steps that are passed over at most: behind so many nothing of the guide is left in the run.
+const MOST_PASSED: usize = 4_096;
+
+impl Following {
+    pub(super) fn begin(&mut self, guide: &Guide) {
+        self.left.clear();
+        self.left.extend(guide.steps.iter().copied());
+        self.threads.clear();
+        self.threads.resize(guide.threads.len(), None);
+    }
+
+    fn actor(&mut self, guide: &Guide, world: &World, who: Who) -> Option<Actor> {
+        Some(match who {
+            Who::Thread(n) => {
+                let thread = &mut self.threads[n as usize];
+                if thread.is_none() {
+                    let is = |t: &ThreadId| world.contexts().is(world.thread(*t).home, &guide.threads[n as usize]);
+                    *thread = world.threads().ids().find(is);
+                }
+                Actor::Thread((*thread)?)
+            }
+            Who::Event(event) => Actor::Event(event),
+            Who::Clock => Actor::Clock,
+            Who::Stop => return None,
+        })
+    }
+
+    /// Who acts next: the first of the guide that can and is not this one.
+    pub(super) fn next(&mut self, guide: &Guide, view: &View<'_>, held: Option<Actor>) -> Option<Actor> {
+        for i in 0..self.left.len().min(MOST_PASSED) {
+            let (who, _) = self.left[i];
+            let actor = self.actor(guide, view.world, who).filter(|a| Some(*a) != held && view.world.is_open(*a));
+            if actor.is_some() {
+                return actor;
+            }
+        }
+        None
+    }
+
+    /// What the guide answers where this actor acts next.
+    pub(super) fn argument(&mut self, guide: &Guide, world: &World, actor: Actor) -> Option<u64> {
+        let at = self.position(guide, world, actor)?;
+        Some(self.left[at].1)
+    }
+
+    fn position(&mut self, guide: &Guide, world: &World, actor: Actor) -> Option<usize> {
+        (0..self.left.len().min(MOST_PASSED)).find(|i| self.actor(guide, world, self.left[*i].0) == Some(actor))
+    }
+
+    /// The actor has acted.
+    pub(super) fn observe(&mut self, guide: &Guide, world: &World, actor: Actor) {
+        if let Some(at) = self.position(guide, world, actor) {
+            self.left.remove(at);
+        }
+    }
+}
