@@ -248,7 +248,7 @@ fn continuing(driven: &Driven<'_>, point: &Point, first: First) -> Prefixed<Name
         // Both at once: what one of them does to a later statement of the other is the matter of another pair.
         Some([a, b]) => (if first == First::A { vec![a, b] } else { vec![b, a] }, walk()),
         None => {
-            let way = driven.held.as_ref().and_then(|held| held.best(first));
+            let way = driven.held.as_ref().and_then(|held| held.strategy(first));
             (vec![], way.and_then(|way| way.build(sites).ok()).unwrap_or_else(walk))
         }
     };

@@ -240,42 +240,52 @@ impl<'d> Driven<'d> {
     }
 
     // Some runs of each way.
-    fn pilot(&mut self, mut ways: Vec<HeldWay>, instances: &InstancePair, made: &mut u32) -> Vec<HeldWay> {
+    fn pilot(&mut self, mut ways: Vec<HeldWay>, instances: &InstancePair) -> Vec<HeldWay> {
         for way in &mut ways {
             (way.trials, way.hits) = (0, 0);
-            if self.stopped() || *made >= 2 * self.plan.trials.max(PILOT) {
-                break;
-            }
-            let wanted = way.wanted;
-            let runs = self.draw(&StrategySpec::Hold(way.spec.clone()), PILOT.min(self.plan.trials));
-            let hit = |d: &Self, i: usize| d.orders.order(i, instances) == Some(wanted);
-            (way.trials, way.hits) = self.tally(way.spec.to_string(), runs, hit);
-            *made += way.trials;
+            self.try_way(way, PILOT.min(self.plan.trials), instances);
         }
         ways
+    }
+
+    // The rest of the trials by the best way of each of these orders.
+    fn settle(&mut self, held: &mut Held, orders: &[First]) {
+        for wanted in orders {
+            if let Some(at) = held.best(*wanted) {
+                let n = (self.plan.trials / 2).saturating_sub(held.ways[at].trials);
+                self.try_way(&mut held.ways[at], n, &held.instances);
+            }
+        }
+    }
+
+    fn try_way(&mut self, way: &mut HeldWay, n: u32, instances: &InstancePair) {
+        if self.stopped() {
+            return;
+        }
+        let wanted = way.wanted;
+        let runs = self.draw(&StrategySpec::Hold(way.spec.clone()), n);
+        let hit = |d: &Self, i: usize| d.orders.order(i, instances) == Some(wanted);
+        let (trials, hits) = self.tally(way.spec.to_string(), runs, hit);
+        way.trials += trials;
+        way.hits += hits;
     }
 
     // Hold one of them until the other has been performed.
     fn hold(&mut self, stream: Stream, mut profiles: impl Iterator<Item = u64>) {
         let held = profiles.find_map(|seed| prepare(self.plan, stream, self.pair, seed, self.context.stop));
         let Some(mut held) = held else { return };
-        let instances = held.instances.clone();
-        let mut made = 0;
         let ways = std::mem::take(&mut held.ways);
-        let mut tried = self.pilot(ways, &instances, &mut made);
+        held.ways = self.pilot(ways, &held.instances);
+        self.settle(&mut held, &[First::A, First::B]);
         // Where walks seldom come to both operations the run that shows them is followed.
-        let good = |wanted| tried.iter().any(|w: &HeldWay| w.wanted == wanted && w.hits * 20 >= w.trials * 19);
-        let seldom = [First::A, First::B].into_iter().filter(|wanted| !good(*wanted)).collect::<Vec<_>>();
-        let mut guided: Vec<HeldWay> = tried.iter().filter(|w| seldom.contains(&w.wanted)).cloned().collect();
+        let good = |w: &HeldWay, wanted| w.wanted == wanted && w.hits * 20 >= w.trials * 19 && w.hits > 0;
+        let seldom = [First::A, First::B].into_iter().filter(|wanted| !held.ways.iter().any(|w| good(w, *wanted)));
+        let seldom: Vec<First> = seldom.collect();
+        let mut guided: Vec<HeldWay> = held.ways.iter().filter(|w| seldom.contains(&w.wanted)).cloned().collect();
         guided.iter_mut().for_each(|way| way.spec.guided = true);
-        tried.extend(self.pilot(guided, &instances, &mut made));
-        held.ways = tried;
-        for wanted in [First::A, First::B] {
-            let Some(strategy) = held.best(wanted) else { continue };
-            let n = self.plan.trials.saturating_sub(made).div_ceil(2).max(PILOT);
-            let runs = self.draw(&strategy, n);
-            self.tally(strategy.to_string(), runs, |d, i| d.orders.order(i, &instances) == Some(wanted));
-        }
+        let guided = self.pilot(guided, &held.instances);
+        held.ways.extend(guided);
+        self.settle(&mut held, &seldom);
         self.held = Some(held);
     }
 }

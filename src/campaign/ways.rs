@@ -31,15 +31,21 @@ pub(super) struct HeldWay {
 }
 
 impl Held {
-    /// The best way to bring this order about.
-    pub(super) fn best(&self, wanted: First) -> Option<StrategySpec> {
-        let of = self.ways.iter().filter(|w| w.wanted == wanted && w.hits > 0);
+    /// The best way to bring this order about, by its number.
+    pub(super) fn best(&self, wanted: First) -> Option<usize> {
+        let of = self.ways.iter().enumerate().filter(|(_, w)| w.wanted == wanted && w.hits > 0);
         // The nearest of those that are equally good.
-        let best = of.reduce(|best, w| {
-            let better = u64::from(w.hits) * u64::from(best.trials) > u64::from(best.hits) * u64::from(w.trials);
-            if better { w } else { best }
+        let best = of.reduce(|best, other| {
+            let (x, y) = (best.1, other.1);
+            let better = u64::from(y.hits) * u64::from(x.trials) > u64::from(x.hits) * u64::from(y.trials);
+            if better { other } else { best }
         });
-        best.map(|w| StrategySpec::Hold(w.spec.clone()))
+        best.map(|(at, _)| at)
+    }
+
+    /// The strategy of that way.
+    pub(super) fn strategy(&self, wanted: First) -> Option<StrategySpec> {
+        self.best(wanted).map(|at| StrategySpec::Hold(self.ways[at].spec.clone()))
     }
 }
 

@@ -31,12 +31,16 @@ fn rate(pair: &PairReport) -> Option<(u32, u32)> {
         let all = pair.ways.iter().filter(|w| w.strategy.starts_with("hold:") && w.hits > 0);
         let key = |w: &&raceflip::campaign::WayReport| w.strategy.split(',').next().map(str::to_owned);
         let one = all.clone().next().and_then(|w| key(&w));
-        all.filter(move |w| (key(w) == one) == first).max_by(|x, y| of(x).total_cmp(&of(y)))
+        all.filter(move |w| (key(w) == one) == first)
+            .max_by(|x, y| of(x).total_cmp(&of(y)).then(x.trials.cmp(&y.trials)))
     };
     let directed = pair.ways.iter().filter(|w| w.strategy.starts_with("directed:") && w.hits > 0);
-    let best = directed.max_by(|x, y| of(x).total_cmp(&of(y)));
+    let best = directed.max_by(|x, y| of(x).total_cmp(&of(y)).then(x.trials.cmp(&y.trials)));
     let worse = [held(true), held(false)].into_iter().flatten().min_by(|x, y| of(x).total_cmp(&of(y)));
-    best.into_iter().chain(worse).max_by(|x, y| of(x).total_cmp(&of(y))).map(|w| (w.hits, w.trials))
+    best.into_iter()
+        .chain(worse)
+        .max_by(|x, y| of(x).total_cmp(&of(y)).then(x.trials.cmp(&y.trials)))
+        .map(|w| (w.hits, w.trials))
 }
 
 #[test]
