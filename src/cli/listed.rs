@@ -4,7 +4,7 @@ use super::Refusal;
 use super::load::Model;
 use super::output::{Output, clean};
 use crate::detect::Pair;
-use crate::formats::pairs::read;
+use crate::formats::pairs::{PairsError, read};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -32,7 +32,12 @@ pub(super) fn pairs(
         let wrong = |why: String| Refusal::new(format_args!("--pair {}: {why}", clean(text)));
         let (a, b) = text.split_once('~').ok_or_else(|| wrong("it is not SITE~SITE, as in `@a~@b`".to_owned()))?;
         let line = format!("{} ~ {}", a.trim(), b.trim());
-        let listed = read(&line, &model.code.setup.sites).map_err(|e| wrong(e.to_string()))?;
+        // It is no list, so that neither its line nor what to do with that is of interest.
+        let why = |e: PairsError| e.to_string().replace("line 1: ", "").replace("; take it out of the list", "");
+        let listed = read(&line, &model.code.setup.sites).map_err(|e| wrong(why(e)))?;
+        if let Some(unmatched) = listed.unmatched.first() {
+            return Err(wrong(unmatched.to_string().replace("line 1: ", "")));
+        }
         all.extend(listed.pairs);
     }
     Ok(Some(all.into_iter().collect()))

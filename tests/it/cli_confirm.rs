@@ -26,7 +26,7 @@ fn a_pair_can_be_asked_for() {
     assert!(verdicts(&without.out)[0].starts_with("UNCONFIRMED  x  "), "{}", without.out);
     let few = call(&["confirm", FIGURE, "--explore-limit", "10"]);
     assert!(few.out.contains("there are more than 10 states, so it is not refuted"), "{}", few.out);
-    for (pair, says) in [("@s5", "it is not SITE~SITE"), ("@s5~@s77", "@s77"), ("@s5~@s5", "never conflict")] {
+    for (pair, says) in [("@s5", "it is not SITE~SITE"), ("@s5~@s77", "@s77"), ("@s5~@s5", "`@s5 ~ @s5` is no pair: both only read\n")] {
         let bad = call(&["confirm", FIGURE, "--pair", pair]);
         assert_eq!((bad.status, bad.out.as_str()), (REFUSED, ""), "{pair}");
         assert!(bad.err.contains(says), "{pair}: {}", bad.err);
@@ -67,7 +67,7 @@ fn results_go_to_a_file_as_well() {
     assert!(text.out.contains("HARMFUL"), "{}", text.out);
     let report: Value = serde_json::from_str(&json.out).unwrap();
     let pair = &report["pairs"][0];
-    assert_eq!((&pair["harm"], &pair["rank"]), (&"harmful".into(), &"A".into()));
+    assert_eq!((&pair["harm"], &pair["rank"]), (&"harmful".into(), &"C".into()));
     assert_eq!(pair["proof"].as_array().map(Vec::len), Some(2));
     assert_eq!(pair["harms"][0]["first"], "b");
     // The run that shows the harm replays, and ends as it is said.
