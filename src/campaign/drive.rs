@@ -19,6 +19,7 @@ use crate::event::{Event, SiteId};
 use crate::exec::{End, Observer};
 use crate::sched::{Hit, StrategySpec};
 use crate::world::World;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -190,12 +191,15 @@ impl<'d> Driven<'d> {
 
     fn tally(&mut self, strategy: String, runs: Range<usize>, hit: impl Fn(&Self, usize) -> bool) -> (u32, u32) {
         let (trials, hits) = (runs.len() as u32, runs.clone().filter(|i| hit(self, *i)).count() as u32);
-        match self.ways.iter_mut().find(|w| w.strategy == strategy) {
-            Some(way) => {
-                way.trials += trials;
-                way.hits += hits;
-            }
-            None => self.ways.push(WayReport { strategy, trials, hits }),
+        let at = self.ways.iter().position(|w| w.strategy == strategy).unwrap_or_else(|| {
+            self.ways.push(WayReport { strategy, trials: 0, hits: 0, released: BTreeMap::new() });
+            self.ways.len() - 1
+        });
+        let way = &mut self.ways[at];
+        way.trials += trials;
+        way.hits += hits;
+        for released in self.trials[runs].iter().filter_map(|t| t.released) {
+            *way.released.entry(released).or_default() += 1;
         }
         (trials, hits)
     }

@@ -3,6 +3,7 @@
 use super::orders::{First, Flip};
 use crate::detect::{Candidate, ContextKind, Pair, Rank};
 use crate::event::{LimitKind, Outcome, SiteId};
+use crate::sched::Released;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What detection found.
@@ -127,6 +128,8 @@ pub struct WayReport {
     pub trials: u32,
     /// How many did what they were to do: bring both statements side by side, or bring the order about.
     pub hits: u32,
+    /// Why what was held was let go, and in how many of them; those are left out that ended while it was held, or held nothing.
+    pub released: BTreeMap<Released, u32>,
 }
 
 /// What a search says of a pair that it neither proves nor refutes.

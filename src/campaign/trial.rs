@@ -4,7 +4,9 @@ use super::Plan;
 use crate::event::{LimitKind, Outcome};
 use crate::exec::{Observer, RunSummary, Unobserved, run};
 use crate::explore::Way;
-use crate::sched::{ChoiceLog, Guide, Guiding, Hit, Named, RawChoices, Recorder, Rerun, Strategy, StrategySpec};
+use crate::sched::{
+    ChoiceLog, Guide, Guiding, Hit, Named, RawChoices, Recorder, Released, Rerun, Strategy, StrategySpec,
+};
 use crate::token::Token;
 use crate::vm::{Model, Vm};
 use crate::world::{Limits, Machine, signature};
@@ -47,6 +49,8 @@ pub struct Trial {
     pub races: Vec<Hit>,
     /// The step at which something was held back first, if anything was.
     pub engaged: Option<u64>,
+    /// Why what was held was let go.
+    pub released: Option<Released>,
 }
 
 impl Trial {
@@ -132,21 +136,21 @@ impl<'p> Worker<'p> {
 
     /// Performs the run.
     pub(super) fn perform<O: Observer>(&mut self, run: &Run, observer: &mut O, stop: &AtomicBool) -> Trial {
-        let (mut races, mut engaged) = (Vec::new(), None);
+        let (mut races, mut engaged, mut released) = (Vec::new(), None, None);
         let (summary, signature) = match run {
             Run::Drawn(id) => {
                 let mut strategy = self.drawn(id);
                 let done = self.go(&mut strategy, id.seed, observer, stop);
                 match &strategy {
                     Named::Directed(directed) => races = directed.races().to_vec(),
-                    Named::Hold(holding) => engaged = holding.engaged(),
+                    Named::Hold(holding) => (engaged, released) = (holding.engaged(), holding.released()),
                     _ => {}
                 }
                 done
             }
             Run::Made { choices, .. } => self.go(&mut Rerun::new(choices.clone()), 0, observer, stop),
         };
-        Trial { run: run.clone(), summary, signature, races, engaged }
+        Trial { run: run.clone(), summary, signature, races, engaged, released }
     }
 
     /// Performs a run by a strategy of its own, and keeps its choices.
@@ -161,7 +165,7 @@ impl<'p> Worker<'p> {
         let (summary, signature) = self.go(&mut log, seed, observer, stop);
         let choices = Arc::new(log.choices().clone());
         let run = Run::Made { choices, by: CONTINUED };
-        Trial { run, summary, signature, races: Vec::new(), engaged: None }
+        Trial { run, summary, signature, races: Vec::new(), engaged: None, released: None }
     }
 
     /// The digest of the state after so many steps of a run.

@@ -184,6 +184,8 @@ pub struct Way {
     pub strategy: String,
     pub trials: u32,
     pub hits: u32,
+    /// Why what was held was let go.
+    pub released: BTreeMap<String, u32>,
 }
 
 /// A verdict.
@@ -324,7 +326,8 @@ fn order(report: &OrderReport) -> Order {
 }
 
 fn way(report: &WayReport) -> Way {
-    Way { strategy: report.strategy.clone(), trials: report.trials, hits: report.hits }
+    let released = report.released.iter().map(|(why, n)| (why.to_string(), *n)).collect();
+    Way { strategy: report.strategy.clone(), trials: report.trials, hits: report.hits, released }
 }
 
 fn hurts(report: &PairReport) -> Vec<Hurts> {

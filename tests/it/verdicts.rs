@@ -2,6 +2,8 @@
 //!
 //! A part of them with all tests; all of them with `cargo test --release --test it verdicts -- --ignored --nocapture`.
 
+use crate::complete::all_variants;
+use crate::load::load;
 use crate::small;
 use crate::stateless::{Facts, MOST_INSTANCES, facts};
 use raceflip::base::{Rng, mix};
@@ -13,6 +15,7 @@ use raceflip::vm::Model;
 use raceflip::world::{Made, Setup};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Models with more steps over all their runs are left out.
@@ -282,4 +285,25 @@ fn no_confirmed_verdict_is_true_of_a_model_without_runs() {
         }
     }
     assert!(confirmed > 20, "{confirmed}");
+}
+
+/// What trials confirm no search of all states refutes, and what it refutes no trial confirms: on every variant of every harness.
+#[test]
+fn trials_and_searches_of_the_harnesses_agree() {
+    let (mut confirmed, mut refuted) = (0, 0);
+    for (path, defines) in all_variants() {
+        let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines);
+        let off = Plan { explore: Explore::Off, ..Plan::new(&model) };
+        let only = Plan { explore: Explore::Only, states: 2_000, ..Plan::new(&model) };
+        let (tried, searched) = (campaign(&off), campaign(&only));
+        assert_eq!(tried.pairs.len(), searched.pairs.len(), "{path}");
+        for (by_trials, by_search) in tried.pairs.iter().zip(&searched.pairs) {
+            let both = (by_trials.verdict.confirmed(), by_search.verdict.refuted());
+            assert_ne!(both, (true, true), "{path} {defines:?}: {:?}", by_trials.pair);
+            assert!(!by_trials.verdict.refuted(), "no search was made");
+            confirmed += usize::from(both.0 && by_search.verdict.confirmed());
+            refuted += usize::from(both.1);
+        }
+    }
+    assert!(confirmed > 150 && refuted > 40, "{confirmed} confirmed by both, {refuted} refuted");
 }
