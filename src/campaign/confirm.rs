@@ -111,10 +111,8 @@ impl Campaign<'_> {
     fn pair(&mut self, candidate: &Candidate, number: u64) -> PairReport {
         let (plan, context) = (self.plan, self.context);
         let mut driven = Driven::new(plan, context, candidate.pair, number, self.phase1.longest);
-        if plan.explore == Explore::Only {
-            driven.from = 0;
-        } else {
-            driven.look_at_detection(self.stream, self.phase1.runs);
+        driven.look_at_detection(self.stream, self.phase1.runs);
+        if plan.explore != Explore::Only {
             driven.drive(candidate, self.stream);
         }
         let confirmed = |driven: &Driven<'_>| {
@@ -123,7 +121,8 @@ impl Campaign<'_> {
         let (mut verdict, mut undecided_by_search) = (confirmed(&driven), None);
         // Of other operations than accesses a search knows no orders.
         let searches = plan.explore != Explore::Off && candidate.is_race();
-        if verdict.is_none() && searches && driven.complete {
+        let asks = verdict.is_none() || plan.explore == Explore::Only;
+        if asks && searches && driven.complete {
             let states = self.states.get_or_insert_with(|| refute::states(plan, context));
             match states {
                 Ok(states) => {

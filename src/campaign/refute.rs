@@ -17,6 +17,9 @@ use std::sync::Arc;
 const PRODUCT: u64 = 10;
 const MEMORY: u64 = 1 << 30;
 
+// Ends that are looked at for an order that is cut off.
+const MOST_ENDS: usize = 64;
+
 /// All states of a program, with the pairs that can stand side by side.
 pub(super) struct States {
     found: Explored,
@@ -53,6 +56,13 @@ impl States {
         let order = |first, then| site_order(&plan, first, then, context);
         let orders = if a == b { vec![(a, a, order(a, a))] } else { vec![(a, b, order(a, b)), (b, a, order(b, a))] };
         if let Some((first, then, _)) = orders.iter().find(|o| matches!(o.2, Order::Never)) {
+            // An order also counts that is cut off: then it is no proof that the other access never comes after this one.
+            for way in self.found.ends.values().take(MOST_ENDS) {
+                self.add(driven, way);
+            }
+            if driven.orders.flip().is_some() {
+                return Err(Undecided::BothOrders);
+            }
             return Ok(Refutation { states: self.len(), first: *first, then: *then });
         }
         for (first, then, order) in &orders {

@@ -132,6 +132,7 @@ impl Told<'_> {
                 let by = match report.best_way() {
                     Some(way) => format!("brought about in {}", rate(way)),
                     None if searched => format!("by a search of all {}", counted(all(), "state")),
+                    None if report.trials == 0 => "in the runs of detection".to_owned(),
                     None => format!("in {trials}"),
                 };
                 match flip.cut {
