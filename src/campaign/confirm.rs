@@ -80,7 +80,9 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
         Err(states) => Searched { states, complete: false },
     });
     let explained = |f: &FailureReport| {
-        let all = pairs.iter().chain(&orders).flat_map(|p| &p.orders);
+        // Order pairs that do no harm explain nothing.
+        let harmful = orders.iter().filter(|p| !p.harms.is_empty());
+        let all = pairs.iter().chain(harmful).flat_map(|p| &p.orders);
         all.flat_map(|o| &o.failures).any(|g| g.signature == f.signature)
     };
     let mut unexplained = others.finish(plan);

@@ -34,10 +34,10 @@ const POINTS: usize = 12;
 const CERTAINTY: f64 = 6.9;
 
 // How often it is looked whether more are needed.
-const MOST_ROUNDS: usize = 3;
+const MOST_ROUNDS: usize = 5;
 
 // Runs that are made for that certainty at most, each time.
-const MOST_FURTHER: u64 = 2_000;
+const MOST_FURTHER: u64 = 1_000;
 
 // What is tried to make a run smaller that is shown.
 const EFFORT: Effort = Effort { runs: 300, steps: 200_000 };
@@ -124,7 +124,8 @@ impl Tallies {
     }
 
     fn harms(&self) -> impl Iterator<Item = (First, String)> {
-        self.lacking().map(|(first, signature, _)| (first, signature.to_owned()))
+        // Only where so many runs of the other order were made that it would have shown it.
+        self.lacking().filter(|(.., missing)| *missing == 0).map(|(first, signature, _)| (first, signature.to_owned()))
     }
 }
 
@@ -301,16 +302,15 @@ fn go_on(
     all
 }
 
-// Further runs of an order that did not show a failure which the other one has from the same point: so many that it would have shown it.
+// Further runs from points at which one order did not show a failure that the other one has: so many that it would have shown it.
 fn further(of_points: &[Tallies], round: u64) -> Vec<Work> {
     let mut all = Vec::new();
     for (at, tallies) in of_points.iter().enumerate() {
-        for other in [First::A, First::B] {
-            let missing = tallies.lacking().filter(|(first, ..)| *first != other).map(|(.., missing)| missing).max();
-            let missing = missing.unwrap_or(0).min(MOST_FURTHER);
-            // Seeds that no round before has taken.
-            all.extend((0..missing).map(|i| (at, other, round << 32 | i)));
-        }
+        // Of both orders: how often the one fails was estimated from the very runs that made it suspect, and would be taken for more than it is.
+        let missing = tallies.lacking().map(|(.., missing)| missing).max().unwrap_or(0).min(MOST_FURTHER);
+        // Seeds that no round before has taken.
+        let both = [First::A, First::B].into_iter();
+        all.extend(both.flat_map(|first| (0..missing).map(move |i| (at, first, round << 32 | i))));
     }
     all
 }

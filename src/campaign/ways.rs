@@ -8,7 +8,7 @@ use super::trial::Worker;
 use crate::detect::{Hybrid, Pair};
 use crate::event::{Event, SiteId};
 use crate::exec::Observer;
-use crate::sched::{HoldSpec, Holds, SiteSpec, SpecError, StrategySpec, site_text};
+use crate::sched::{HoldSpec, Holds, Moment, SiteSpec, SpecError, StrategySpec, site_text};
 use crate::world::World;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -43,9 +43,16 @@ impl Held {
         best.map(|(at, _)| at)
     }
 
-    /// The strategy of that way.
+    /// The strategy of the best way that holds no clock: a clock that stands still keeps timeouts from coming, whatever the order.
     pub(super) fn strategy(&self, wanted: First) -> Option<StrategySpec> {
-        self.best(wanted).map(|at| StrategySpec::Hold(self.ways[at].spec.clone()))
+        let stops = |way: &HeldWay| {
+            let number = way.spec.way.map_or(0, |way| way as usize - 1);
+            let holds = way.spec.holds.as_ref();
+            holds.and_then(|h| h.ways.get(number)).is_some_and(|hold| hold.what == Moment::Tick)
+        };
+        let ways = self.ways.iter().filter(|way| !stops(way)).cloned().collect();
+        let others = Held { ways, instances: self.instances.clone() };
+        others.best(wanted).map(|at| StrategySpec::Hold(others.ways[at].spec.clone()))
     }
 }
 

@@ -56,7 +56,13 @@ pub(super) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
 
 /// Writes a result to a file, all or nothing; what has this name already is replaced.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Refusal> {
-    let write = || if path.exists() { replace(path, text) } else { create(path, text) };
+    // A pipe or a device is written to; it is no file to be replaced.
+    let special = std::fs::metadata(path).is_ok_and(|about| !about.is_file());
+    let write = || match path.exists() {
+        _ if special => std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes()),
+        true => replace(path, text),
+        false => create(path, text),
+    };
     write().map_err(|error| cannot_write(path, &error))
 }
 
@@ -65,6 +71,7 @@ pub(super) fn may_write(path: &Path) -> Result<(), Refusal> {
     let probe = || match std::fs::metadata(path) {
         Ok(about) if about.is_dir() => Err(std::io::Error::other("it is a folder")),
         Ok(about) if about.permissions().readonly() => Err(std::io::Error::other("it is read-only")),
+        Ok(about) if !about.is_file() => Ok(()),
         // A file without a name, which goes away.
         _ => beside(path, "", ordinary()).map(drop),
     };

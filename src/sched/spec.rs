@@ -210,6 +210,7 @@ impl FromStr for StrategySpec {
 fn no_way(there: usize) -> String {
     match there {
         0 => "the profile run shows no way to bring this order about: it does not perform both statements on one location, or nothing can wait; try another `profile=SEED`".to_owned(),
+        1 => "there is one way: use `way=1`".to_owned(),
         n => format!("there are {n} ways: use `way=1` to `way={n}`"),
     }
 }

@@ -21,7 +21,8 @@ pub(super) fn failures(found: &Confirmation) -> Vec<(&FailureReport, &'static st
         found
             .pairs
             .iter()
-            .chain(&found.orders)
+            // Of order pairs only those are printed that hurt.
+            .chain(found.orders.iter().filter(|p| !p.hurts().is_empty()))
             .filter(|p| p.verdict.confirmed())
             .flat_map(|p| &p.orders)
             .flat_map(|o| &o.failures)
