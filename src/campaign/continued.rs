@@ -153,13 +153,19 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
     let mut harms: BTreeSet<(First, String)> = of_points.iter().flat_map(Tallies::harms).collect();
     let mut all = Tallies::default();
     of_points.into_iter().for_each(|tallies| all.join(tallies));
-    // Where an order cannot be brought about from there, all runs that were made are what there is.
-    if let Some(instances) = instances.as_ref().filter(|_| all.of.iter().any(|t| t.runs == 0)) {
-        all = Tallies::default();
+    // What no run at all of one order has, of however many, and so many of the other, is harm as well: from some points an order cannot be brought about.
+    if let Some(instances) = &instances {
+        let mut made = Tallies::default();
         for (i, trial) in driven.trials.iter().enumerate() {
-            all.add(driven.orders.order(i, instances), trial);
+            made.add(driven.orders.order(i, instances), trial);
         }
-        harms = all.harms().collect();
+        let seldom = all.of.iter().any(|t| t.runs == 0);
+        let mut pooled = made.clone();
+        pooled.join(all.clone());
+        harms.extend(pooled.harms());
+        if seldom {
+            all = made;
+        }
     }
     let Tallies { of: [for_a, for_b], undecided } = all;
     let orders = [(First::A, for_a), (First::B, for_b)].map(|(first, tally)| {

@@ -278,6 +278,7 @@ impl<'d> Driven<'d> {
     fn hold(&mut self, stream: Stream, mut profiles: impl Iterator<Item = u64>) {
         let held = profiles.find_map(|seed| prepare(self.plan, stream, self.pair, seed, self.context.stop));
         let Some(mut held) = held else { return };
+        self.orders.drive(held.instances.clone());
         let ways = std::mem::take(&mut held.ways);
         held.ways = self.pilot(ways, &held.instances);
         self.settle(&mut held, &[First::A, First::B]);

@@ -55,6 +55,8 @@ pub struct Flip {
 pub(super) struct Orders {
     pair: (SiteId, SiteId),
     seen: BTreeMap<InstancePair, Seen>,
+    // Those that trials flip: if they do it is told of these, as their runs are the most.
+    driven: Option<InstancePair>,
     runs: Vec<(Sightings, bool)>,
 }
 
@@ -63,7 +65,7 @@ const MOST_INSTANCE_PAIRS: usize = 10_000;
 
 impl Orders {
     pub(super) fn new(a: SiteId, b: SiteId) -> Self {
-        Self { pair: (a, b), seen: BTreeMap::new(), runs: Vec::new() }
+        Self { pair: (a, b), seen: BTreeMap::new(), driven: None, runs: Vec::new() }
     }
 
     // The pair of two sightings of which `x` came first, and which side that is.
@@ -95,6 +97,11 @@ impl Orders {
         }
         self.runs.push((sightings, failed));
         decided
+    }
+
+    /// These two are what trials flip from now on.
+    pub(super) fn drive(&mut self, instances: InstancePair) {
+        self.driven = Some(instances);
     }
 
     /// Whether a run performed both statements (of one statement twice: in two threads or tasks).
@@ -181,7 +188,8 @@ impl Orders {
 
     /// Two runs that performed two instances in both orders; one that needs no cut if there is one.
     pub(super) fn flip(&self) -> Option<Flip> {
-        let whole = self.seen.iter().find_map(|(pair, seen)| match seen.runs {
+        let driven = self.driven.as_ref().and_then(|pair| self.seen.get_key_value(pair));
+        let whole = driven.into_iter().chain(&self.seen).find_map(|(pair, seen)| match seen.runs {
             [Some(a), Some(b)] => Some(Flip { instances: pair.clone(), runs: [a, b], cut: None }),
             _ => None,
         });

@@ -142,7 +142,7 @@ pub(super) fn kinds(kinds: &BTreeSet<ContextKind>) -> String {
             ContextKind::SameLooper => "two tasks of one looper",
         })
         .collect();
-    words.join(", ")
+    if words.is_empty() { "not seen by detection".to_owned() } else { words.join(", ") }
 }
 
 /// What detection found, in a line, and what it may have missed: the chance that one more random walk shows a pair that none has shown.

@@ -341,10 +341,10 @@ fn harm(report: &PairReport) -> Harm {
         Harm::Unknown
     } else if !report.hurts().is_empty() {
         Harm::Harmful
-    } else if a.runs == 0 || b.runs == 0 {
-        Harm::OneOrderOnly
-    } else if a.failed() + b.failed() > 0 {
+    } else if a.failed() > 0 && b.failed() > 0 {
         Harm::FailsEitherWay
+    } else if a.runs == 0 || b.runs == 0 || a.failed() + b.failed() > 0 {
+        Harm::OneOrderOnly
     } else {
         Harm::NoFailure
     }

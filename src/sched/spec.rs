@@ -197,6 +197,7 @@ impl FromStr for StrategySpec {
                 Some(("patience", n)) => patience = n.parse().map_err(|_| SpecError::Patience(n.to_owned()))?,
                 Some(("visits", n)) => {
                     let both = n.split_once('/').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                    let both = both.filter(|(a, b)| *a > 0 && *b > 0);
                     visits = Some(both.ok_or_else(|| SpecError::Visits(n.to_owned()))?);
                 }
                 _ => return Err(SpecError::Patience(option.to_owned())),

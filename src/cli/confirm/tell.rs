@@ -101,7 +101,10 @@ impl Told<'_> {
         let unseen = report.orders.iter().find(|o| o.runs == 0).map(|o| self.side(report, o.first));
         match (report.hurts().as_slice(), unseen) {
             ([], Some(side)) => format!("no run took {side} first: there is nothing to compare"),
-            ([], None) if report.orders.iter().any(|o| o.failed() > 0) => "fails either way".to_owned(),
+            ([], None) if report.orders.iter().all(|o| o.failed() > 0) => "fails either way".to_owned(),
+            ([], None) if report.orders.iter().any(|o| o.failed() > 0) => {
+                "too few runs of the other order to say that it does not fail so".to_owned()
+            }
             ([], None) => paint(GOOD, "no failure was seen in either order"),
             (all, _) => {
                 let each: Vec<String> = all
