@@ -16,6 +16,7 @@ use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
 // One operation of the run, or a firing.
+#[derive(Default)]
 struct Done {
     // Nobody's, of a firing.
     performer: Option<(ThreadId, ContextId)>,
@@ -46,7 +47,7 @@ enum Lock {
 #[derive(Default)]
 pub(super) struct Causes {
     done: Vec<Done>,
-    // By step, and context.
+    // Indices into it: of each context, of each step.
     of: BTreeMap<ContextId, Vec<usize>>,
     at_step: BTreeMap<u64, usize>,
     made_by: BTreeMap<ContextId, usize>,
@@ -223,7 +224,6 @@ impl Causes {
     // All causes of an operation, with itself.
     fn causes(&self, of: usize) -> BTreeSet<usize> {
         let mut found = BTreeSet::from([of]);
-        // Up to where each context has been looked through.
         let mut open = vec![of];
         while let Some(at) = open.pop() {
             let mut new = Vec::new();
@@ -245,18 +245,13 @@ impl Causes {
     }
 
     fn moment(&self, world: &World, at: usize) -> Option<Moment> {
-        let done = &self.done[at];
-        let chain = |context| world.contexts().chain(context);
-        match (done.makes, done.performer, done.site) {
-            (Some(made), ..) => Some(Moment::Makes(chain(made))),
-            (None, Some((_, context)), Some(site)) => {
-                Some(Moment::Visit { context: chain(context), site, visit: done.visit })
-            }
-            _ => None,
+        match self.done[at].makes {
+            Some(made) => Some(Moment::Makes(world.contexts().chain(made))),
+            None => self.itself(world, at),
         }
     }
 
-    // The operation itself, also of a post.
+    // The operation itself, also if it makes something.
     fn itself(&self, world: &World, at: usize) -> Option<Moment> {
         let done = &self.done[at];
         let (context, site) = (done.performer?.1, done.site?);
@@ -310,17 +305,7 @@ impl Observer for Causes {
                 let paid = world.setup().events[*fired].initially as usize;
                 let nth = nth.checked_sub(1 + paid);
                 let enable = nth.and_then(|n| self.enables.get(fired)?.get(n)).copied();
-                self.done.push(Done {
-                    performer: None,
-                    site: None,
-                    visit: 0,
-                    op: None,
-                    makes: Some(*context),
-                    post: None,
-                    timed: false,
-                    let_go: enable,
-                    outermost: None,
-                });
+                self.done.push(Done { makes: Some(*context), let_go: enable, ..Done::default() });
                 self.made_by.insert(*context, at);
             }
             Happening::ThreadExit => {

@@ -247,17 +247,25 @@ impl Points {
     }
 }
 
-// How an order is brought about from a point on.
-fn continuing(driven: &Driven<'_>, point: &Point, first: First) -> Prefixed<Named> {
+// How each order is brought about where something was held: as its best way does it, or by a walk.
+fn ways(driven: &Driven<'_>) -> [Named; 2] {
     let sites = &driven.plan.model.code.setup.sites;
-    let walk = || Named::Random(RandomWalk::new());
+    [First::A, First::B].map(|first| {
+        let way = driven.held.as_ref().and_then(|held| held.strategy(first));
+        way.and_then(|way| way.build(sites).ok()).unwrap_or_else(walk)
+    })
+}
+
+fn walk() -> Named {
+    Named::Random(RandomWalk::new())
+}
+
+// How an order is brought about from a point on.
+fn continuing(ways: &[Named; 2], point: &Point, first: First) -> Prefixed<Named> {
     let (forced, then) = match point.threads {
         // Both at once: what one of them does to a later statement of the other is the matter of another pair.
         Some([a, b]) => (if first == First::A { vec![a, b] } else { vec![b, a] }, walk()),
-        None => {
-            let way = driven.held.as_ref().and_then(|held| held.strategy(first));
-            (vec![], way.and_then(|way| way.build(sites).ok()).unwrap_or_else(walk))
-        }
+        None => (vec![], ways[first as usize].clone()),
     };
     Prefixed::new(point.choices.clone(), point.steps, forced, then)
 }
@@ -272,7 +280,7 @@ fn go_on(
     work: &[Work],
     instances: Option<&InstancePair>,
 ) -> Vec<(usize, Option<First>, Trial)> {
-    let context = driven.context;
+    let (context, ways) = (driven.context, ways(driven));
     context.progress.phase("both orders", work.len() as u64);
     let results: Vec<Option<(Trial, Option<Sightings>)>> = parallel::map(
         driven.plan.jobs,
@@ -281,7 +289,7 @@ fn go_on(
         || Worker::new(driven.plan),
         |worker, i| {
             let (at, first, seed) = work[i];
-            let strategy = continuing(driven, &points[at], first);
+            let strategy = continuing(&ways, &points[at], first);
             // The same for both orders.
             let seed = mix(mix(driven.plan.seed, 1 << 48 | at as u64), seed);
             if instances.is_none() {
@@ -324,8 +332,7 @@ fn further(of_points: &[Tallies], round: u64) -> Vec<Work> {
 // The run that is shown, as small as it gets with the same end and the same order.
 fn shown(driven: &Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run) -> Evidence {
     let drawn = Worker::new(driven.plan).token(run);
-    let smaller = smaller(driven, instances, first, &drawn).unwrap_or(drawn);
-    Evidence { strategy: smaller.strategy.clone(), seed: smaller.seed, token: smaller.to_string() }
+    Evidence::of(&smaller(driven, instances, first, &drawn).unwrap_or(drawn))
 }
 
 fn smaller(driven: &Driven<'_>, instances: Option<&InstancePair>, first: First, drawn: &Token) -> Option<Token> {

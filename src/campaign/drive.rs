@@ -59,6 +59,11 @@ pub(super) struct Driven<'d> {
     drawn: u64,
 }
 
+// Whether what was tried comes about nearly always: in 95 % of the trials.
+fn is_sure(hits: u32, trials: u32) -> bool {
+    hits * 20 >= trials * 19
+}
+
 // A trial that is watched.
 struct Looking<'s> {
     watch: Watch<'s>,
@@ -116,6 +121,13 @@ impl<'d> Driven<'d> {
         self.from = self.trials.len();
     }
 
+    /// Makes a run that somebody else has found.
+    pub(super) fn look_at(&mut self, run: Run) {
+        self.looks = true;
+        self.perform(&[run]);
+        self.looks = false;
+    }
+
     /// The trials.
     pub(super) fn drive(&mut self, candidate: &Candidate, stream: Stream) {
         // Of a pair that detection has not seen no kinds are known.
@@ -124,7 +136,7 @@ impl<'d> Driven<'d> {
             self.direct(stream);
         }
         // What is seldom brought side by side may be brought into either order all the same.
-        let seldom = self.ways.iter().all(|way| way.hits * 20 < way.trials * 19);
+        let seldom = self.ways.iter().all(|way| !is_sure(way.hits, way.trials));
         if seldom || candidate.kinds.contains(&ContextKind::SameLooper) {
             // The run that detection has seen it in; else the first one that shows how it comes about.
             self.looks = !only_looper && candidate.is_race();
@@ -149,8 +161,8 @@ impl<'d> Driven<'d> {
         self.perform(&runs)
     }
 
-    /// Makes these runs, and watches them; those that were interrupted are left out.
-    pub(super) fn perform(&mut self, runs: &[Run]) -> Range<usize> {
+    // Makes these runs, and watches them; those that were interrupted are left out.
+    fn perform(&mut self, runs: &[Run]) -> Range<usize> {
         let from = self.trials.len();
         self.context.progress.phase("driving a pair", runs.len() as u64);
         let (sites, pair, looks, stop) = (&self.sites, self.pair, self.looks, self.context.stop);
@@ -177,14 +189,12 @@ impl<'d> Driven<'d> {
         from..self.trials.len()
     }
 
-    /// Adds a run that was watched.
-    pub(super) fn add(&mut self, trial: Trial, sightings: Sightings) -> usize {
+    // Adds a run that was watched.
+    fn add(&mut self, trial: Trial, sightings: Sightings) -> usize {
         let Pair { a, b } = self.pair;
         self.decided.push(self.orders.add(sightings, trial.failed()));
         let at = self.trials.len();
-        if let Some(hit) = trial.races.iter().find(|h| h.is_of(a, b)) {
-            self.hits.push((at, *hit));
-        }
+        self.hits.extend(trial.races.iter().find(|h| h.is_of(a, b)).map(|hit| (at, *hit)));
         self.trials.push(trial);
         at
     }
@@ -219,8 +229,8 @@ impl<'d> Driven<'d> {
         let counts = self.visits(stream);
         let later = strategy(Some(counts));
         let mut rates = Vec::new();
-        for (strategy, pilot) in [(plain, first), (later, n.min(first))] {
-            let runs = self.draw(&strategy, pilot);
+        for strategy in [plain, later] {
+            let runs = self.draw(&strategy, first);
             let (trials, hits) = self.tally(strategy.to_string(), runs, Self::is_hit);
             rates.push((hits, trials, strategy));
             // Nine of ten are enough; and a statement that is visited once has no later visit.
@@ -283,7 +293,7 @@ impl<'d> Driven<'d> {
         held.ways = self.pilot(ways, &held.instances);
         self.settle(&mut held, &[First::A, First::B]);
         // Where walks seldom come to both operations the run that shows them is followed.
-        let good = |w: &HeldWay, wanted| w.wanted == wanted && w.hits * 20 >= w.trials * 19 && w.hits > 0;
+        let good = |w: &HeldWay, wanted| w.wanted == wanted && w.hits > 0 && is_sure(w.hits, w.trials);
         let seldom = [First::A, First::B].into_iter().filter(|wanted| !held.ways.iter().any(|w| good(w, *wanted)));
         let seldom: Vec<First> = seldom.collect();
         let mut guided: Vec<HeldWay> = held.ways.iter().filter(|w| seldom.contains(&w.wanted)).cloned().collect();

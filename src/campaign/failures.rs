@@ -64,6 +64,5 @@ impl Failures {
 
 /// The run, made again for its token.
 pub(super) fn evidence(plan: &Plan, run: &Run) -> Evidence {
-    let token = Worker::new(plan).token(run);
-    Evidence { strategy: token.strategy.clone(), seed: token.seed, token: token.to_string() }
+    Evidence::of(&Worker::new(plan).token(run))
 }

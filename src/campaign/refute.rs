@@ -2,8 +2,7 @@
 
 use super::drive::Driven;
 use super::report::{Refutation, Undecided};
-use super::sightings::Watch;
-use super::trial::{Run, SEARCHED, Worker};
+use super::trial::{Run, SEARCHED};
 use super::{Context, Plan};
 use crate::detect::Pair;
 use crate::event::{Event, SiteId, ThreadId};
@@ -48,7 +47,7 @@ impl States {
     pub(super) fn judge(&self, driven: &mut Driven<'_>) -> Result<Refutation, Undecided> {
         let Pair { a, b } = driven.pair;
         if let Some(way) = self.found.adjacent.get(&driven.pair) {
-            self.add(driven, way);
+            add(driven, way);
             return Err(Undecided::BothOrders);
         }
         let plan = search(driven.plan, driven.plan.states.saturating_mul(PRODUCT));
@@ -58,7 +57,7 @@ impl States {
         if let Some((first, then, _)) = orders.iter().find(|o| matches!(o.2, Order::Never)) {
             // An order also counts that is cut off: then it is no proof that the other access never comes after this one.
             for way in self.found.ends.values().take(MOST_ENDS) {
-                self.add(driven, way);
+                add(driven, way);
             }
             if driven.orders.flip().is_some() {
                 return Err(Undecided::BothOrders);
@@ -67,29 +66,22 @@ impl States {
         }
         for (first, then, order) in &orders {
             let Order::Happens(way) = order else { continue };
-            self.add(driven, way);
+            add(driven, way);
             if driven.orders.flip().is_none()
                 && let Some((one, other)) = witness(&plan, *first, *then, way)
                 && let Order::Happens(way) = instance_order(&plan, &other, &one, context)
             {
-                self.add(driven, &way);
+                add(driven, &way);
             }
         }
         let cut = orders.iter().any(|o| matches!(o.2, Order::Unknown(_)));
         Err(if cut { Undecided::Cut } else { Undecided::BothOrders })
     }
+}
 
-    fn add(&self, driven: &mut Driven<'_>, way: &Way) {
-        let run = Run::Made { choices: Arc::new(way.choices.clone()), by: SEARCHED };
-        let mut worker = Worker::new(driven.plan);
-        let mut side = SideBySide::new(driven.pair);
-        worker.perform(&run, &mut side, driven.context.stop);
-        let mut watch = Watch::new(&driven.sites);
-        let trial = worker.perform(&run, &mut watch, driven.context.stop);
-        let sightings = watch.finish(&worker.machine.world);
-        let at = driven.add(trial, sightings);
-        driven.hits.extend(side.hit.map(|hit| (at, hit)));
-    }
+// Adds the run to those of the pair.
+fn add(driven: &mut Driven<'_>, way: &Way) {
+    driven.look_at(Run::Made { choices: Arc::new(way.choices.clone()), by: SEARCHED });
 }
 
 /// Watches for the first step at which both accesses of a pair are pending, enabled, of different threads and on one location: what RaceFuzzer calls a race.

@@ -4,6 +4,7 @@ use super::orders::{First, Flip};
 use crate::detect::{Candidate, ContextKind, Pair, Rank};
 use crate::event::{LimitKind, Outcome, SiteId};
 use crate::sched::Released;
+use crate::token::Token;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What detection found.
@@ -78,6 +79,13 @@ pub struct Evidence {
     pub seed: u64,
     /// Its token as text.
     pub token: String,
+}
+
+impl Evidence {
+    /// The run of a token.
+    pub(super) fn of(token: &Token) -> Self {
+        Self { strategy: token.strategy.clone(), seed: token.seed, token: token.to_string() }
+    }
 }
 
 /// What is known of a pair.

@@ -33,8 +33,18 @@ pub(super) struct HeldWay {
 impl Held {
     /// The best way to bring this order about, by its number.
     pub(super) fn best(&self, wanted: First) -> Option<usize> {
-        let of = self.ways.iter().enumerate().filter(|(_, w)| w.wanted == wanted && w.hits > 0);
-        // The nearest of those that are equally good.
+        self.best_of(|way| way.wanted == wanted)
+    }
+
+    /// The strategy of the best way that holds no clock: a clock that stands still keeps timeouts from coming, whatever the order.
+    pub(super) fn strategy(&self, wanted: First) -> Option<StrategySpec> {
+        let best = self.best_of(|way| way.wanted == wanted && !way.stops_the_clock());
+        best.map(|at| StrategySpec::Hold(self.ways[at].spec.clone()))
+    }
+
+    // The best of these that ever did it; the nearest of those that are equally good.
+    fn best_of(&self, counts: impl Fn(&HeldWay) -> bool) -> Option<usize> {
+        let of = self.ways.iter().enumerate().filter(|(_, way)| way.hits > 0 && counts(way));
         let best = of.reduce(|best, other| {
             let (x, y) = (best.1, other.1);
             let better = u64::from(y.hits) * u64::from(x.trials) > u64::from(x.hits) * u64::from(y.trials);
@@ -42,17 +52,13 @@ impl Held {
         });
         best.map(|(at, _)| at)
     }
+}
 
-    /// The strategy of the best way that holds no clock: a clock that stands still keeps timeouts from coming, whatever the order.
-    pub(super) fn strategy(&self, wanted: First) -> Option<StrategySpec> {
-        let stops = |way: &HeldWay| {
-            let number = way.spec.way.map_or(0, |way| way as usize - 1);
-            let holds = way.spec.holds.as_ref();
-            holds.and_then(|h| h.ways.get(number)).is_some_and(|hold| hold.what == Moment::Tick)
-        };
-        let ways = self.ways.iter().filter(|way| !stops(way)).cloned().collect();
-        let others = Held { ways, instances: self.instances.clone() };
-        others.best(wanted).map(|at| StrategySpec::Hold(others.ways[at].spec.clone()))
+impl HeldWay {
+    fn stops_the_clock(&self) -> bool {
+        let number = self.spec.way.map_or(0, |way| way as usize - 1);
+        let hold = self.spec.holds.as_ref().and_then(|holds| holds.ways.get(number));
+        hold.is_some_and(|hold| hold.what == Moment::Tick)
     }
 }
 

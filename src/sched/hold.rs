@@ -197,7 +197,7 @@ impl Holding {
             return None;
         }
         let hold = self.holds.ways.get(self.way)?;
-        let open = (0..view.openings.total()).map(|k| view.world.open_actor(&view.openings, k));
+        let mut open = (0..view.openings.total()).map(|k| view.world.open_actor(&view.openings, k));
         let [what, outermost, ..] = Self::moments(hold);
         let is = |actor: &Actor| {
             let at = |moment: Option<&Moment>, i: usize| {
@@ -205,7 +205,7 @@ impl Holding {
             };
             at(what, 0) || at(outermost, 1)
         };
-        open.into_iter().find(is)
+        open.find(is)
     }
 
     // Whether somebody besides the one that is held can act, or will be able to once the clock has moved.

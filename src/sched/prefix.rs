@@ -20,11 +20,6 @@ impl<S> Prefixed<S> {
     pub fn new(choices: Arc<RawChoices>, steps: u64, forced: Vec<ThreadId>, then: S) -> Self {
         Self { rerun: Rerun::new(choices), steps, forced, at: 0, then }
     }
-
-    /// The strategy that it ends with.
-    pub fn then(&self) -> &S {
-        &self.then
-    }
 }
 
 impl<S: Strategy> Strategy for Prefixed<S> {
