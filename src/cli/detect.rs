@@ -4,6 +4,7 @@ use super::args::Format;
 use super::campaign::{Bar, CampaignArgs, failure, kinds, pair, potential};
 use super::check::counted;
 use super::exit::Status;
+use super::load;
 use super::output::{BAD, BOLD, paint};
 use super::{Context, Refusal, files, interrupt};
 use crate::campaign;
@@ -27,6 +28,9 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
+    /// The model
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
     #[command(flatten)]
     campaign: CampaignArgs,
     /// Write the pairs to this file, for `raceflip confirm --pairs`
@@ -35,7 +39,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let (model, plan) = args.campaign.resolve(0, context)?;
+    let model = load::model(&args.file, &args.campaign.defines.resolve(), &context.out)?;
+    let plan = args.campaign.plan(&model, 0);
     if let Some(path) = &args.out {
         files::may_write(path)?;
     }

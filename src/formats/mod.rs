@@ -6,14 +6,18 @@
 //! | the result of a run, as JSON | [`result::RunReport`], in it the [`state::State`] |
 //! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
 //! | the results of `detect`, `confirm` | [`mod@campaign`] |
+//! | the results of `confirm` over many models, and of `merge` | [`campaigns`] |
+//! | what of such a campaign is finished | [`journal`] |
 //! | lists of potential pairs, as JSON or lines | [`mod@pairs`] |
 //! | the results of `test` | [`mod@test`] |
 //! | the results of `shrink` | [`mod@shrink`] |
 //! | saved failures, as TOML | [`seed::SeedFile`] |
 
 pub mod campaign;
+pub mod campaigns;
 mod clean;
 pub mod explore;
+pub mod journal;
 pub mod pairs;
 pub mod result;
 pub mod seed;

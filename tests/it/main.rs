@@ -6,6 +6,7 @@ mod bounded;
 mod bugs_confirmed;
 mod cli;
 mod cli_bounds;
+mod cli_campaign;
 mod cli_confirm;
 mod cli_explore;
 mod cli_fmt;
