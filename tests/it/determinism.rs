@@ -209,7 +209,7 @@ fn strategies_go_on_from_the_middle_of_a_run() {
             // Watched, so that no step is passed over.
             let steps = perform(&mut machine, &mut walk, seed).1.steps;
             let choices = Arc::new(walk.choices().clone());
-            for from in [1, steps / 2, steps] {
+            for from in [steps / 4, steps / 2, steps] {
                 let mut prefixed = Prefixed::new(choices.clone(), from, Vec::new(), strategy(name, &model));
                 let summary = run(&mut machine, &mut prefixed, seed, &mut Unobserved, &never);
                 assert!(summary.outcome().is_some() && summary.steps >= from, "{} {name} from {from}", relative(&path));
