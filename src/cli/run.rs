@@ -35,12 +35,12 @@ Strategies:
                     other by posts, forks, joins and queues. Finds a bug of depth D with probability
                     1/(W^2 K^(D-1)) at least, for W of them side by side. D and K as for pct.
   pos               partial order sampling: a random priority for each pending operation, drawn anew
-                    where one was performed that conflicts with it. N steps of a thread that conflict
-                    with nothing come before an operation of another one once in N + 1 runs, and
-                    not once in 2^N as in a random walk.
+                    where one was performed that conflicts with it. N steps of a thread that
+                    conflict with nothing come before an operation of another one once in N + 1
+                    runs, and not once in 2^N as in a random walk.
   surw:A,B,...      SURW: each order of the interesting events is as likely as any other. They are
-                    those of the named sites; `surw`: all accesses, atomics, acquisitions and signals.
-                    Their numbers are those of a round-robin run.
+                    those of the named sites; `surw`: all accesses, atomics, acquisitions and
+                    signals. Their numbers are those of a round-robin run.
   directed:A~B      RaceFuzzer: holds a thread back at one of two sites until another reaches
                     the other. A site is `@label`, `@label.read of x`, or LINE:COLUMN.
                     `directed:A~B,patience=N`: holds it back for N steps at most.
@@ -49,8 +49,8 @@ Strategies:
   hold:A<B          B waits until A was performed: the access itself is held, or the post, fork or
                     firing that brings it about, or the clock. What can be held is seen in one run.
                     `way=N`: holds in the N-th nearest way, from 1; else a run draws one.
-                    `profile=SEED`: the detection run that shows the ways; 0, the round robin, unless
-                    given. `guided`: all others do what they did in that run, as far as they can.
+                    `profile=SEED`: the detection run that shows the ways; 0, the round robin,
+                    unless given. `guided`: all others do what they did there, as far as they can.
 
 Examples:
   raceflip run app.race
