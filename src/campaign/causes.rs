@@ -279,6 +279,13 @@ impl Causes {
         found
     }
 
+    /// The statements of these two operations and of all their causes.
+    pub(super) fn sites(&self, (a, b): (usize, usize)) -> Vec<SiteId> {
+        let both = self.causes(a).into_iter().chain(self.causes(b));
+        let sites: BTreeSet<SiteId> = both.filter_map(|i| self.done[i].site).collect();
+        sites.into_iter().collect()
+    }
+
     fn moment(&self, world: &World, at: usize) -> Option<Moment> {
         match self.done[at].makes {
             Some(made) => Some(Moment::Makes(world.contexts().chain(made))),

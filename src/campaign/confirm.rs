@@ -145,7 +145,7 @@ impl<'c> Campaign<'c> {
         reports: &mut BTreeMap<usize, PairReport>,
     ) {
         let mut pairs: Vec<&mut Driven<'c>> = open.iter_mut().map(|(_, resists)| &mut resists.driven).collect();
-        resist(self.context, self.plan.trials, self.plan.seed, &mut pairs);
+        resist(self.plan, self.context, &mut pairs);
         for (i, Resists { driven, undecided }) in open.drain(..) {
             reports.insert(i, self.report(&candidates[i], driven, None, undecided));
         }

@@ -205,7 +205,12 @@ impl<'d> Driven<'d> {
         }
     }
 
-    /// Trials by a scheduler that knows nothing of the pair; how many of them showed something new of it.
+    /// The statements that matter for it: its own, and those of what brings them about.
+    pub(super) fn interesting(&self) -> Vec<SiteId> {
+        self.held.as_ref().map_or_else(|| self.sites.clone(), |held| held.causes.clone())
+    }
+
+    /// Trials by a scheduler that drives nothing; how many of them showed something new of it.
     pub(super) fn look(&mut self, strategy: &StrategySpec, n: u32) -> u32 {
         self.looks = true;
         let runs = self.draw(strategy, n);

@@ -49,7 +49,7 @@ pub use saved::{Saved, SavedEnd};
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
 pub use trial::{CONTINUED, Remade, Run, RunId, SEARCHED, Trial, remake};
 pub use variant::{RARE, test};
-pub use ways::holds;
+pub use ways::{counts, holds};
 
 use crate::base::mix;
 use crate::detect::Pair;

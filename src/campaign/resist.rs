@@ -4,10 +4,11 @@
 //! floor; then rounds of a fixed size are drawn by Thompson sampling (Thompson 1933; Beta posteriors, one arm for each pair), until the common budget is used up or all
 //! pairs are at their cap. What a round finds is learned after it, and all numbers are whole, so that neither workers nor machines decide anything.
 
-use super::Context;
 use super::drive::Driven;
+use super::ways::{counts, spec};
+use super::{Context, Plan};
 use crate::base::{Rng, mix};
-use crate::sched::StrategySpec;
+use crate::sched::{StrategySpec, SurwSpec};
 use std::sync::atomic::Ordering;
 
 // Trials of a round.
@@ -49,30 +50,28 @@ fn round(arms: &[Arm], cap: u32, left: u32, rng: &mut Rng) -> Vec<u32> {
 }
 
 /// The trials of these pairs, until each is confirmed or the budget is used up: on average twice the trials of the plan.
-pub(super) fn resist(context: Context<'_>, trials: u32, seed: u64, pairs: &mut [&mut Driven<'_>]) {
+pub(super) fn resist(plan: &Plan, context: Context<'_>, pairs: &mut [&mut Driven<'_>]) {
     let mut arms = vec![Arm::default(); pairs.len()];
-    let mut rng = Rng::seeded(mix(seed, 1 << 50));
-    let stopped = || context.stop.load(Ordering::Relaxed);
-    for (arm, pair) in arms.iter_mut().zip(pairs.iter_mut()).take_while(|_| !stopped()) {
-        try_arm(arm, pair, trials);
-    }
+    let portfolios: Vec<Vec<StrategySpec>> = pairs.iter().map(|pair| portfolio(plan, pair)).collect();
+    let mut rng = Rng::seeded(mix(plan.seed, 1 << 50));
+    let trials = plan.trials;
     let mut left = trials.saturating_mul(pairs.len() as u32);
-    while left > 0 && !stopped() {
-        let slots = round(&arms, trials.saturating_mul(CAP), left, &mut rng);
+    let mut slots = vec![trials; pairs.len()];
+    loop {
+        for (i, n) in slots.into_iter().enumerate().filter(|(_, n)| *n > 0) {
+            try_arm(&mut arms[i], pairs[i], &portfolios[i], n);
+        }
+        slots = round(&arms, trials.saturating_mul(CAP), left, &mut rng);
         let drawn: u32 = slots.iter().sum();
-        if drawn == 0 {
+        if drawn == 0 || context.stop.load(Ordering::Relaxed) {
             break;
         }
         left -= drawn;
-        for ((arm, pair), n) in arms.iter_mut().zip(pairs.iter_mut()).zip(slots).filter(|(_, n)| *n > 0) {
-            try_arm(arm, pair, n);
-        }
     }
 }
 
 // So many trials of a pair, by one scheduler after the other.
-fn try_arm(arm: &mut Arm, pair: &mut Driven<'_>, n: u32) {
-    let portfolio = portfolio(pair.longest);
+fn try_arm(arm: &mut Arm, pair: &mut Driven<'_>, portfolio: &[StrategySpec], n: u32) {
     let mut counts = vec![0; portfolio.len()];
     for i in 0..n {
         counts[(arm.trials + i) as usize % portfolio.len()] += 1;
@@ -84,10 +83,19 @@ fn try_arm(arm: &mut Arm, pair: &mut Driven<'_>, n: u32) {
     arm.done = pair.is_confirmed();
 }
 
-// The schedulers that are tried, in a program whose runs have so many steps.
-fn portfolio(longest: u64) -> Vec<StrategySpec> {
-    let parsed = |text: &str| text.parse().unwrap_or_else(|e| panic!("a strategy's own name: {e}"));
-    vec![StrategySpec::Random, parsed(&format!("pct:3,steps={}", longest.max(1)))]
+// The schedulers that are tried: a random walk, partial orders (POS), orders of what matters for the pair (SURW), few changes of priority (PCT; PCTCP over chains of tasks).
+fn portfolio(plan: &Plan, pair: &Driven<'_>) -> Vec<StrategySpec> {
+    let steps = Some(u32::try_from(pair.longest.max(1)).unwrap_or(u32::MAX));
+    let sites = pair.interesting().into_iter().map(|site| spec(plan, site)).collect();
+    let surw = StrategySpec::Surw(SurwSpec { sites, counts: None });
+    let surw = surw.with_counts(|surw| counts(&plan.model, plan.limits, surw));
+    vec![
+        StrategySpec::Random,
+        StrategySpec::Pos,
+        surw.unwrap_or_else(|e| panic!("sites of this program: {e}")),
+        StrategySpec::Pctcp { depth: 2, steps },
+        StrategySpec::Pct { depth: 3, steps },
+    ]
 }
 
 #[cfg(test)]
