@@ -26,9 +26,9 @@ mod output;
 mod plan;
 mod progress;
 mod replay;
+mod reports;
 mod run;
 mod seeds;
-mod shell;
 mod shrink;
 mod shrunk;
 mod single;
@@ -37,6 +37,7 @@ mod test;
 mod timeline;
 mod tolerance;
 
+use crate::formats::shell;
 use clap::Parser;
 use exit::Status;
 use output::Output;

@@ -6,6 +6,7 @@
 //! | the result of a run, as JSON | [`result::RunReport`], in it the [`state::State`] |
 //! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
 //! | the results of `detect`, `confirm` | [`mod@campaign`] |
+//! | those of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
 //! | lists of potential pairs, as JSON or lines | [`mod@pairs`] |
 //! | the results of `test` | [`mod@test`] |
 //! | the results of `shrink` | [`mod@shrink`] |
@@ -15,8 +16,10 @@ pub mod campaign;
 mod clean;
 pub mod explore;
 pub mod pairs;
+pub mod report;
 pub mod result;
 pub mod seed;
+pub mod shell;
 pub mod shrink;
 pub mod state;
 pub mod test;

@@ -2,10 +2,10 @@
 
 mod tell;
 
-use super::args::Format;
 use super::campaign::{Bar, CampaignArgs, failure, name, number_of_runs};
 use super::exit::Status;
 use super::load::Model;
+use super::reports::{Models, ReportFormat};
 use super::seeds::Seeds;
 use super::{Context, Refusal, files, interrupt, listed};
 use crate::campaign::{self, Confirmation, Explore};
@@ -34,6 +34,7 @@ Examples:
   raceflip confirm app.race --pair '@check~@destroy'
   raceflip confirm app.race --pairs pairs.json  pairs of `raceflip detect --out pairs.json`, or of another tool
   raceflip confirm app.race --explore only      no trials: all states, for all pairs
+  raceflip confirm app.race --format sarif > race.sarif   for code scanning; also junit, github, markdown
   raceflip confirm app.race --format json | jq '.pairs[] | select(.harm == \"harmful\")'
 
 Exit status:
@@ -76,6 +77,9 @@ pub(super) struct Args {
     /// Print the timeline of each failing run that is shown, with the statements of its pair marked
     #[arg(long)]
     timeline: bool,
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: ReportFormat,
     #[command(flatten)]
     campaign: CampaignArgs,
 }
@@ -103,6 +107,9 @@ impl From<ExploreArg> for Explore {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    if args.timeline && !matches!(args.format, ReportFormat::Text | ReportFormat::Json) {
+        return Err(Refusal::new("`--timeline` is for people: leave it out, or take `--format text`"));
+    }
     let (model, plan) = args.campaign.resolve(args.trials, context)?;
     let pairs = listed::pairs(args.pairs.as_deref(), &args.pair, &model, &mut context.out)?;
     let plan = campaign::Plan {
@@ -121,14 +128,19 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let found = campaign::confirm(&plan, campaign::Context { stop: &stop, progress: &bar });
     bar.finish();
     let out = &mut context.out;
-    let report = || ConfirmReport::new(model.name(), model.digest(), &plan, &found).to_json();
+    let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
     if let Some(path) = &args.out {
-        files::write(path, &format!("{}\n", report()))?;
+        files::write(path, &format!("{}\n", report.to_json()))?;
     }
-    if args.campaign.format == Format::Json {
-        writeln!(out, "{}", report());
-    } else {
-        Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
+    match args.format {
+        ReportFormat::Text => {
+            Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
+        }
+        ReportFormat::Json => writeln!(out, "{}", report.to_json()),
+        _ => {
+            let text = args.format.render(&[report], &mut Models::new(vec![&model], out));
+            write!(out, "{}", text.unwrap_or_default());
+        }
     }
     if let Some(seeds) = &seeds {
         for file in save(seeds, &model, &found)? {
