@@ -41,11 +41,14 @@ impl ReportFormat {
     }
 }
 
+// A path, and the constants that were given.
+type Variant = (String, Vec<(String, i64)>);
+
 /// The models that reports are about.
 pub(super) struct Models<'m> {
     known: Vec<&'m Model>,
     // Those that nobody had at hand; `None` of what cannot be read any more.
-    loaded: BTreeMap<(String, Vec<(String, i64)>), Option<Model>>,
+    loaded: BTreeMap<Variant, Option<Model>>,
     out: &'m Output,
     folder: Option<PathBuf>,
 }
@@ -65,18 +68,10 @@ impl<'m> Models<'m> {
         }
         let key = (about.file.clone(), defines);
         let out = self.out;
-        let load = |(file, defines): &(String, Vec<(String, i64)>)| load::model(Path::new(file), defines, out).ok();
-        let model = load_once(&mut self.loaded, key, load);
+        let load = |(file, defines): &Variant| load::model(Path::new(file), defines, out).ok();
+        let model = self.loaded.entry(key).or_insert_with_key(load).as_ref();
         model.filter(|m| format!("{:016x}", m.digest()) == about.program)
     }
-}
-
-fn load_once<K: Ord + Clone, V>(
-    loaded: &mut BTreeMap<K, Option<V>>,
-    key: K,
-    load: impl Fn(&K) -> Option<V>,
-) -> Option<&V> {
-    loaded.entry(key).or_insert_with_key(load).as_ref()
 }
 
 impl Replays for Models<'_> {

@@ -46,6 +46,8 @@ mod pairs;
 mod perfetto;
 mod races;
 mod readme;
+mod reports;
+mod reports_hostile;
 mod shrink;
 mod shrink_table;
 mod small;

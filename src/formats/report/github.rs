@@ -65,12 +65,12 @@ fn annotation(text: &mut String, finding: &Finding<'_>, replays: &mut dyn Replay
                 _ => "race",
             };
             let harm = words::harm(report, pair, replays);
-            let head = format!("{}: {}", words::pair(pair), words::proof(report, pair));
+            let head = format!("pair {}: {}", words::pair(pair), words::proof(report, pair));
             let lines = if harm.is_empty() { vec![head] } else { vec![head, harm] };
             (Some((pair.a.line, pair.a.column)), format!("{what} on {}", clean(&pair.location)), lines)
         }
         Subject::Failure(fails, _) => {
-            let failing = replays.run(&about, &fails.again, &[]).and_then(|run| run.failing);
+            let failing = replays.run(about, &fails.again, &[]).and_then(|run| run.failing);
             let at = failing.and_then(|f| f.line.zip(f.column));
             (at, "failure that no confirmed pair explains".to_owned(), Vec::new())
         }

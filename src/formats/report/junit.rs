@@ -47,7 +47,7 @@ fn suite(report: &ConfirmReport, replays: &mut dyn Replays) -> TestSuite {
             case.name = format!("{} ({times})", case.name.as_str()).into();
         }
         case.set_classname(class.as_str());
-        case.extra.insert("file".into(), clean(&path).into());
+        case.extra.shift_insert(0, "file".into(), clean(&path).into());
         suite.add_test_case(case);
     }
     let caveats = words::caveats(report);

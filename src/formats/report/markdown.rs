@@ -39,7 +39,7 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
 
 fn headline(found: &[Finding<'_>]) -> String {
     let of = |class: Class| found.iter().filter(|f| f.class == class).count() as u64;
-    let harmful = format!("{} harmful", counted(of(Class::Harmful), "pair"));
+    let harmful = counted(of(Class::Harmful), "harmful pair");
     match of(Class::Unexplained) {
         0 => harmful,
         n => format!("{harmful}, {}", counted(n, "unexplained failure")),
@@ -94,9 +94,7 @@ fn table(text: &mut String, found: &[Finding<'_>], replays: &mut dyn Replays) {
     for finding in found {
         let report = finding.report;
         let known = match (finding.subject, finding.class) {
-            (Subject::Failure(fails, runs), _) => {
-                code(&words::unexplained(report, fails, runs, replays).head)
-            }
+            (Subject::Failure(fails, runs), _) => code(&words::unexplained(report, fails, runs, replays).head),
             (Subject::Pair { pair, .. }, Class::Harmful) => code(&words::harm(report, pair, replays)),
             (Subject::Pair { pair, .. }, _) => code(&words::proof(report, pair)),
         };
@@ -138,11 +136,11 @@ fn details(finding: &Finding<'_>, replays: &mut dyn Replays) -> String {
     let what = match finding.subject {
         Subject::Pair { pair, order } => {
             let order = if order { "order " } else { "" };
-            format!("harmful {order}{} {}", html_code(&pair.location), html_code(&words::pair(pair)))
+            format!("harmful {order}{} {}", html(&pair.location), html(&words::pair(pair)))
         }
         Subject::Failure(..) => "failure that no confirmed pair explains".to_owned(),
     };
-    let model = html_code(&variant(finding, replays));
+    let model = html(&variant(finding, replays));
     let mut text = format!("\n<details>\n<summary>{what} in {model}</summary>\n\n");
     if let Subject::Pair { pair, .. } = finding.subject {
         let (seen, proof) = (words::contexts(pair), words::proof(report, pair));
@@ -210,7 +208,14 @@ fn plain(text: &str) -> String {
     escaped
 }
 
-/// The same as HTML. What Markdown could read in it is written by number.
+/// A code span in HTML that Markdown does not read.
+fn html(text: &str) -> String {
+    let text = crate::formats::clean(text);
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    format!("<code>{text}</code>")
+}
+
+/// The same among Markdown. What Markdown could read in it is written by number.
 fn html_code(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in crate::formats::clean(text).chars() {

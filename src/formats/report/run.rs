@@ -13,7 +13,9 @@ use std::sync::atomic::AtomicBool;
 
 // Of a long run so many rows of its start and of its end. Code scanning shows 1,000 locations of a result, and a pair has two runs, each told twice.
 const FIRST: usize = 60;
-const LAST: usize = 150;
+const LAST: usize = 120;
+// So much of its end: a deadlock has a row for each thread.
+const ENDING: usize = 40;
 
 /// A run that was made again.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -99,7 +101,13 @@ fn steps(model: &Model, timeline: &Timeline) -> Vec<Step> {
         Item::Row(row) => step(model, timeline, row),
         Item::Gap(gap) => left_out(gap),
     });
-    items.chain(timeline.ending.iter().map(|row| step(model, timeline, row))).collect()
+    let ending = timeline.ending.iter().take(ENDING).map(|row| step(model, timeline, row));
+    let mut steps: Vec<Step> = items.chain(ending).collect();
+    if timeline.ending.len() > ENDING {
+        let what = format!("... {} more", timeline.ending.len() - ENDING);
+        steps.push(Step { what, gap: true, ..Step::default() });
+    }
+    steps
 }
 
 fn left_out(gap: &Gap) -> Step {

@@ -25,9 +25,10 @@ pub(super) fn pair(pair: &Driven) -> String {
     format!("{} ~ {}", access(&pair.a), access(&pair.b))
 }
 
-/// The same without lines where there are labels, which edits elsewhere do not change: `write @A ~ read 40:17`.
+/// The same without lines where there are labels, which edits elsewhere do not change: `@A ~ read 40:17`.
 pub(super) fn name(pair: &Driven) -> String {
-    clean(&format!("{} {} ~ {} {}", pair.a.kind, pair.a.site, pair.b.kind, pair.b.site))
+    let name = |a: &Access| if a.label.is_some() { a.site.clone() } else { format!("{} {}", a.kind, a.site) };
+    clean(&format!("{} ~ {}", name(&pair.a), name(&pair.b)))
 }
 
 /// Where a pair was seen.

@@ -7,16 +7,21 @@ use crate::formats::timeline::Mark;
 
 /// Each step with its place in the run.
 pub(super) fn locations(run: &Run, uri: &str) -> Vec<FlowLocation> {
-    // What stands nowhere is shown where the run was before.
-    let mut last = None;
     let each = run.steps.iter().enumerate().map(|(i, step)| {
-        last = step.at.or(last);
-        let mut at = location(uri, last);
+        let mut at = location(uri, step.at.or_else(|| near(&run.steps, i)));
         at.message = Some(TextOf { text: escape(&says(step)) });
         let importance = if step.mark.is_some() { "essential" } else { "important" };
         FlowLocation { execution_order: i + 1, importance, kinds: step.kinds.clone(), location: at }
     });
     each.collect()
+}
+
+// Where what stands nowhere is shown, say that a looper begins a task: where its thread is next, or was before; of all threads where the run was.
+fn near(steps: &[Step], i: usize) -> Option<(u32, u32)> {
+    let own = |s: &&Step| s.thread == steps[i].thread && s.at.is_some();
+    let (before, after) = (&steps[..i], &steps[i..]);
+    let any = if steps[i].thread.is_none() { before.iter().rev().find_map(|s| s.at) } else { None };
+    any.or_else(|| after.iter().find(own).or_else(|| before.iter().rev().find(own))?.at)
 }
 
 // `step 5, main: read bound: null`

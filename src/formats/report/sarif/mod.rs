@@ -49,11 +49,7 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
     let notification = |n: &String| Notification { level: "warning", message: text(n) };
     let run = ToolRun {
         tool: Tool {
-            driver: Driver {
-                name: "raceflip",
-                semantic_version: env!("CARGO_PKG_VERSION"),
-                rules: rules::all(),
-            },
+            driver: Driver { name: "raceflip", semantic_version: env!("CARGO_PKG_VERSION"), rules: rules::all() },
         },
         automation_details: AutomationDetails { id: "raceflip/" },
         invocations: vec![Invocation {
