@@ -90,7 +90,12 @@ fn reports_look_so() {
 
 /// The schema of OASIS, as the crate serde-sarif has it (`tests/data/README.md`).
 pub(crate) fn sarif_schema() -> jsonschema::Validator {
-    let schema: Value = serde_json::from_str(&read("tests/data/sarif/sarif-schema-2.1.0.json")).unwrap();
+    let mut schema: Value = serde_json::from_str(&read("tests/data/sarif/sarif-schema-2.1.0.json")).unwrap();
+    // Its pattern has a `]` too much, which the validator takes for no regular expression. No language is written.
+    for of in ["run", "toolComponent"] {
+        let language = schema["definitions"][of]["properties"]["language"].as_object_mut().unwrap();
+        language.remove("pattern").unwrap();
+    }
     jsonschema::validator_for(&schema).unwrap()
 }
 
