@@ -28,7 +28,7 @@ pub(crate) fn campaign(path: &str, model: &Model, plan: Plan) -> ConfirmReport {
 
 fn of(path: &str) -> ([ConfirmReport; 1], At) {
     let model = load_bytes(path, read(path).as_bytes(), &[]);
-    ([campaign(path, &model, Plan::new(&model))], At(model))
+    ([campaign(path, &model, Plan { orders: true, ..Plan::new(&model) })], At(model))
 }
 
 /// Tokens are long, and of no interest here.
@@ -156,7 +156,7 @@ fn all_harnesses_keep_to_the_formats() {
     let (mut flows, mut cases) = (0, 0);
     for (path, defines) in all_variants() {
         let model = load_bytes(&path, read(&path).as_bytes(), &defines);
-        let plan = Plan { runs: 8, trials: 4, explore: Explore::Off, jobs: 2, ..Plan::new(&model) };
+        let plan = Plan { orders: true, runs: 8, trials: 4, explore: Explore::Off, jobs: 2, ..Plan::new(&model) };
         let reports = [campaign(&path, &model, plan)];
         let mut at = At(model);
         let log = valid(&schema, &sarif::render(&reports, &mut at));

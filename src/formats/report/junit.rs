@@ -19,7 +19,8 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
     for report in reports {
         document.add_test_suite(suite(report, replays));
     }
-    document.to_string().expect("texts can be written to memory")
+    // The writer drops control characters; these two cannot stand in XML either.
+    document.to_string().expect("texts can be written to memory").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
 fn suite(report: &ConfirmReport, replays: &mut dyn Replays) -> TestSuite {
