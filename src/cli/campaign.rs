@@ -1,13 +1,14 @@
 //! What `detect` and `confirm` share: their options, their progress, and pairs in words.
 
-use super::args::{Defines, Format, LimitArgs};
+use super::args::{Defines, LimitArgs};
 use super::check::counted;
 use super::load::Model;
-use super::outcome::{headline, limit_text};
+use super::outcome::limit_text;
 use super::output::Output;
 use crate::campaign::{self, FailureReport, Phase1};
 use crate::detect::{ContextKind, Pair};
-use crate::event::{Outcome, SiteId};
+use crate::event::SiteId;
+pub(super) use crate::formats::report::ending;
 use crate::sched::site_text;
 use clap::builder::RangedI64ValueParser;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -33,9 +34,6 @@ pub(super) struct CampaignArgs {
     /// Workers; the result is the same for any number [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(super) jobs: Option<u16>,
-    /// The form of the result on stdout
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(super) format: Format,
     #[command(flatten)]
     pub(super) defines: Defines,
     #[command(flatten)]
@@ -184,24 +182,4 @@ fn limits(out: &mut Output, found: &Phase1) {
 /// A failure in a line: `NullPointer at :40 in main`, `deadlock a -> b -> a`.
 pub(super) fn failure(model: &Model, report: &FailureReport) -> String {
     ending(model, &report.outcome).unwrap_or_else(|| report.signature.clone())
-}
-
-/// The same of an outcome; `None` if it is no failure.
-pub(super) fn ending(model: &Model, outcome: &Outcome) -> Option<String> {
-    Some(match outcome {
-        Outcome::Failure(f) => {
-            let at = f.site.map_or(String::new(), |s| format!(" at :{}", model.code.setup.sites[s].line));
-            let thread = if f.thread.is_empty() { String::new() } else { format!(" in {}", f.thread) };
-            format!("{}{at}{thread}", headline(f))
-        }
-        Outcome::Deadlock(report) => match report.cycle.as_slice() {
-            [] => {
-                let names: Vec<&str> = report.blocked.iter().map(|b| b.thread.as_str()).collect();
-                format!("deadlock: {} can never go on", names.join(", "))
-            }
-            ring => format!("deadlock {} -> {}", ring.join(" -> "), ring[0]),
-        },
-        Outcome::Stuck { .. } => "stuck: messages that can never run".to_owned(),
-        Outcome::Ok | Outcome::Limit(..) => return None,
-    })
 }

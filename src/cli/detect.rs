@@ -33,6 +33,9 @@ pub(super) struct Args {
     file: PathBuf,
     #[command(flatten)]
     campaign: CampaignArgs,
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
     /// Write the pairs to this file, for `raceflip confirm --pairs`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -53,7 +56,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         files::write(path, &format!("{}\n", list.to_json()))?;
     }
     let out = &mut context.out;
-    if args.campaign.format == Format::Json {
+    if args.format == Format::Json {
         let report = DetectReport::new(model.name(), model.digest(), &plan, &found);
         writeln!(out, "{}", report.to_json());
     } else {

@@ -1,9 +1,9 @@
 //! `raceflip merge`: one campaign of its parts.
 
-use super::args::Format;
 use super::confirm::tell_campaign;
 use super::exit::Status;
 use super::output::clean;
+use super::reports::ReportFormat;
 use super::{Context, Refusal, files};
 use crate::formats::campaigns::CampaignReport;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(super) struct Args {
     out: Option<PathBuf>,
     /// The form of the result on stdout
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
+    format: ReportFormat,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {

@@ -28,9 +28,9 @@ mod output;
 mod plan;
 mod progress;
 mod replay;
+mod reports;
 mod run;
 mod seeds;
-mod shell;
 mod shrink;
 mod shrunk;
 mod single;
@@ -41,6 +41,7 @@ mod timeline;
 mod timer;
 mod tolerance;
 
+use crate::formats::shell;
 use clap::Parser;
 use exit::Status;
 use output::Output;

@@ -8,6 +8,7 @@
 //! | the results of `detect`, `confirm` | [`mod@campaign`] |
 //! | the results of `confirm` over many models, and of `merge` | [`campaigns`] |
 //! | what of such a campaign is finished | [`journal`] |
+//! | those of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
 //! | lists of potential pairs, as JSON or lines | [`mod@pairs`] |
 //! | the results of `test` | [`mod@test`] |
 //! | the results of `shrink` | [`mod@shrink`] |
@@ -19,8 +20,10 @@ mod clean;
 pub mod explore;
 pub mod journal;
 pub mod pairs;
+pub mod report;
 pub mod result;
 pub mod seed;
+pub mod shell;
 pub mod shrink;
 pub mod state;
 pub mod test;

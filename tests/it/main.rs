@@ -50,6 +50,8 @@ mod perfetto;
 mod pos;
 mod races;
 mod readme;
+mod reports;
+mod reports_hostile;
 mod shrink;
 mod shrink_table;
 mod small;

@@ -1,10 +1,11 @@
 //! A campaign over many models and their variants: in parts, with a journal, under a time limit.
 
-use super::super::args::Format;
 use super::super::campaign::{Bar, Runs, workers};
 use super::super::exit::Status;
 use super::super::journal::OpenJournal;
+use super::super::load::Model;
 use super::super::output::Output;
+use super::super::reports::{Models, ReportFormat};
 use super::super::seeds::Seeds;
 use super::super::suite::{Case, Suite};
 use super::super::timer::Timer;
@@ -152,7 +153,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
     let bar = Bar::new("variant");
     bar.phase("confirming", todo.len() as u64);
     let runs = Runs::new(&bar);
-    let mut teller = Teller { results, order: &order, told: 0, text: args.campaign.format == Format::Text };
+    let mut teller = Teller { results, order: &order, told: 0, text: args.format == ReportFormat::Text };
     let (mut saved, mut refused) = (Vec::new(), suite.refused);
     teller.tell(&bar, &mut context.out);
     campaign::in_order(
@@ -202,7 +203,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
     if let Some(path) = &args.out {
         files::write(path, &format!("{}\n", campaign.to_json()))?;
     }
-    let status = finish(&campaign, args.campaign.format, &mut context.out);
+    let status = finish(&campaign, args.format, cases.iter().map(|case| &case.model).collect(), &mut context.out);
     let saved: BTreeSet<String> = saved.into_iter().collect();
     saved.iter().for_each(|file| context.out.note(format_args!("saved {file}")));
     refused.iter().for_each(|refusal| context.out.refuse(refusal));
@@ -226,22 +227,27 @@ fn digest(cases: &[Case]) -> String {
     format!("{:016x}", xxh3_64(format!("{all:?}").as_bytes()))
 }
 
-// The end of the report: the summary, or all of it as JSON.
-fn finish(campaign: &CampaignReport, format: Format, out: &mut Output) -> Status {
+// The end of the report: the summary, or all of it in another form, with the models that are at hand.
+fn finish(campaign: &CampaignReport, format: ReportFormat, known: Vec<&Model>, out: &mut Output) -> Status {
     match format {
-        Format::Text => told::summary(campaign, out),
-        Format::Json => writeln!(out, "{}", campaign.to_json()),
+        ReportFormat::Text => told::summary(campaign, out),
+        ReportFormat::Json => writeln!(out, "{}", campaign.to_json()),
+        _ => {
+            let reports: Vec<ConfirmReport> = campaign.results.iter().map(|r| r.report.clone()).collect();
+            let text = format.render(&reports, &mut Models::new(known, out));
+            write!(out, "{}", text.unwrap_or_default());
+        }
     }
     let found = campaign.results.iter().any(|r| told::found(&r.report));
     if found { Status::Found } else { Status::Nothing }
 }
 
 /// All of a campaign that is there already.
-pub(in crate::cli) fn tell(campaign: &CampaignReport, format: Format, out: &mut Output) -> Status {
-    if format == Format::Text {
+pub(in crate::cli) fn tell(campaign: &CampaignReport, format: ReportFormat, out: &mut Output) -> Status {
+    if format == ReportFormat::Text {
         campaign.results.iter().for_each(|result| told::variant(&result.report, out));
     }
-    let status = finish(campaign, format, out);
+    let status = finish(campaign, format, Vec::new(), out);
     match () {
         () if !campaign.refused.is_empty() => Status::Refused,
         () if !campaign.complete => Status::Interrupted,

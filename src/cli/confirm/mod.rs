@@ -4,10 +4,10 @@ mod many;
 mod tell;
 mod told;
 
-use super::args::Format;
 use super::campaign::{Bar, CampaignArgs, failure, name, number_of_runs};
 use super::exit::Status;
 use super::load::{self, Model};
+use super::reports::{Models, ReportFormat};
 use super::seeds::Seeds;
 use super::timer::{Timer, duration};
 use super::{Context, Refusal, files, interrupt, listed};
@@ -43,6 +43,7 @@ Examples:
   raceflip confirm models --journal night.journal --save     all models below a folder, in all variants
   raceflip confirm models --journal night.journal --resume   and on, after it was killed
   raceflip confirm models --partition 2/8 --out part2.json   an eighth of them; `raceflip merge` puts them together
+  raceflip confirm app.race --format sarif > race.sarif   for code scanning; also junit, github, markdown
   raceflip confirm app.race --format json | jq '.pairs[] | select(.harm == \"harmful\")'
 
 Exit status:
@@ -106,6 +107,9 @@ pub(super) struct Args {
     /// Print the timeline of each failing run that is shown, with the statements of its pair marked
     #[arg(long)]
     timeline: bool,
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: ReportFormat,
     #[command(flatten)]
     campaign: CampaignArgs,
 }
@@ -155,6 +159,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
 }
 
 fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
+    if args.timeline && !matches!(args.format, ReportFormat::Text | ReportFormat::Json) {
+        return Err(Refusal::new("`--timeline` is for people: leave it out, or take `--format text`"));
+    }
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
     let pairs = listed::pairs(args.pairs.as_deref(), &args.pair, &model, &mut context.out)?;
     let plan = campaign::Plan { pairs, ..plan(args, &model) };
@@ -171,18 +178,23 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
     let found = campaign::confirm(&plan, campaign::Context { stop: &stop, progress: &bar });
     bar.finish();
     let out = &mut context.out;
-    let report = || ConfirmReport::new(model.name(), model.digest(), &plan, &found).to_json();
+    let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
     if let Some(path) = &args.out {
-        files::write(path, &format!("{}\n", report()))?;
+        files::write(path, &format!("{}\n", report.to_json()))?;
     }
     if let Some(path) = &args.trials_out {
         let lines = found.pairs.iter().chain(&found.orders).flat_map(|pair| TrialLine::of(model.name(), &plan, pair));
         files::write(path, &lines.map(|line| line.to_json() + "\n").collect::<String>())?;
     }
-    if args.campaign.format == Format::Json {
-        writeln!(out, "{}", report());
-    } else {
-        Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
+    match args.format {
+        ReportFormat::Text => {
+            Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
+        }
+        ReportFormat::Json => writeln!(out, "{}", report.to_json()),
+        _ => {
+            let text = args.format.render(&[report], &mut Models::new(vec![&model], out));
+            write!(out, "{}", text.unwrap_or_default());
+        }
     }
     if let Some(seeds) = &seeds {
         for file in save(seeds, &model, &found)? {

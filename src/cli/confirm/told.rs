@@ -3,9 +3,10 @@
 
 use super::super::check::counted;
 use super::super::output::{BAD, BOLD, GOOD, ODD, Output, clean, paint};
-use super::super::shell;
-use crate::formats::campaign::{Access, ConfirmReport, Driven, Fails, Harm, VerdictWord};
+use crate::formats::campaign::{ConfirmReport, Driven, Fails, Harm};
 use crate::formats::campaigns::{CampaignReport, variant_name};
+use crate::formats::report::{Class, Subject, class, findings, words};
+use crate::formats::shell;
 
 /// How many pairs have which verdict.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -20,11 +21,11 @@ impl Counts {
     fn of(pairs: &[Driven]) -> Self {
         let mut counts = Counts::default();
         for pair in pairs {
-            *match (&pair.verdict, pair.harm) {
-                (VerdictWord::Refuted { .. }, _) => &mut counts.refuted,
-                (VerdictWord::Unconfirmed, _) => &mut counts.unconfirmed,
-                (_, Harm::Harmful) => &mut counts.harmful,
-                _ => &mut counts.real,
+            *match class(pair) {
+                Class::Harmful | Class::Unexplained => &mut counts.harmful,
+                Class::Real => &mut counts.real,
+                Class::Refuted => &mut counts.refuted,
+                Class::Unconfirmed => &mut counts.unconfirmed,
             } += 1;
         }
         counts
@@ -54,27 +55,19 @@ impl Counts {
     }
 }
 
-// Failures that no order of a confirmed pair has.
+// Failures that no confirmed pair explains.
 fn unexplained(report: &ConfirmReport) -> Vec<&Fails> {
-    let hurts = |p: &&Driven| p.harm == Harm::Harmful;
-    let confirmed = |p: &&Driven| !matches!(p.verdict, VerdictWord::Refuted { .. } | VerdictWord::Unconfirmed);
-    let pairs = report.pairs.iter().filter(confirmed).chain(report.order_pairs.iter().filter(hurts));
-    let explained: Vec<&str> =
-        pairs.flat_map(|p| &p.orders).flat_map(|o| &o.failures).map(|f| f.signature.as_str()).collect();
-    let all = report.detection_failures.iter().chain(&report.unexplained);
-    all.filter(|f| !explained.contains(&f.signature.as_str())).collect()
+    let all = findings(report).into_iter();
+    all.filter_map(|finding| match finding.subject {
+        Subject::Failure(fails, _) => Some(fails),
+        Subject::Pair { .. } => None,
+    })
+    .collect()
 }
 
 /// Whether there is something that is to be looked at: the exit status.
 pub(super) fn found(report: &ConfirmReport) -> bool {
-    let counts = Counts::of(&report.pairs);
-    let hurts = report.order_pairs.iter().any(|p| p.harm == Harm::Harmful);
-    counts.harmful + counts.real > 0 || hurts || !unexplained(report).is_empty()
-}
-
-fn access(access: &Access) -> String {
-    let label = access.label.as_ref().map_or(String::new(), |l| format!(" @{l}"));
-    format!(":{} {}{label}", access.line, access.kind)
+    findings(report).iter().any(|f| matches!(f.class, Class::Harmful | Class::Unexplained | Class::Real))
 }
 
 /// A variant.
@@ -112,14 +105,11 @@ pub(super) fn variant(report: &ConfirmReport, out: &mut Output) {
 }
 
 fn harmful(report: &ConfirmReport, pair: &Driven, out: &mut Output) {
-    let (a, b) = (access(&pair.a), access(&pair.b));
-    writeln!(out, "  {}  {}  {a} ~ {b}", paint(BAD, "HARMFUL"), paint(BOLD, clean(&pair.location)));
-    for harm in &pair.harms {
-        let first = if harm.first == "a" { &a } else { &b };
-        let Some(order) = pair.orders.iter().find(|o| o.first == harm.first) else { continue };
-        let Some(fails) = order.failures.iter().find(|f| f.signature == harm.signature) else { continue };
+    let place = paint(BOLD, clean(&pair.location));
+    writeln!(out, "  {}  {place}  {}", paint(BAD, "HARMFUL"), words::pair(pair));
+    for (order, fails) in words::hurting(pair) {
         let rate = format!("{} of {}", fails.runs, counted(u64::from(order.runs), "run"));
-        writeln!(out, "    {first} first: {} in {rate}", clean(&fails.signature));
+        writeln!(out, "    {} first: {} in {rate}", words::side(pair, &order.first), clean(&fails.signature));
         again(report, fails, out);
     }
 }
