@@ -8,7 +8,7 @@ use super::load;
 use super::output::{BAD, BOLD, paint};
 use super::{Context, Refusal, files, interrupt};
 use crate::campaign;
-use crate::formats::campaign::DetectReport;
+use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
 use std::path::PathBuf;
 

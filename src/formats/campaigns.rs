@@ -77,7 +77,7 @@ impl Partition {
 }
 
 /// One variant of a model.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct VariantReport {
     /// Its number in the campaign, from 0: the order is that of names.
@@ -87,7 +87,7 @@ pub struct VariantReport {
 }
 
 /// `raceflip confirm DIR --format json`, and `raceflip merge`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct CampaignReport {
     pub format: String,

@@ -56,7 +56,7 @@ impl Header {
 }
 
 /// A variant that is finished.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Entry {
     pub report: ConfirmReport,
@@ -64,7 +64,7 @@ pub struct Entry {
 }
 
 /// What a journal holds.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct Journal {
     /// Nothing, if the program was killed before it was written.
     pub header: Option<Header>,

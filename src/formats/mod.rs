@@ -5,7 +5,7 @@
 //! | the events of a run, as JSON lines | [`trace::TraceWriter`] |
 //! | the result of a run, as JSON | [`result::RunReport`], in it the [`state::State`] |
 //! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
-//! | the results of `detect`, `confirm` | [`mod@campaign`] |
+//! | the results of `detect`, `confirm` | [`mod@detect`], [`mod@campaign`] |
 //! | the results of `confirm` over many models, and of `merge` | [`campaigns`] |
 //! | what of such a campaign is finished | [`journal`] |
 //! | those of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
@@ -17,6 +17,7 @@
 pub mod campaign;
 pub mod campaigns;
 mod clean;
+pub mod detect;
 pub mod explore;
 pub mod journal;
 pub mod pairs;
