@@ -70,6 +70,15 @@ impl Seeds {
         Ok(seeds)
     }
 
+    /// The same, of a folder that can be written: else nothing is begun whose results could not be kept.
+    pub(super) fn to_keep(folder: &Path) -> Result<Self, Refusal> {
+        let seeds = Self::open(folder)?;
+        // There may be no folder yet: what it would be made in.
+        let there = folder.ancestors().find(|at| at.exists() || at.as_os_str().is_empty()).unwrap_or(folder);
+        files::may_write(&there.join("seed.toml"))?;
+        Ok(seeds)
+    }
+
     /// The files that could not be read, once.
     pub(super) fn refused(&mut self) -> Vec<Refusal> {
         std::mem::take(&mut self.refused)

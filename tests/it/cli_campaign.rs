@@ -70,6 +70,10 @@ fn parts_are_merged_to_the_bytes_of_the_whole() {
     assert_eq!((merged.status, &merged.out), (FOUND, &whole.out), "{}", merged.err);
     assert_eq!(fs::read(at("merged.json")).unwrap(), fs::read(at("whole.json")).unwrap());
     assert_eq!(merge(&[a, b, c], &["--format", "json"]).out, fs::read_to_string(at("whole.json")).unwrap());
+    // And in the forms for other tools.
+    for format in ["junit", "sarif", "github", "markdown"] {
+        assert_eq!(merge(&[a, b, c], &["--format", format]).out, confirm(&["--format", format]).out, "{format}");
+    }
     let other = at("other.json");
     confirm(&["--partition", "3/3", "--seed", "9", "--out", &other]);
     let text = file(&folder, "text.json", "{\"format\": \"raceflip-confirm\", \"version\": 2}");

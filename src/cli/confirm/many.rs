@@ -122,7 +122,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
         files::may_write(path)?;
     }
     let suite = Suite::load(&args.paths, &args.campaign.defines.resolve(), &args.filter, &Seeds::none(), &context.out)?;
-    let seeds = if args.save { Some(Mutex::new(Seeds::open(&args.seeds)?)) } else { None };
+    let seeds = if args.save { Some(Mutex::new(Seeds::to_keep(&args.seeds)?)) } else { None };
     let cases = &suite.cases;
     let order: Vec<usize> = (0..cases.len()).filter(|i| args.partition.is_none_or(|part| part.has(*i))).collect();
     let Some(first) = cases.first() else {

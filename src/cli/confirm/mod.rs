@@ -171,7 +171,7 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
     if let Some(path) = &args.out {
         files::may_write(path)?;
     }
-    let seeds = if args.save { Some(Seeds::open(&args.seeds)?) } else { None };
+    let seeds = if args.save { Some(Seeds::to_keep(&args.seeds)?) } else { None };
     let bar = Bar::new("run");
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());

@@ -94,6 +94,9 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
         VerdictWord::Flipped { cut: Some(first), .. } => {
             format!("both orders, in {by} (with {} first, the other access was never reached)", side(pair, first))
         }
+        VerdictWord::Refuted { states, never_first, never_then } if never_first == never_then => {
+            format!("never in two threads or tasks on the same memory, in all {}", counted(*states, "state"))
+        }
         VerdictWord::Refuted { states, never_first, never_then } => clean(&format!(
             "never side by side, and never {never_first} before {never_then}, in all {}",
             counted(*states, "state")
