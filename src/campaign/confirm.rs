@@ -27,13 +27,16 @@ pub struct Confirmation {
     pub unexplained: Vec<FailureReport>,
     /// The search of all states, if there was one.
     pub searched: Option<Searched>,
+    /// Whether somebody stopped it: what was at work then may have come to less than it would have.
+    pub interrupted: bool,
 }
 
 impl Confirmation {
     /// Whether nothing was cut short.
     #[must_use]
     pub fn complete(&self) -> bool {
-        self.phase1.complete
+        !self.interrupted
+            && self.phase1.complete
             && self.pairs.len() == self.phase1.candidates.len()
             && self.pairs.iter().chain(&self.orders).all(|p| p.complete)
     }
@@ -89,7 +92,8 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
     };
     let mut unexplained = others.finish(plan);
     unexplained.retain(|f| !explained(f) && phase1.failures.iter().all(|g| g.signature != f.signature));
-    Confirmation { phase1, pairs, orders, unexplained, searched }
+    let interrupted = context.stop.load(Ordering::Relaxed);
+    Confirmation { phase1, pairs, orders, unexplained, searched, interrupted }
 }
 
 struct Campaign<'c> {
@@ -238,7 +242,7 @@ impl<'c> Campaign<'c> {
             harms,
             undecided,
             limits,
-            complete: driven.complete,
+            complete: driven.complete && !self.context.stop.load(Ordering::Relaxed),
         }
     }
 }

@@ -126,11 +126,11 @@ impl<'d> Driven<'d> {
             return Some(Flip { instances, runs: runs.map(|i| self.trials[i].run.clone()), cut: None });
         }
         for (instances, cut) in self.orders.of_one_order().into_iter().take(MOST_OF_ONE_ORDER) {
-            let suspects = (0..self.trials.len()).filter(|i| self.orders.suspect(*i, &instances) == Some(cut));
-            for i in suspects.take(MOST_SUSPECTS).collect::<Vec<_>>() {
+            for (i, step) in self.suspects(&instances, cut) {
                 let run = self.trials[i].run.clone();
-                if let Some(other) = self.other_order(&run, &instances, cut) {
-                    let runs = if cut == First::A { [run, other] } else { [other, run] };
+                if self.is_cut(&run, &instances, (cut, step)) {
+                    let known = self.trials[self.orders.known(&instances)?].run.clone();
+                    let runs = if cut == First::A { [run, known] } else { [known, run] };
                     return Some(Flip { instances, runs, cut: Some(cut) });
                 }
             }
@@ -138,28 +138,38 @@ impl<'d> Driven<'d> {
         None
     }
 
-    // A run that leaves this one where only the order of the two is open, and has the other order.
-    fn other_order(&mut self, run: &Run, pair: &InstancePair, first: First) -> Option<Run> {
-        let known = self.trials[self.orders.known(pair)?].run.clone();
-        let (plan, sites, patience, stop) = (self.plan, &self.sites, self.patience(), self.context.stop);
-        let trying = Trying { plan, sites, patience, stop };
-        self.cuts.other_order(&trying, &Suspect { run, pair, first }, &known)
+    // Runs that may have cut off an order of two instances, each with the step of the one that it performed.
+    fn suspects(&self, instances: &InstancePair, cut: First) -> Vec<(usize, u64)> {
+        let suspect =
+            |i| self.orders.suspect(i, instances).filter(|(first, _)| *first == cut).map(|(_, step)| (i, step));
+        (0..self.trials.len()).filter_map(suspect).take(MOST_SUSPECTS).collect()
+    }
+
+    /// Whether some run may have cut an order off that no run shows, though that could not be told.
+    pub(super) fn may_be_cut(&self) -> bool {
+        self.orders.of_one_order().iter().any(|(instances, cut)| !self.suspects(instances, *cut).is_empty())
+    }
+
+    fn is_cut(&mut self, run: &Run, pair: &InstancePair, (first, step): (First, u64)) -> bool {
+        let Some(known) = self.orders.known(pair).map(|known| self.trials[known].run.clone()) else { return false };
+        let trying = Trying { plan: self.plan, sites: &self.sites, stop: self.context.stop };
+        self.cuts.is_cut(&trying, &Suspect { run, pair, first, step }, &known)
     }
 
     /// Which of these two instances came first in a run of the pair, or cut off the other one.
     pub(super) fn order(&mut self, i: usize, pair: &InstancePair) -> Option<First> {
         self.orders.order(i, pair).or_else(|| {
             let run = self.trials[i].run.clone();
-            let first = self.orders.suspect(i, pair)?;
-            self.other_order(&run, pair, first).map(|_| first)
+            let suspect = self.orders.suspect(i, pair)?;
+            self.is_cut(&run, pair, suspect).then_some(suspect.0)
         })
     }
 
     /// The same of a run that is not one of the pair's.
     pub(super) fn order_in(&mut self, trial: &Trial, sightings: &Sightings, pair: &InstancePair) -> Option<First> {
         order_in(sightings, pair).or_else(|| {
-            let first = self.orders.suspect_in(sightings, trial.failed(), pair)?;
-            self.other_order(&trial.run, pair, first).map(|_| first)
+            let suspect = self.orders.suspect_in(sightings, trial.failed(), pair)?;
+            self.is_cut(&trial.run, pair, suspect).then_some(suspect.0)
         })
     }
 

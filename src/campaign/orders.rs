@@ -15,15 +15,6 @@ pub enum First {
     B,
 }
 
-impl First {
-    pub(super) fn other(self) -> First {
-        match self {
-            First::A => First::B,
-            First::B => First::A,
-        }
-    }
-}
-
 /// Two instances of a pair, on one location.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct InstancePair {
@@ -48,8 +39,7 @@ pub struct Flip {
     pub instances: InstancePair,
     /// A run in which the first statement came first, and one with the other order.
     pub runs: [Run; 2],
-    /// The order that only a *cut* shows: that run performed its first instance, and then failed or went past the other one. It leaves the other run in the very state
-    /// in which only their order is still open.
+    /// The order that only a *cut* shows: that run performed its first instance while the other one was still to come, and then failed or went past it.
     pub cut: Option<First>,
 }
 
@@ -124,28 +114,36 @@ impl Orders {
         order_in(&self.runs[run].0, pair)
     }
 
-    /// Which of these two instances an added run may have cut off the other one with.
-    pub(super) fn suspect(&self, run: usize, pair: &InstancePair) -> Option<First> {
+    /// Which of these two instances an added run may have cut off the other one with, and after how many steps.
+    pub(super) fn suspect(&self, run: usize, pair: &InstancePair) -> Option<(First, u64)> {
         let (sightings, failed) = &self.runs[run];
         self.suspect_in(sightings, *failed, pair)
     }
 
     /// The same of a run that is not added.
-    pub(super) fn suspect_in(&self, sightings: &Sightings, failed: bool, pair: &InstancePair) -> Option<First> {
+    pub(super) fn suspect_in(&self, sightings: &Sightings, failed: bool, pair: &InstancePair) -> Option<(First, u64)> {
         let cuts = |y, x| self.cuts((sightings, failed), pair, y, x);
-        if cuts(&pair.b, &pair.a) { Some(First::B) } else { cuts(&pair.a, &pair.b).then_some(First::A) }
+        let by_b = cuts(&pair.b, &pair.a).map(|step| (First::B, step));
+        by_b.or_else(|| cuts(&pair.a, &pair.b).map(|step| (First::A, step)))
     }
 
-    // Whether the run performed `y` while `x` was still to come, as far as what was performed tells, and then failed or went past `x`.
-    fn cuts(&self, (sightings, failed): (&Sightings, bool), pair: &InstancePair, y: &Instance, x: &Instance) -> bool {
-        let Some(y) = sightings.seen.iter().find(|s| s.instance == *y && s.is_at(&pair.place)) else { return false };
+    // The step at which the run performed `y` while `x` was still to come, as far as what was performed tells, if it then failed or went past `x`.
+    fn cuts(
+        &self,
+        (sightings, failed): (&Sightings, bool),
+        pair: &InstancePair,
+        y: &Instance,
+        x: &Instance,
+    ) -> Option<u64> {
+        let y = sightings.seen.iter().find(|s| s.instance == *y && s.is_at(&pair.place))?;
         let went_past = match sightings.lives.get(&x.context) {
-            Some(life) if life.has_performed(x) => return false,
+            Some(life) if life.has_performed(x) => return None,
             Some(life) => failed || life.gone.is_some(),
             None => failed,
         };
-        let Some(seen) = self.seen.get(pair) else { return false };
-        went_past && seen.runs.iter().flatten().any(|known| is_ahead(sightings, y, x, &self.runs[*known].0))
+        let known = self.seen.get(pair)?.runs.into_iter().flatten();
+        let mut known = known.map(|known| &self.runs[known].0);
+        (went_past && known.any(|known| is_ahead(sightings, y, x, known))).then_some(y.step)
     }
 
     /// The first run that performed these two instances, in whichever order.

@@ -62,6 +62,9 @@ impl States {
             if driven.flip().is_some() {
                 return Err(Undecided::BothOrders);
             }
+            if driven.may_be_cut() {
+                return Err(Undecided::CutOff);
+            }
             return Ok(Refutation { states: self.len(), first: *first, then: *then });
         }
         for (first, then, order) in &orders {

@@ -164,6 +164,8 @@ pub struct WayReport {
 pub enum Undecided {
     /// Both orders of the two statements happen, but not of the same two accesses, as far as these were looked for.
     BothOrders,
+    /// One order never happens; but some run failed, or went past the one access, after the other, and it could not be told whether that had still been to come.
+    CutOff,
     /// There are too many states.
     Cut,
 }

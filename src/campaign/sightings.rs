@@ -122,6 +122,7 @@ const MOST_LIVES: usize = 512;
 const MOST_OPERATIONS: usize = 1 << 14;
 
 /// Watches a run for some statements.
+#[derive(Clone)]
 pub(super) struct Watch<'s> {
     sites: &'s [SiteId],
     raw: Vec<Raw>,
@@ -133,6 +134,7 @@ pub(super) struct Watch<'s> {
     queued: BTreeSet<ContextId>,
 }
 
+#[derive(Clone)]
 struct Raw {
     site: SiteId,
     context: ContextId,

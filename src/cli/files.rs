@@ -66,6 +66,30 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Refusal> {
     write().map_err(|error| cannot_write(path, &error))
 }
 
+/// Refuses results that would be written over each other, or over a model.
+pub(super) fn distinct(results: &[(&str, Option<&Path>)], models: &[&Path]) -> Result<(), Refusal> {
+    // By the real folder, as the file need not exist; of a link, what it points to.
+    let real = |path: &Path| {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let there = folder.canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
+        path.canonicalize().ok().or(there).unwrap_or_else(|| path.to_owned())
+    };
+    let given: Vec<(&str, PathBuf)> = results.iter().filter_map(|(o, p)| Some((*o, real((*p)?)))).collect();
+    for (i, (option, path)) in given.iter().enumerate() {
+        if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+            continue;
+        }
+        let name = clean(&path.to_string_lossy());
+        if let Some((other, _)) = given[..i].iter().find(|(_, p)| p == path) {
+            return Err(Refusal::new(format_args!("{other} and {option} are one file, `{name}`: give each its own")));
+        }
+        if models.iter().any(|model| real(model) == *path) {
+            return Err(Refusal::new(format_args!("{option} would be written over the model `{name}`")));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a file that cannot be written, before there is anything to write to it.
 pub(super) fn may_write(path: &Path) -> Result<(), Refusal> {
     let probe = || match std::fs::metadata(path) {

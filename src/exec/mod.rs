@@ -113,6 +113,17 @@ pub fn run<G: Guest, S: Strategy, O: Observer>(
     machine.start(O::WATCHES);
     strategy.begin(seed);
     tell(machine, observer);
+    go_on(machine, strategy, observer, stop)
+}
+
+/// Goes on with a run that has been started, from the state in which the machine is, with a strategy that has begun.
+#[inline(always)]
+pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
+    machine: &mut Machine<G>,
+    strategy: &mut S,
+    observer: &mut O,
+    stop: &AtomicBool,
+) -> RunSummary {
     let passes = !O::WATCHES && strategy.passes_over_forced();
     // The next step at which to look at what hardly ever happens.
     let mut look = 0;

@@ -9,6 +9,7 @@ use crate::event::{LimitKind, SiteId};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
 pub const VERSION: u32 = 2;
@@ -19,6 +20,8 @@ pub const VERSION: u32 = 2;
 pub struct About {
     pub file: String,
     pub program: String,
+    /// A digest of the text, with layout and labels.
+    pub source: String,
     pub defines: BTreeMap<String, i64>,
     pub seed: u64,
     pub runs: u32,
@@ -110,7 +113,7 @@ pub struct Driven {
     pub proof: Vec<Again>,
     pub trials: u32,
     pub ways: Vec<Way>,
-    /// Why a search has not decided it: `both-orders`, `cut`.
+    /// Why a search has not decided it: `both-orders`, `cut-off`, `cut`.
     pub undecided_by_search: Option<String>,
     /// Runs that had both side by side.
     pub adjacent: u32,
@@ -212,6 +215,7 @@ pub(super) fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, comp
     About {
         file: file.to_owned(),
         program: format!("{program:016x}"),
+        source: format!("{:016x}", xxh3_64(plan.model.source.text().as_bytes())),
         defines: plan.model.defines.iter().cloned().collect(),
         seed: plan.seed,
         runs: plan.runs,
@@ -338,6 +342,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
         undecided_by_search: report.undecided_by_search.map(|u| {
             match u {
                 Undecided::BothOrders => "both-orders",
+                Undecided::CutOff => "cut-off",
                 Undecided::Cut => "cut",
             }
             .to_owned()

@@ -133,6 +133,10 @@ impl Guest for Vm {
         self.deliver(world, thread, reply)
     }
 
+    fn abandon(&mut self, world: &mut World, thread: ThreadId) -> Next {
+        self.leave_task(world, thread)
+    }
+
     #[inline(always)]
     fn resume_alone(&mut self, world: &mut World, thread: ThreadId, value: Value, most: u64) -> (Next, u64) {
         self.run_alone(world, thread, value, most)

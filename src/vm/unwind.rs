@@ -38,6 +38,18 @@ impl Vm {
         Exception { name: ExceptionId::new(name), message: None, site }
     }
 
+    /// Gives up the task that the thread runs, whatever would catch an exception there; a thread that runs none ends.
+    pub(super) fn leave_task(&mut self, world: &mut World, thread: ThreadId) -> Next {
+        while let Some(frame) = self.fibers[thread].pop() {
+            if frame.kind == FrameKind::Task {
+                world.end_task(thread);
+                return self.run(world, thread, None);
+            }
+        }
+        world.abandon_queue(thread);
+        Next::Finished
+    }
+
     /// Finds the handler of an exception; without one it ends the run or the thread (`Some`).
     pub(super) fn throw(&mut self, world: &mut World, thread: ThreadId, exception: Exception) -> Option<Next> {
         let context = world.thread(thread).context;

@@ -190,6 +190,25 @@ impl World {
         self.timed.set(thread, false);
     }
 
+    /// The thread holds nothing any more.
+    pub(super) fn give_up_locks(&mut self, thread: ThreadId) {
+        for lock in self.locks.ids() {
+            if self.locks[lock].owner == Some(thread) {
+                (self.locks[lock].owner, self.locks[lock].depth) = (None, 0);
+                self.lock_is_free(lock);
+            }
+        }
+        for id in self.rwlocks.ids() {
+            let l = &mut self.rwlocks[id];
+            if l.writer == Some(thread) {
+                l.writer = None;
+            }
+            l.readers.retain(|reader| *reader != thread);
+            l.announced.retain(|writer| *writer != thread);
+            self.refresh_all(|w| &w.rwlocks[id].standing);
+        }
+    }
+
     /// Asks one thread anew.
     #[inline]
     pub(super) fn refresh(&mut self, thread: ThreadId) {

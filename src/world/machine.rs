@@ -35,6 +35,9 @@ pub trait Guest {
     /// A thread goes on with the reply to its operation, up to its next one.
     fn resume(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next;
 
+    /// A thread gives up the task that it runs, and stands at its next operation as if that had ended; one that runs none ends.
+    fn abandon(&mut self, world: &mut World, thread: ThreadId) -> Next;
+
     /// [`resume`](Self::resume) with a value, for a thread that is the only open actor. The guest may perform up to `most` of its next operations by
     /// itself, as long as [`World::perform_alone`] does; it says how many it did.
     fn resume_alone(&mut self, world: &mut World, thread: ThreadId, value: Value, most: u64) -> (Next, u64) {
@@ -181,6 +184,17 @@ impl<G: Guest> Machine<G> {
             Actor::Thread(_) => debug_assert!(false, "a thread is no part of the environment"),
         }
         self.world.steps += 1;
+        self.after_step();
+    }
+
+    /// What no run does: the thread, which can act, leaves its task (or ends, if it runs none) without performing its operation, and holds no lock any more. It tells
+    /// whether something would come to pass without it.
+    pub(crate) fn abandon(&mut self, thread: ThreadId) {
+        self.world.recorded.clear();
+        self.world.leave(thread);
+        self.world.give_up_locks(thread);
+        let next = self.guest.abandon(&mut self.world, thread);
+        self.arrive(thread, next);
         self.after_step();
     }
 

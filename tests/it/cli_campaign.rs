@@ -234,6 +234,23 @@ fn journals_that_do_not_fit_are_refused() {
         refused(&["--resume"], says);
         assert_eq!(fs::read_to_string(&journal).unwrap(), damaged, "nothing is lost");
     }
+    // What was begun without --save is saved when it is continued with it.
+    fs::write(&journal, &text).unwrap();
+    let seeds = folder.join("seeds");
+    let saving = small(&["--resume", "--save", "--seeds", &seeds.display().to_string()]);
+    assert!(saving.err.contains("saved "), "{}", saving.err);
+    assert!(fs::read_dir(&seeds).unwrap().count() > 1);
+    let same = folder.join("same").display().to_string();
+    for (args, says) in [
+        (["--out", &same, "--trials-out", &same], "--out and --trials-out are one file"),
+        (["--resume", "--resume", "--out", &journal], "--journal and --out are one file"),
+    ] {
+        let args: Vec<&str> = args.into_iter().filter(|a| *a != "--resume").collect();
+        let run = small(&[&["--resume"][..], &args].concat());
+        assert_eq!((run.status, run.out.as_str()), (REFUSED, ""), "{says}");
+        assert!(run.err.contains(says), "{says}: {}", run.err);
+    }
+    assert_eq!(fs::read_to_string(&journal).unwrap(), text);
     let alone = call(&["confirm", "harnesses/papers/music_player.race", "--resume"]);
     assert_eq!(alone.status, REFUSED);
     assert!(alone.err.contains("--journal"), "{}", alone.err);
@@ -254,6 +271,32 @@ fn a_model_that_has_changed_is_confirmed_again() {
     let again = run(&["--resume"]);
     assert!(again.err.contains("1 of 2 variants are in the journal already"), "{}", again.err);
     assert_eq!(again.out, call(&[&["confirm", &at][..], &FEW].concat()).out);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_campaign_is_continued_to_the_same_bytes() {
+    let folder = scratch("interrupted");
+    let at = |name: &str| folder.join(name).display().to_string();
+    let expected = call(&["confirm", FOLDER, "--format", "json"]).out;
+    let mut rng = raceflip::base::Rng::seeded(8);
+    let mut broken = 0;
+    for i in 0..12 {
+        let journal = at(&format!("{i}.journal"));
+        let args = ["confirm", FOLDER, "--jobs", "2", "--format", "json", "--journal", journal.as_str()];
+        let quiet = |command: &mut Command| {
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let mut child = quiet(crate::cli::raceflip().args(args));
+        std::thread::sleep(Duration::from_millis(u64::from(rng.below(1_500))));
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let status = child.wait().unwrap().code();
+        // Too early for the handler, in the middle, or too late.
+        assert!([None, Some(130), Some(FOUND)].contains(&status), "{status:?}");
+        broken += usize::from(status == Some(130));
+        assert_eq!(call(&[&args[..], &["--resume"]].concat()).out, expected);
+    }
+    assert!(broken > 3, "{broken}");
 }
 
 #[test]

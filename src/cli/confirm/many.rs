@@ -15,7 +15,6 @@ use crate::campaign::{self, Plan, Progress};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{CampaignReport, Partition, Settings, TrialLine, VariantReport};
 use crate::formats::journal::{Entry, Header};
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
@@ -32,30 +31,23 @@ pub(super) fn partition(text: &str) -> Result<Partition, String> {
     Ok(Partition { part, of })
 }
 
-// What a variant came to; what was cut short does not count as finished.
-struct Done {
-    entry: Entry,
-    // Files of harmful orders that were saved, or what kept them from it.
-    saved: Result<Vec<String>, Refusal>,
-}
-
 // The name of a variant, and of what it is.
-type Key = (String, BTreeMap<String, i64>, String);
+type Key = (String, BTreeMap<String, i64>, String, String);
 
 fn key(report: &ConfirmReport) -> Key {
     let about = &report.about;
-    (about.file.clone(), about.defines.clone(), about.program.clone())
+    (about.file.clone(), about.defines.clone(), about.program.clone(), about.source.clone())
 }
 
 fn key_of(case: &Case) -> Key {
     let model = &case.model;
-    (model.name().to_owned(), model.defines.iter().cloned().collect(), format!("{:016x}", model.digest()))
+    let source = format!("{:016x}", xxh3_64(model.source.text().as_bytes()));
+    (model.name().to_owned(), model.defines.iter().cloned().collect(), format!("{:016x}", model.digest()), source)
 }
 
 // Everything that a campaign works with.
 struct Work<'w> {
     args: &'w Args,
-    seeds: Option<Mutex<Seeds>>,
     journal: Option<OpenJournal>,
 }
 
@@ -64,8 +56,8 @@ impl Work<'_> {
         Plan { jobs, ..super::plan(self.args, &case.model) }
     }
 
-    // A variant; what is finished is saved, and then in the journal, before anybody hears of it.
-    fn confirm(&self, case: &Case, jobs: usize, context: campaign::Context<'_>) -> Done {
+    // A variant; what is finished is in the journal before anybody hears of it.
+    fn confirm(&self, case: &Case, jobs: usize, context: campaign::Context<'_>) -> Entry {
         let (plan, model) = (self.plan(case, jobs), &case.model);
         let found = campaign::confirm(&plan, context);
         let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
@@ -74,7 +66,6 @@ impl Work<'_> {
             let pairs = found.pairs.iter().chain(&found.orders);
             trials.extend(pairs.flat_map(|pair| TrialLine::of(model.name(), &plan, pair)));
         }
-        let saved = self.seeds.as_ref().map_or(Ok(Vec::new()), |seeds| save(&seeds.lock(), model, &found));
         let entry = Entry { report, trials };
         if let Some(journal) = self.journal.as_ref().filter(|_| entry.report.about.complete)
             && !journal.add(&entry)
@@ -82,7 +73,7 @@ impl Work<'_> {
             // What cannot be kept is not worth to be gone on with.
             context.stop.store(true, Ordering::Relaxed);
         }
-        Done { entry, saved }
+        entry
     }
 }
 
@@ -118,12 +109,10 @@ fn refuse_single(args: &Args) -> Result<(), Refusal> {
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
     refuse_single(args)?;
-    for path in args.out.iter().chain(&args.trials_out) {
-        files::may_write(path)?;
-    }
     let suite = Suite::load(&args.paths, &args.campaign.defines.resolve(), &args.filter, &Seeds::none(), &context.out)?;
-    let seeds = if args.save { Some(Mutex::new(Seeds::to_keep(&args.seeds)?)) } else { None };
     let cases = &suite.cases;
+    super::results(args, &cases.iter().map(|case| &case.model).collect::<Vec<_>>())?;
+    let seeds = if args.save { Some(Seeds::to_keep(&args.seeds)?) } else { None };
     let order: Vec<usize> = (0..cases.len()).filter(|i| args.partition.is_none_or(|part| part.has(*i))).collect();
     let Some(first) = cases.first() else {
         suite.refused.iter().for_each(|refusal| context.out.refuse(refusal));
@@ -144,7 +133,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
         let n = results.len();
         context.out.note(format_args!("{n} of {} variants are in the journal already", order.len()));
     }
-    let work = Work { args, seeds, journal };
+    let work = Work { args, journal };
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());
     let jobs = workers(args.campaign.jobs);
@@ -154,7 +143,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
     bar.phase("confirming", todo.len() as u64);
     let runs = Runs::new(&bar);
     let mut teller = Teller { results, order: &order, told: 0, text: args.format == ReportFormat::Text };
-    let (mut saved, mut refused) = (Vec::new(), suite.refused);
+    let mut refused = suite.refused;
     teller.tell(&bar, &mut context.out);
     campaign::in_order(
         outer,
@@ -165,13 +154,9 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
             let context = campaign::Context { stop: &stop, progress: &runs };
             work.confirm(&cases[todo[i]], (jobs / outer).max(1), context)
         },
-        |i, done: Done| {
+        |i, entry: Entry| {
             bar.done();
-            match done.saved {
-                Ok(files) => saved.extend(files),
-                Err(refusal) => refused.push(refusal),
-            }
-            teller.results.insert(todo[i], done.entry);
+            teller.results.insert(todo[i], entry);
             teller.tell(&bar, &mut context.out);
         },
     );
@@ -182,6 +167,17 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
         // Variants after one that was not begun.
         for entry in order.iter().skip(told).filter_map(|i| results.get(i)) {
             told::variant(&entry.report, &mut context.out);
+        }
+    }
+    let mut saved = BTreeSet::new();
+    if let Some(seeds) = &seeds {
+        let mut models = Models::new(cases.iter().map(|case| &case.model).collect(), &context.out);
+        // Also those of the journal: it may have been begun without --save. One that was cut short would show other runs when it is done again.
+        for (i, entry) in results.iter().filter(|(_, entry)| entry.report.about.complete) {
+            match save(seeds, &cases[*i].model, &entry.report, &mut models) {
+                Ok(files) => saved.extend(files),
+                Err(refusal) => refused.push(refusal),
+            }
         }
     }
     let (mut campaign, mut trials) =
@@ -204,7 +200,6 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
         files::write(path, &format!("{}\n", campaign.to_json()))?;
     }
     let status = finish(&campaign, args.format, cases.iter().map(|case| &case.model).collect(), &mut context.out);
-    let saved: BTreeSet<String> = saved.into_iter().collect();
     saved.iter().for_each(|file| context.out.note(format_args!("saved {file}")));
     refused.iter().for_each(|refusal| context.out.refuse(refusal));
     if !campaign.complete {

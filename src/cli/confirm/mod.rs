@@ -4,19 +4,21 @@ mod many;
 mod tell;
 mod told;
 
-use super::campaign::{Bar, CampaignArgs, failure, name, number_of_runs};
+use super::campaign::{Bar, CampaignArgs, number_of_runs};
 use super::exit::Status;
 use super::load::{self, Model};
 use super::reports::{Models, ReportFormat};
 use super::seeds::Seeds;
 use super::timer::{Timer, duration};
 use super::{Context, Refusal, files, interrupt, listed};
-use crate::campaign::{self, Confirmation, Explore};
+use crate::campaign::{self, Explore};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{Partition, TrialLine};
+use crate::formats::report::words;
 use clap::ValueEnum;
 pub(super) use many::tell as tell_campaign;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tell::{Told, failures};
 
@@ -158,6 +160,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     if args.is_of_many() { many::run(&args, context) } else { one(&args, context) }
 }
 
+// Refuses places for results that cannot be.
+fn results(args: &Args, models: &[&Model]) -> Result<(), Refusal> {
+    let given = [("--journal", &args.journal), ("--out", &args.out), ("--trials-out", &args.trials_out)];
+    let paths: Vec<&Path> = models.iter().map(|m| m.path.as_path()).collect();
+    files::distinct(&given.map(|(option, path)| (option, path.as_deref())), &paths)?;
+    args.out.iter().chain(&args.trials_out).try_for_each(|path| files::may_write(path))
+}
+
 fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
     if args.timeline && !matches!(args.format, ReportFormat::Text | ReportFormat::Json) {
         return Err(Refusal::new("`--timeline` is for people: leave it out, or take `--format text`"));
@@ -165,12 +175,7 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
     let pairs = listed::pairs(args.pairs.as_deref(), &args.pair, &model, &mut context.out)?;
     let plan = campaign::Plan { pairs, ..plan(args, &model) };
-    if let Some(path) = &args.trials_out {
-        files::may_write(path)?;
-    }
-    if let Some(path) = &args.out {
-        files::may_write(path)?;
-    }
+    results(args, &[&model])?;
     let seeds = if args.save { Some(Seeds::to_keep(&args.seeds)?) } else { None };
     let bar = Bar::new("run");
     let stop = interrupt::install();
@@ -192,14 +197,13 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
         }
         ReportFormat::Json => writeln!(out, "{}", report.to_json()),
         _ => {
-            let text = args.format.render(&[report], &mut Models::new(vec![&model], out));
+            let text = args.format.render(std::slice::from_ref(&report), &mut Models::new(vec![&model], out));
             write!(out, "{}", text.unwrap_or_default());
         }
     }
     if let Some(seeds) = &seeds {
-        for file in save(seeds, &model, &found)? {
-            out.note(format_args!("saved {file}"));
-        }
+        let files = save(seeds, &model, &report, &mut Models::new(vec![&model], out))?;
+        files.iter().for_each(|file| out.note(format_args!("saved {file}")));
     }
     if !found.complete() {
         let (done, all) = (found.pairs.len(), found.phase1.candidates.len());
@@ -221,17 +225,18 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
 }
 
 // Keeps the first run of each harmful order; the names of the files.
-fn save(seeds: &Seeds, model: &Model, found: &Confirmation) -> Result<Vec<String>, Refusal> {
-    let mut files = Vec::new();
-    for report in found.pairs.iter().chain(&found.orders) {
-        let (a, b) = (name(model, report.pair.a), name(model, report.pair.b));
-        for (_, harm) in report.hurts() {
-            let what = failure(model, harm);
-            let run = (harm.signature.as_str(), harm.evidence.token.as_str());
-            let file = seeds.keep(model, format!("{a} ~ {b}: harmful"), run, &what)?;
-            if !files.contains(&file) {
-                files.push(file);
-            }
+fn save(
+    seeds: &Seeds,
+    model: &Model,
+    report: &ConfirmReport,
+    models: &mut Models<'_>,
+) -> Result<BTreeSet<String>, Refusal> {
+    let mut files = BTreeSet::new();
+    for pair in report.pairs.iter().chain(&report.order_pairs) {
+        for (_, harm) in words::hurting(pair) {
+            let what = words::failure(report, harm, models);
+            let run = (harm.signature.as_str(), harm.again.token.as_str());
+            files.insert(seeds.keep(model, format!("{} ~ {}: harmful", pair.a.site, pair.b.site), run, &what)?);
         }
     }
     Ok(files)

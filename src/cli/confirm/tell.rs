@@ -169,6 +169,12 @@ impl Told<'_> {
                 let all = counted(states, "state");
                 format!("both orders happen, but not of the same two accesses that were found, in all {all}")
             }
+            Some(Undecided::CutOff) => {
+                let all = counted(states, "state");
+                format!(
+                    "one order never happens in all {all}, but a run ended after the other access that may have cut it off"
+                )
+            }
             Some(Undecided::Cut) if found.searched.is_some_and(|s| s.complete) => {
                 "its orders have too many states, so it is not refuted".to_owned()
             }

@@ -113,7 +113,7 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
 }
 
 /// A failure in a line: with its place, if its run can be made again, else its signature.
-pub(super) fn failure(report: &ConfirmReport, fails: &Fails, replays: &mut dyn Replays) -> String {
+pub(crate) fn failure(report: &ConfirmReport, fails: &Fails, replays: &mut dyn Replays) -> String {
     let run = replays.run(&report.about, &fails.again, &[]);
     clean(&run.and_then(|r| r.failing).map_or_else(|| fails.signature.clone(), |f| f.text))
 }
