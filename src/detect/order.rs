@@ -8,10 +8,10 @@ use super::awaits::Turned;
 use super::carried::Carried;
 use super::clock::{ChainId, Clock, INIT, Point};
 use super::held::Held;
-use super::queues::{Class, Ended, Posted, Tasks, Time};
+use super::queues::{Ended, Posted, Tasks};
 use crate::base::{Id, IndexVec};
 use crate::event::{BarrierId, ContextId, Event, EventId, Happening, Op, PostTime, ThreadId};
-use crate::world::{MessageKind, World};
+use crate::world::{Class, MessageKind, Time, World};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 

@@ -14,7 +14,6 @@ mod choices;
 mod depth;
 mod ends;
 mod estimate;
-mod independent;
 mod livelock;
 mod monitor;
 mod order;

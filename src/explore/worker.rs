@@ -2,7 +2,6 @@
 
 use super::choices::{Choices, numbered_by_themselves};
 use super::ends::{End, Standing, standing};
-use super::independent::{independent, is_quiet};
 use super::monitor::{Monitor, Node};
 use super::searched::Keep;
 use super::table::{Fresh, Seen, StateId, Table, Way};
@@ -10,7 +9,7 @@ use super::{Clock, Plan};
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
-use crate::world::{Canonicalizer, Scale, Status, World};
+use crate::world::{Canonicalizer, Scale, Status, World, independent, is_quiet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where something was seen first.

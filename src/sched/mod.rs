@@ -8,6 +8,9 @@
 //! | [`RoundRobin`] | threads in turn: no chance at all |
 //! | [`Steady`] | the thread that acted last, as long as it can: what shrinking calls the default |
 //! | [`Pct`] | by random priorities; a bound on finding bugs of a given depth |
+//! | [`Pctcp`] | the same, with a priority for each chain of threads and tasks that have an order |
+//! | [`Pos`] | by random priorities, drawn anew for what conflicts with the last operation |
+//! | [`Surw`] | so that each order of the interesting statements is as likely as any other |
 //! | [`DelayBounded`] | a deterministic schedule, delayed a few times |
 //! | [`Directed`] | RaceFuzzer: two statements that race are brought side by side |
 //! | [`Holding`] | one operation waits for another: an order is brought about |
@@ -19,12 +22,17 @@
 //! [`StrategySpec`] names one on a command line. [`Recorder`] and [`ChoiceLog`] wrap any of them and keep what it chose.
 //! How to write one: [the tutorial](crate#9-a-strategy-of-ones-own).
 
+mod chains;
+mod counts;
+mod decompose;
 mod delay;
 mod directed;
 mod guide;
 mod hold;
 mod log;
 mod pct;
+mod pctcp;
+mod pos;
 mod prefix;
 mod random;
 mod recorder;
@@ -34,14 +42,18 @@ mod schedule;
 mod sites;
 mod spec;
 mod steady;
+mod surw;
 mod tolerant;
 
+pub use counts::{Counting, Counts, SurwSpec};
 pub use delay::DelayBounded;
 pub use directed::{Directed, Hit};
 pub use guide::{Guide, Guiding};
 pub use hold::{Hold, Holding, Holds, Moment, Pedigree, Released};
 pub use log::{ChoiceLog, RawChoices, Rerun};
 pub use pct::Pct;
+pub use pctcp::Pctcp;
+pub use pos::Pos;
 pub use prefix::Prefixed;
 pub use random::RandomWalk;
 pub use recorder::Recorder;
@@ -51,6 +63,7 @@ pub use schedule::{ActorName, Schedule, Scheduled, describe};
 pub use sites::{SiteSpec, site_text};
 pub use spec::{HoldSpec, Named, SpecError, StrategySpec};
 pub use steady::{Steady, answer};
+pub use surw::Surw;
 pub use tolerant::{Tolerance, Tolerant};
 
 use crate::event::{Actor, Choice};
@@ -120,6 +133,11 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 fn random_actor(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
     let k = rng.below(view.openings.total() as u32);
     view.world.open_actor(&view.openings, k as usize)
+}
+
+/// Draws a priority: 64 bits, so that one that is drawn later is as likely at any rank.
+fn random_priority(rng: &mut crate::base::Rng) -> u64 {
+    u64::from(rng.below(u32::MAX)) << 32 | u64::from(rng.below(u32::MAX))
 }
 
 /// Draws an argument uniformly. `instants` is room that is used again and again.

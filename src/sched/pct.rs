@@ -7,7 +7,7 @@
 //! Beyond the paper: after k steps, for which it promises nothing, the run goes on as a random walk. So it also ends where the actor of highest
 //! priority waits busily for another (Coyote's fair PCT does the same).
 
-use super::{Divergence, Strategy, View, random_actor, random_argument};
+use super::{Divergence, Strategy, View, random_actor, random_argument, random_priority};
 use crate::base::{Id, Rng};
 use crate::event::{Actor, Choice};
 use crate::world::{Question, World};
@@ -75,7 +75,7 @@ impl Pct {
     }
 
     fn draw(&mut self) -> u64 {
-        u64::from(self.rng.below(u32::MAX)) << 32 | u64::from(self.rng.below(u32::MAX))
+        random_priority(&mut self.rng)
     }
 
     // Initial priorities of threads that were made since.

@@ -1,7 +1,10 @@
-//! Strategies by name: `random`, `round-robin`, `pct:3,steps=200`, `delay:2,steps=200`, `directed:@a~@b`.
+//! Strategies by name: `random`, `round-robin`, `pct:3,steps=200`, `delay:2,steps=200`, `pos`, `surw:@a,@b`, `pctcp:3`, `directed:@a~@b`.
 
 use super::sites::SiteSpec;
-use super::{DelayBounded, Directed, Divergence, Holding, Holds, Pct, RandomWalk, RoundRobin, Strategy, View};
+use super::{
+    Counts, DelayBounded, Directed, Divergence, Holding, Holds, Pct, Pctcp, Pos, RandomWalk, RoundRobin, Strategy,
+    Surw, SurwSpec, View,
+};
 use crate::base::IndexVec;
 use crate::event::{Actor, Choice, Site, SiteId};
 use crate::world::Question;
@@ -47,6 +50,17 @@ pub enum StrategySpec {
         /// About how many steps a run takes.
         steps: Option<u32>,
     },
+    /// `pctcp:D` or `pctcp:D,steps=K`: the same as `pct` with priorities of chains.
+    Pctcp {
+        /// The depth of the bugs that are looked for.
+        depth: u32,
+        /// About how many steps a run takes.
+        steps: Option<u32>,
+    },
+    /// `pos`: a random priority for each pending operation.
+    Pos,
+    /// `surw` or `surw:A,B`: each order of the interesting events is as likely as any other.
+    Surw(SurwSpec),
     /// `directed:A~B` or `directed:A~B,patience=N`: RaceFuzzer at a pair.
     Directed {
         /// One statement.
@@ -84,7 +98,7 @@ pub struct HoldSpec {
 pub enum SpecError {
     /// No such strategy.
     #[error(
-        "unknown strategy `{0}`: use `random`, `round-robin`, `pct:3`, `delay:2`, `directed:SITE~SITE` or `hold:SITE<SITE`"
+        "unknown strategy `{0}`: use `random`, `round-robin`, `pct:3`, `pctcp:3`, `delay:2`, `pos`, `surw`, `surw:SITE,SITE`, `directed:SITE~SITE` or `hold:SITE<SITE`"
     )]
     Strategy(String),
     /// A strategy that tokens have, and that draws nothing.
@@ -110,7 +124,7 @@ pub enum SpecError {
     Depth {
         /// What was asked for.
         text: String,
-        /// `pct` or `delay`.
+        /// `pct`, `pctcp` or `delay`.
         strategy: &'static str,
         /// 0 or 1.
         least: u32,
@@ -130,6 +144,9 @@ pub enum SpecError {
     /// Ways that nobody has looked for.
     #[error("`{0}` needs a run that shows how the order can be brought about")]
     NoHolds(String),
+    /// Events that nobody has counted.
+    #[error("`{0}` needs a run that shows how many interesting events there are")]
+    NoCounts(String),
     /// A way that there is not.
     #[error("`{spec}`: {}", no_way(*there))]
     NoWay {
@@ -146,7 +163,7 @@ pub enum SpecError {
 /// The greatest depth, and the most delays: a bound of 1/k^1000 says nothing.
 const MOST: u32 = 1_000;
 
-// What follows `pct` or `delay`: `:3`, `:3,steps=200`, or nothing. `None` if the text is another word.
+// What follows `pct`, `pctcp` or `delay`: `:3`, `:3,steps=200`, or nothing. `None` if the text is another word.
 fn bounded(
     rest: &str,
     strategy: &'static str,
@@ -176,11 +193,15 @@ impl FromStr for StrategySpec {
         match text {
             "random" => return Ok(Self::Random),
             "round-robin" => return Ok(Self::RoundRobin),
+            "pos" => return Ok(Self::Pos),
             "explore" | "confirm" => return Err(SpecError::Found(text.to_owned())),
             _ => {}
         }
         if let Some(found) = text.strip_prefix("pct").and_then(|r| bounded(r, "pct", 1, Pct::DEPTH)) {
             return found.map(|(depth, steps)| Self::Pct { depth, steps });
+        }
+        if let Some(found) = text.strip_prefix("pctcp").and_then(|r| bounded(r, "pctcp", 1, Pctcp::DEPTH)) {
+            return found.map(|(depth, steps)| Self::Pctcp { depth, steps });
         }
         if let Some(found) = text.strip_prefix("delay").and_then(|r| bounded(r, "delay", 0, DelayBounded::DELAYS)) {
             return found.map(|(delays, steps)| Self::Delay { delays, steps });
@@ -188,6 +209,9 @@ impl FromStr for StrategySpec {
         let unknown = || SpecError::Strategy(text.to_owned());
         if let Some(rest) = text.strip_prefix("hold:") {
             return rest.parse().map(Self::Hold);
+        }
+        if let Some(rest) = text.strip_prefix("surw") {
+            return rest.parse().map(Self::Surw);
         }
         let rest = text.strip_prefix("directed:").ok_or_else(unknown)?;
         let (pair, options) = rest.split_once(',').map_or((rest, None), |(pair, options)| (pair, Some(options)));
@@ -266,11 +290,17 @@ impl fmt::Display for StrategySpec {
         match self {
             Self::Random => f.write_str("random"),
             Self::RoundRobin => f.write_str("round-robin"),
-            Self::Pct { depth: n, steps } | Self::Delay { delays: n, steps } => {
-                let name = if matches!(self, Self::Pct { .. }) { "pct" } else { "delay" };
+            Self::Pct { depth: n, steps } | Self::Pctcp { depth: n, steps } | Self::Delay { delays: n, steps } => {
+                let name = match self {
+                    Self::Pct { .. } => "pct",
+                    Self::Pctcp { .. } => "pctcp",
+                    _ => "delay",
+                };
                 write!(f, "{name}:{n}")?;
                 steps.map_or(Ok(()), |k| write!(f, ",steps={k}"))
             }
+            Self::Pos => f.write_str("pos"),
+            Self::Surw(surw) => write!(f, "{surw}"),
             Self::Directed { a, b, patience, visits } => {
                 write!(f, "directed:{a}~{b}")?;
                 if *patience != Directed::PATIENCE {
@@ -291,6 +321,9 @@ pub enum Named {
     Random(RandomWalk),
     RoundRobin(RoundRobin),
     Pct(Box<Pct>),
+    Pctcp(Box<Pctcp>),
+    Pos(Box<Pos>),
+    Surw(Box<Surw>),
     Delay(Box<DelayBounded>),
     Directed(Box<Directed>),
     Hold(Box<Holding>),
@@ -300,7 +333,7 @@ impl StrategySpec {
     /// With the steps that a run takes, where they are needed and were not given: those of a fixed profile run, never learnt from other runs of a campaign.
     #[must_use]
     pub fn profiled(mut self, profile: impl FnOnce() -> u64) -> Self {
-        if let Self::Pct { steps, .. } | Self::Delay { steps, .. } = &mut self {
+        if let Self::Pct { steps, .. } | Self::Pctcp { steps, .. } | Self::Delay { steps, .. } = &mut self {
             steps.get_or_insert_with(|| u32::try_from(profile()).unwrap_or(u32::MAX).max(1));
         }
         self
@@ -316,6 +349,16 @@ impl StrategySpec {
         Ok(self)
     }
 
+    /// With the numbers of interesting events, where they are needed: those of a fixed profile run ([`Counting`](super::Counting)).
+    pub fn with_counts<E>(mut self, counts: impl FnOnce(&SurwSpec) -> Result<Counts, E>) -> Result<Self, E> {
+        if let Self::Surw(spec) = &mut self
+            && spec.counts.is_none()
+        {
+            spec.counts = Some(Arc::new(counts(spec)?));
+        }
+        Ok(self)
+    }
+
     /// The strategy, for a program with these sites.
     pub fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Named, SpecError> {
         let given = |steps: &Option<u32>| steps.ok_or_else(|| SpecError::NoSteps(self.to_string()));
@@ -323,6 +366,13 @@ impl StrategySpec {
             Self::Random => Named::Random(RandomWalk::new()),
             Self::RoundRobin => Named::RoundRobin(RoundRobin::default()),
             Self::Pct { depth, steps } => Named::Pct(Box::new(Pct::new(*depth, given(steps)?))),
+            Self::Pctcp { depth, steps } => Named::Pctcp(Box::new(Pctcp::new(*depth, given(steps)?))),
+            Self::Pos => Named::Pos(Box::default()),
+            Self::Surw(spec) => {
+                let interesting = spec.interesting(sites)?;
+                let counts = spec.counts.clone().ok_or_else(|| SpecError::NoCounts(spec.to_string()))?;
+                Named::Surw(Box::new(Surw::new(interesting, counts)))
+            }
             Self::Delay { delays, steps } => Named::Delay(Box::new(DelayBounded::new(*delays, given(steps)?))),
             Self::Directed { a, b, patience, visits } => {
                 let (a, b) = (a.resolve(sites)?, b.resolve(sites)?);
@@ -355,6 +405,9 @@ macro_rules! each {
             Named::Random($strategy) => $does,
             Named::RoundRobin($strategy) => $does,
             Named::Pct($strategy) => $does,
+            Named::Pctcp($strategy) => $does,
+            Named::Pos($strategy) => $does,
+            Named::Surw($strategy) => $does,
             Named::Delay($strategy) => $does,
             Named::Directed($strategy) => $does,
             Named::Hold($strategy) => $does,

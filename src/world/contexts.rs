@@ -112,6 +112,12 @@ impl Contexts {
         self.all[context].made
     }
 
+    /// The how-manieth of its kind it is that its creator has made, from 1.
+    #[must_use]
+    pub fn nth(&self, context: ContextId) -> u32 {
+        self.all[context].nth
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -7,12 +7,14 @@
 //! To compare states: [`Snapshot`]. To bound a run: [`Limits`]. What else is here serves strategies and guests.
 
 mod canonical;
+mod class;
 mod clock;
 mod contexts;
 mod enabled;
 mod ending;
 mod environment;
 mod in_place;
+mod independent;
 mod inspect;
 mod machine;
 mod memory;
@@ -27,11 +29,13 @@ mod threads;
 mod waiting;
 
 pub use canonical::{Canonical, Canonicalizer, Declared, Parts};
+pub(crate) use class::{Class, Time};
 pub use clock::Scale;
 pub(crate) use clock::divisor;
 pub use contexts::{Contexts, Made};
 pub use enabled::{Openings, Question};
 pub use in_place::Alone;
+pub(crate) use independent::{independent, is_quiet};
 pub use inspect::Standing;
 pub use machine::{Guest, Machine, Next};
 pub use memory::{List, Memory, Object};

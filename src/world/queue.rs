@@ -119,6 +119,15 @@ impl Queue {
         self.next().map(|i| self.messages[i].when)
     }
 
+    /// The task that begins next, if nothing is posted before it; it may not be due yet.
+    #[must_use]
+    pub fn next_task(&self) -> Option<&TaskMessage> {
+        match &self.messages[self.next()?].kind {
+            MessageKind::Task(task) => Some(task),
+            MessageKind::Fence(_) => None,
+        }
+    }
+
     /// Takes the message that may begin.
     pub(super) fn pop(&mut self, now: u64) -> Option<TaskMessage> {
         let i = self.next().filter(|&i| self.messages[i].when <= now)?;

@@ -1,6 +1,7 @@
 //! A run after the first allocates nothing: a machine and a strategy keep what they have grown.
 
 use crate::load::{all_models, load};
+use crate::surw::named;
 use allocation_counter::measure;
 use raceflip::event::Outcome;
 use raceflip::exec::{RunSummary, Unobserved, run};
@@ -51,6 +52,11 @@ fn a_run_after_the_first_allocates_nothing() {
         let plain = allocating(&name, &mut machine, &mut RandomWalk::new(), &mut wrong);
         let logged = format!("{name}, choices recorded");
         allocating(&logged, &mut machine, &mut ChoiceLog::new(RandomWalk::new()), &mut wrong);
+        let model = load(path, &[]);
+        for strategy in ["pos", "surw", "pctcp:3,steps=100"] {
+            let mut strategy_of = named(&model, strategy, Limits::default());
+            allocating(&format!("{name}, {strategy}"), &mut machine, &mut strategy_of, &mut wrong);
+        }
         looked_at += plain;
         if plain == 0 {
             never.push(name);

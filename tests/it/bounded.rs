@@ -1,5 +1,6 @@
 //! PCT and delay bounding keep the bounds of their papers, on the papers' kinds of bugs; and miss what is too deep for them.
 
+use crate::chance::least_hits;
 use crate::load::{Model, load, load_bytes};
 use raceflip::event::Outcome;
 use raceflip::exec::{Unobserved, run};
@@ -10,9 +11,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 const SEEDS: u64 = 4_000;
-
-// How likely it is, at most, that a scheduler that keeps its bound fails one comparison here by chance. There are about twenty, and the seeds are fixed.
-const CHANCE: f64 = 1e-6;
 
 /// The models, how many actors and which depth each has in PCT's sense, and how many delays it needs.
 const BUGS: [(&str, u32, u32, u32); 6] = [
@@ -53,20 +51,6 @@ fn named(model: &Model, spec: &str, k: u64) -> u64 {
     let (hits, most) = hits(model, &mut strategy, SEEDS);
     assert!(most <= k, "a run of {most} steps, where the bound is for {k}");
     hits
-}
-
-/// The least number of hits in `n` trials of probability `p` that has a lower tail above [`CHANCE`]: fewer are too few to be chance.
-fn least_hits(n: u64, p: f64) -> u64 {
-    // P(X = 0), then P(X = i + 1) from P(X = i); in logarithms, as the first is tiny.
-    let (mut log, mut tail, mut i) = (n as f64 * (1.0 - p).ln(), 0.0, 0);
-    loop {
-        tail += log.exp();
-        if tail > CHANCE {
-            return i;
-        }
-        log += ((n - i) as f64 / (i + 1) as f64).ln() + (p / (1.0 - p)).ln();
-        i += 1;
-    }
 }
 
 /// The k of the theorems, no run takes more steps: the longest of threads in turn, one after the other, and many walks.

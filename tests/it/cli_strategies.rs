@@ -18,10 +18,22 @@ fn runs_of_bounded_strategies_come_back() {
     check("pct:2", "pct:2,steps=4");
     check("delay", "delay:2,steps=4");
     check("delay:1,steps=9", "delay:1,steps=9");
+    check("pctcp", "pctcp:3,steps=4");
+    check("pctcp:2,steps=9", "pctcp:2,steps=9");
+    check("pos", "pos");
+    // The counts of a round robin are found again in each call.
+    check("surw", "surw");
+    check("surw:3:14,2:14", "surw:3:14,2:14");
     for (strategy, says) in [
         ("pct:0", "`0` is not a number from 1 to 1000: use `pct:3`"),
         ("delay:1,k=2", "`k=2` is not a number of steps, at least 1: use `steps=1000`"),
-        ("delays", "unknown strategy `delays`: use `random`, `round-robin`, `pct:3`, `delay:2`"),
+        (
+            "delays",
+            "unknown strategy `delays`: use `random`, `round-robin`, `pct:3`, `pctcp:3`, `delay:2`, `pos`, `surw`",
+        ),
+        ("pctcp:x", "`x` is not a number from 1 to 1000: use `pctcp:3`"),
+        ("surw:@nowhere", "no memory access at `@nowhere`"),
+        ("surw:a", "`a` is not a site"),
     ] {
         let run = call(&["run", &model, "--strategy", strategy]);
         assert_eq!((run.status, run.out.as_str()), (2, ""), "{strategy}");

@@ -1,12 +1,11 @@
 //! Same seed, same bytes; and a token brings back the very run.
 
 use crate::load::{Model, all_models, load};
+use crate::surw::named;
 use raceflip::base::{Digester, mix};
 use raceflip::event::{Actor, Event, Happening, Op, SiteId};
 use raceflip::exec::{End, Observer, RunSummary, Unobserved, run};
-use raceflip::sched::{
-    ChoiceLog, Directed, Divergence, RandomWalk, Recorder, Replay, Rerun, Strategy, StrategySpec, View,
-};
+use raceflip::sched::{ChoiceLog, Directed, Divergence, RandomWalk, Recorder, Replay, Rerun, Strategy, View};
 use raceflip::token::Token;
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, Question, World, signature};
@@ -32,7 +31,8 @@ impl Observer for Digest {
     }
 }
 
-const STRATEGIES: [&str; 5] = ["random", "round-robin", "pct:3,steps=30", "delay:2,steps=30", "directed"];
+const STRATEGIES: [&str; 8] =
+    ["random", "round-robin", "pct:3,steps=30", "delay:2,steps=30", "directed", "pos", "surw", "pctcp:3,steps=30"];
 
 fn limits() -> Limits {
     Limits { steps: 2_000, ..Limits::default() }
@@ -46,10 +46,7 @@ fn strategy(name: &str, model: &Model) -> Box<dyn Strategy> {
         "directed" => {
             Box::new(Directed::new(accesses.first().into_iter().chain(accesses.last()).copied().collect(), 300))
         }
-        name => {
-            let spec: StrategySpec = name.parse().expect("a strategy");
-            Box::new(spec.build(&model.code.setup.sites).expect("it needs nothing of the model"))
-        }
+        name => Box::new(named(model, name, limits())),
     }
 }
 

@@ -2,13 +2,15 @@
 //!
 //! The relation is asked of two choices that are both open in one state (Godefroid, *Partial-Order Methods*, definition 3.1, there for transitions).
 //! What a step does after its operation, up to the thread's next one, matters as well: see [`is_quiet`].
+//!
+//! Exhaustive search leaves out one of two orders by it; partial order sampling draws priorities anew for what it does not list, also of operations that are blocked.
 
+use super::{Status, World};
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Op, PostTime, ThreadId};
-use crate::world::{Status, World};
 
 /// Whether two open choices of different actors commute in this state.
-pub(super) fn independent(world: &World, a: Actor, b: Actor) -> bool {
+pub(crate) fn independent(world: &World, a: Actor, b: Actor) -> bool {
     match (a, b) {
         (Actor::Thread(a), Actor::Thread(b)) => a != b && threads(world, a, b) && threads(world, b, a),
         (Actor::Thread(t), Actor::Clock) | (Actor::Clock, Actor::Thread(t)) => !reads_clock(world, t),
@@ -25,7 +27,7 @@ pub(super) fn independent(world: &World, a: Actor, b: Actor) -> bool {
 
 /// Whether the last step of a thread did nothing that its operation does not tell: no thread ended or began, no run ended, and the thread does not
 /// stand at something that others, or the clock, have to look at.
-pub(super) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
+pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
     if mutant::is(Mutant::AllStepsQuiet) {
         return true;
     }
