@@ -1,7 +1,7 @@
 //! `docs/results/first_bug_models.md`: schedules to the failure in the models of real bugs, in their buggy variants.
 
 use crate::Effort;
-use crate::runs::{first_failures, load};
+use crate::runs::{Budget, SURW_OF_ONE, first_failures, load};
 use crate::table::{columns, goals, head, row};
 use crate::tally::{Tally, geometric_mean, number};
 use crate::{campaign, sctbench};
@@ -26,7 +26,7 @@ struct Row {
 }
 
 /// The strategies beside `confirm`.
-const STRATEGIES: [(&str, &str); 3] = [("random walk", "random"), ("PCT-3", "pct:3"), ("SURW", "random")];
+const STRATEGIES: [(&str, &str); 3] = [("random walk", "random"), ("PCT-3", "pct:3"), ("SURW", SURW_OF_ONE)];
 
 /// The page.
 ///
@@ -34,12 +34,13 @@ const STRATEGIES: [(&str, &str); 3] = [("random walk", "random"), ("PCT-3", "pct
 ///
 /// A model cannot be loaded, or a strategy cannot be made.
 pub(crate) fn page(effort: Effort) -> Result<String, String> {
+    let budget = Budget::all(effort.seeds, effort.cap);
     let mut rows = Vec::new();
     for path in paths()? {
         let model = load(&path, &[])?;
-        let mut tallies = vec![campaign::first_failures(&model, effort.seeds, effort.cap)];
+        let mut tallies = vec![campaign::first_failures(&model, budget)];
         for (_, strategy) in STRATEGIES {
-            tallies.push(first_failures(&model, strategy, effort.seeds, effort.cap)?);
+            tallies.push(first_failures(&model, strategy, budget)?);
         }
         rows.push(Row { path, title: model.program.title.clone(), tallies });
     }
@@ -50,11 +51,12 @@ fn written(rows: &[Row], effort: Effort) -> String {
     let mut out = head("Schedules to the failure: models of real bugs", "bugs", &[]);
     out += &format!(
         "The {} models of [harnesses/bugs](../../harnesses/README.md#bugs), in their buggy variants. In each cell: in which schedule the app failed first, the mean of {} seeds, up to {} schedules \
-         each; `(7/20)` is how many seeds found a failure at all, where not all did. {}\n\n",
+         each; `(7/20)` is how many seeds found a failure at all, where not all did. {} {}\n\n",
         rows.len(),
         effort.seeds,
         indicatif::HumanCount(effort.cap),
         sctbench::CONFIRM,
+        sctbench::SURW,
     );
     out += &columns(&["model", "bug", "`confirm`", STRATEGIES[0].0, STRATEGIES[1].0, STRATEGIES[2].0]);
     for r in rows {
@@ -75,10 +77,19 @@ fn written(rows: &[Row], effort: Effort) -> String {
         found(2),
         found(3),
     );
-    out += &columns(&["strategy", "geometric mean of schedules", "most schedules", "fewer schedules than `confirm` in", "more in"]);
+    out += &columns(&[
+        "strategy",
+        "geometric mean of schedules",
+        "largest mean",
+        "fewer schedules than `confirm` in",
+        "more in",
+    ]);
     for (i, name) in std::iter::once("`confirm`").chain(STRATEGIES.map(|s| s.0)).enumerate() {
-        let always: Vec<f64> =
-            failing.iter().filter(|r| r.tallies.iter().all(Tally::always)).filter_map(|r| r.tallies[i].mean()).collect();
+        let always: Vec<f64> = failing
+            .iter()
+            .filter(|r| r.tallies.iter().all(Tally::always))
+            .filter_map(|r| r.tallies[i].mean())
+            .collect();
         let most = failing.iter().filter_map(|r| r.tallies[i].mean()).fold(0.0, f64::max);
         let than = |less: bool| {
             let differs = |r: &&&Row| {
@@ -87,7 +98,13 @@ fn written(rows: &[Row], effort: Effort) -> String {
             };
             failing.iter().filter(differs).count().to_string()
         };
-        out += &row(&[name.to_owned(), geometric_mean(&always).map_or("–".to_owned(), number), number(most), than(true), than(false)]);
+        out += &row(&[
+            name.to_owned(),
+            geometric_mean(&always).map_or("–".to_owned(), number),
+            number(most),
+            than(true),
+            than(false),
+        ]);
     }
     let all = found(0) == failing.len();
     out += "\n";

@@ -4,7 +4,7 @@
 //! once more for each pair; they are the same runs, and not counted again. Nothing is searched (`--explore off`), as states are no runs. A campaign that shows no failure is followed by another one
 //! with another seed, up to the cap.
 
-use crate::runs::by_seed;
+use crate::runs::{Budget, by_seed};
 use crate::tally::Tally;
 use raceflip::base::mix;
 use raceflip::campaign::{Context, Explore, PairReport, Phase1, Plan, Silent, confirm, detect};
@@ -12,8 +12,8 @@ use raceflip::vm::Model;
 use std::sync::atomic::AtomicBool;
 
 /// For each seed the number of the first run that fails.
-pub(crate) fn first_failures(model: &Model, seeds: usize, cap: u64) -> Tally {
-    by_seed(seeds, cap, || (), |(), seed| first_failure(model, seed, cap))
+pub(crate) fn first_failures(model: &Model, budget: Budget) -> Tally {
+    by_seed(budget, || (), |(), seed| first_failure(model, seed, budget.cap))
 }
 
 fn first_failure(model: &Model, seed: u64, cap: u64) -> Option<u64> {

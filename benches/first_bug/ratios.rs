@@ -2,6 +2,7 @@
 
 use crate::programs::SAFESTACK;
 use crate::published::Published;
+use crate::runs::SURW_OF_ONE;
 use crate::sctbench::Row;
 use crate::table::{self, columns, row};
 use crate::tally::{Tally, geometric_mean, number};
@@ -10,9 +11,8 @@ use crate::tally::{Tally, geometric_mean, number};
 pub(crate) fn goals(rows: &[Row], published: &Published) -> String {
     let theirs = |r: &&Row| ["rff", "surw"].iter().any(|c| published.number(r.program.name, c).is_some());
     let theirs: Vec<&Row> = rows.iter().filter(theirs).collect();
-    let missed = |by: &dyn Fn(&Row) -> bool| -> Vec<&str> {
-        theirs.iter().filter(|r| !by(r)).map(|r| r.program.name).collect()
-    };
+    let missed =
+        |by: &dyn Fn(&Row) -> bool| -> Vec<&str> { theirs.iter().filter(|r| !by(r)).map(|r| r.program.name).collect() };
     let any = missed(&|r| r.ours().any(|(_, t)| t.found() > 0));
     let confirm = missed(&|r| r.confirm.found() > 0);
     let list = |names: &[&str]| if names.is_empty() { String::new() } else { format!(" (not {})", names.join(", ")) };
@@ -30,7 +30,8 @@ pub(crate) fn goals(rows: &[Row], published: &Published) -> String {
     let names: Vec<&str> = rows.first().map(|r| r.ours().map(|(name, _)| name).collect()).unwrap_or_default();
     let sizes = |name: &str| best.iter().filter(|b| b.contains(&name)).count();
     let everywhere = names.iter().any(|name| sizes(name) == family.len());
-    let counted: Vec<String> = names.iter().map(|name| format!("{name} at {} of {}", sizes(name), family.len())).collect();
+    let counted: Vec<String> =
+        names.iter().map(|name| format!("{name} at {} of {}", sizes(name), family.len())).collect();
     let hard = rows.iter().find(|r| r.program.name == SAFESTACK);
     let hard_found = hard.is_some_and(|r| r.ours().any(|(_, t)| t.found() > 0));
     let hard = hard.map_or(String::new(), |r| {
@@ -39,7 +40,11 @@ pub(crate) fn goals(rows: &[Row], published: &Published) -> String {
     });
     let mut out = table::goals(&[
         ("found at least all that RFF and SURW found together, as published", found, any.is_empty()),
-        ("fewer schedules than either on reorder and twostage, at every size, by one strategy", counted.join(", "), everywhere),
+        (
+            "fewer schedules than either on reorder and twostage, at every size, by one strategy",
+            counted.join(", "),
+            everywhere,
+        ),
         ("SafeStack within 100,000 schedules", hard, hard_found),
     ]);
     out += "\nThe second goal compares counts of different tools, with what was said above about that; every seed has to find the bug. By size:\n\n";
@@ -59,7 +64,8 @@ pub(crate) fn goals(rows: &[Row], published: &Published) -> String {
 
 // Which of ours need fewer schedules than RFF and SURW.
 fn fewer(r: &Row, published: &Published) -> Vec<&'static str> {
-    let theirs = ["rff", "surw"].iter().filter_map(|c| published.number(r.program.name, c)).fold(f64::INFINITY, f64::min);
+    let theirs =
+        ["rff", "surw"].iter().filter_map(|c| published.number(r.program.name, c)).fold(f64::INFINITY, f64::min);
     r.ours().filter(|(_, t)| t.always() && t.mean().is_some_and(|m| m < theirs)).map(|(name, _)| name).collect()
 }
 
@@ -80,8 +86,19 @@ pub(crate) fn within(rows: &[Row], published: &Published) -> String {
     let mut out = "\n## Strategies within one tool\n\nSchedules of a strategy over those of PCT-3 of the same tool, where every seed of both found the bug: below 1 it needs fewer. *RFF's* and *SURW's* are ratios of the \
         figures in those papers' artifacts.\n\n"
         .to_owned();
-    out += &columns(&["program", "POS, ours", "RFF's", "SURW's", "SURW, ours", "SURW's", "random walk, ours", "SURW's"]);
-    let mut all: [Vec<f64>; 7] = Default::default();
+    out += &columns(&[
+        "program",
+        "POS, ours",
+        "RFF's",
+        "SURW's",
+        "SURW, ours",
+        "SURW's",
+        "URW, ours",
+        "SURW's",
+        "random walk, ours",
+        "SURW's",
+    ]);
+    let mut all: [Vec<f64>; 9] = Default::default();
     for r in rows {
         let name = r.program.name;
         let ours = |text| over(of_all(r.strategy(text)), of_all(r.strategy("pct:3")));
@@ -90,13 +107,16 @@ pub(crate) fn within(rows: &[Row], published: &Published) -> String {
             ours("pos"),
             theirs("rff_pos", "rff_pct3"),
             theirs("surw_pos", "surw_pct3"),
-            ours("surw"),
+            ours(SURW_OF_ONE),
             theirs("surw", "surw_pct3"),
+            ours("surw"),
+            theirs("surw_urw", "surw_pct3"),
             ours("random"),
             theirs("surw_random", "surw_pct3"),
         ];
         // Of a program without published figures there is nothing to compare.
-        let compared = [(0, 1), (0, 2), (3, 4), (5, 6)].iter().any(|(a, b)| cells[*a].is_some() && cells[*b].is_some());
+        let compared =
+            [(0, 1), (0, 2), (3, 4), (5, 6), (7, 8)].iter().any(|(a, b)| cells[*a].is_some() && cells[*b].is_some());
         if compared {
             all.iter_mut().zip(cells).for_each(|(all, cell)| all.extend(cell));
             let texts: Vec<String> = std::iter::once(name.to_owned()).chain(cells.map(ratio)).collect();
@@ -110,11 +130,22 @@ pub(crate) fn within(rows: &[Row], published: &Published) -> String {
 /// The same programs under shuttle.
 pub(crate) fn shuttle(rows: &[Row]) -> String {
     let mut out = "\n## Against shuttle\n\nThe same programs with the same assertions, written for shuttle in [peers/programs.rs](../../benches/first_bug/peers/programs.rs). Data under a lock is no scheduling point \
-        there, while it is one or two steps of a model; so ratios within a tool are again what compares. URW is SURW with all operations. Its runs of programs with 40 threads or more take long: these have a tenth of the \
+        there, while it is one or two steps of a model; so ratios within a tool are again what compares. shuttle has no POS, and of SURW the form with all operations, URW. Its runs of programs with 10 threads or more take long: these have a tenth of the \
         schedules.\n\n"
         .to_owned();
     out += &columns(&[
-        "program", "`confirm`", "random walk", "PCT-3", "SURW", "shuttle: random", "PCT-3", "URW", "PCT-3 : random", "shuttle's", "SURW : random", "URW : random, shuttle's",
+        "program",
+        "`confirm`",
+        "random walk",
+        "PCT-3",
+        "URW",
+        "shuttle: random",
+        "PCT-3",
+        "URW",
+        "PCT-3 : random",
+        "shuttle's",
+        "URW : random",
+        "shuttle's",
     ]);
     let (mut compared, mut confirm, mut best) = (0, 0, 0);
     for r in rows {
@@ -135,5 +166,9 @@ pub(crate) fn shuttle(rows: &[Row]) -> String {
         cells.extend(ratios.map(ratio));
         out += &row(&cells);
     }
-    out + &format!("\n`confirm` finds the bug with every seed in {} of these {compared} programs; one of shuttle's schedulers or another does in {}.\n", number(confirm as f64), number(best as f64))
+    out + &format!(
+        "\n`confirm` finds the bug with every seed in {} of these {compared} programs; one of shuttle's schedulers or another does in {}.\n",
+        number(confirm as f64),
+        number(best as f64)
+    )
 }

@@ -2,7 +2,7 @@
 
 use crate::peers::windows::{on_loom, on_shuttle};
 use crate::peers::{Peer, Program, Searched, loom_search, shuttle_first_failures};
-use crate::runs::{first_failures, load};
+use crate::runs::{Budget, first_failures, load};
 use crate::table::{columns, goals, head, row};
 use crate::tally::Tally;
 use crate::{Effort, campaign, sctbench};
@@ -60,20 +60,21 @@ fn cap(subject: &Subject, k: u64, cap: u64, points: u64) -> u64 {
 
 fn count(subject: &Subject, k: u64, effort: Effort) -> Result<Row, String> {
     let model = load(subject.path, &[("K", k as i64)])?;
-    let (ours, theirs) = (cap(subject, k, effort.cap, OURS), cap(subject, k, effort.cap, THEIRS));
-    let own = |text| first_failures(&model, text, effort.seeds, ours);
+    let budget = |points| Budget::all(effort.seeds, cap(subject, k, effort.cap, points));
+    let (ours, theirs) = (budget(OURS), budget(THEIRS));
+    let own = |text| first_failures(&model, text, ours);
     let program = (subject.shuttle)(k);
-    let peer = |peer| shuttle_first_failures(&program, peer, effort.seeds, theirs);
+    let peer = |peer| shuttle_first_failures(&program, peer, theirs);
     let branches = 1_000.max(10 * k as usize * subject.points as usize);
     Ok(Row {
         k,
         directed: own(subject.directed)?,
         random: own("random")?,
         pct: own("pct:3")?,
-        confirm: campaign::first_failures(&model, effort.seeds, ours),
+        confirm: campaign::first_failures(&model, ours),
         shuttle_random: peer(Peer::Random),
         shuttle_pct: peer(Peer::Pct),
-        loom: loom_search(&(subject.loom)(k), branches, theirs),
+        loom: loom_search(&(subject.loom)(k), branches, theirs.cap),
     })
 }
 
@@ -94,7 +95,10 @@ pub(crate) fn page(effort: Effort) -> Result<String, String> {
          [programs](../../benches/first_bug/peers/windows.rs).\n\n\
          In each cell: in which schedule the failure showed first, the median of {} seeds; `> n` where half of the seeds had not found it after n schedules. How many these are depends on k: {} scheduling points of a \
          seed, about, for raceflip, {} for shuttle and loom, and {} schedules at most. *Directed* drives at one pair (`{}`, `{}`). {}\n\n\
-         loom draws nothing: it searches through all schedules that differ in the order of conflicting accesses, from one end; the number is that of the schedule in which its search meets the failure.\n",
+         loom draws nothing: it searches through all schedules that differ in the order of conflicting accesses, from one end; the number is that of the schedule in which its search meets the failure.\n\n\
+         Two numbers are luck. The round robin, `confirm`'s first run, moves both threads of *window* in lockstep, and so into the window, which is in the middle of both. The first run of shuttle's PCT and of loom lets \
+         each thread run as long as it can, the oldest first, and that is how figure 2 fails. PCT of depth 3 does badly there because both of its changes of priority fall into the long critical section, where they make \
+         the other thread write first.\n",
         effort.seeds,
         HumanCount(OURS),
         HumanCount(THEIRS),
@@ -106,7 +110,16 @@ pub(crate) fn page(effort: Effort) -> Result<String, String> {
     let mut all = Vec::new();
     for subject in &SUBJECTS {
         out += &format!("\n## {}\n\n", subject.title);
-        out += &columns(&["k", "directed", "random walk", "PCT-3", "`confirm`", "shuttle: random", "shuttle: PCT-3", "loom"]);
+        out += &columns(&[
+            "k",
+            "directed",
+            "random walk",
+            "PCT-3",
+            "`confirm`",
+            "shuttle: random",
+            "shuttle: PCT-3",
+            "loom",
+        ]);
         for k in SIZES.into_iter().filter(|k| *k <= effort.most_accesses) {
             let start = std::time::Instant::now();
             let r = count(subject, k, effort)?;

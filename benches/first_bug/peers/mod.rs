@@ -1,15 +1,16 @@
 //! shuttle and loom: runs of a program until one fails.
 //!
-//! A program tells a failure with [`failed`] and goes on, so that nothing panics and nobody prints; shuttle's schedulers are wrapped so that no run begins after it. A panic all the same
+//! A program tells a failure with [`failed`], so that nothing panics and nobody prints; shuttle's schedulers are wrapped so that the run then ends, and no other begins. A panic all the same
 //! (shuttle's deadlock) is a failure as well. loom can only be ended by a panic.
 
 pub(crate) mod programs;
 pub(crate) mod windows;
 
-use crate::runs::by_seed;
+use crate::runs::{Budget, by_seed};
 use crate::tally::Tally;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Schedule, Scheduler, Task, TaskId, UrwRandomScheduler};
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Once};
@@ -22,7 +23,7 @@ thread_local! {
     static BEGUN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The run fails, and goes on.
+/// The run fails.
 pub(crate) fn failed() {
     FAILED.set(true);
 }
@@ -57,8 +58,8 @@ impl Peer {
     }
 }
 
-// A scheduler that counts runs, and begins none after a failure.
-struct UntilFailure(Box<dyn Scheduler + Send>);
+// A scheduler that counts runs, and ends the run that fails and all. It is never dropped: shuttle's random scheduler prints its seed then, if it has not come to its end.
+struct UntilFailure(ManuallyDrop<Box<dyn Scheduler + Send>>);
 
 impl Scheduler for UntilFailure {
     fn new_execution(&mut self) -> Option<Schedule> {
@@ -71,6 +72,9 @@ impl Scheduler for UntilFailure {
     }
 
     fn next_task(&mut self, runnable: &[&Task], current: Option<TaskId>, is_yielding: bool) -> Option<TaskId> {
+        if FAILED.get() {
+            return None;
+        }
         self.0.next_task(runnable, current, is_yielding)
     }
 
@@ -97,9 +101,9 @@ fn silence() {
 }
 
 /// For each seed the number of shuttle's first run that fails.
-pub(crate) fn shuttle_first_failures(program: &Program, peer: Peer, seeds: usize, cap: u64) -> Tally {
+pub(crate) fn shuttle_first_failures(program: &Program, peer: Peer, budget: Budget) -> Tally {
     silence();
-    by_seed(seeds, cap, || (), |(), seed| shuttle_first_failure(program, peer, seed, cap))
+    by_seed(budget, || (), |(), seed| shuttle_first_failure(program, peer, seed, budget.cap))
 }
 
 fn shuttle_first_failure(program: &Program, peer: Peer, seed: u64, cap: u64) -> Option<u64> {
@@ -107,7 +111,7 @@ fn shuttle_first_failure(program: &Program, peer: Peer, seed: u64, cap: u64) -> 
     BEGUN.set(0);
     let program = program.clone();
     let done = catch_unwind(AssertUnwindSafe(|| {
-        let runner = shuttle::Runner::new(UntilFailure(peer.scheduler(seed, cap)), config());
+        let runner = shuttle::Runner::new(UntilFailure(ManuallyDrop::new(peer.scheduler(seed, cap))), config());
         runner.run(move || program());
     }));
     (FAILED.get() || done.is_err()).then(|| BEGUN.get())

@@ -71,7 +71,9 @@ fn with<T, R>(lock: &Mutex<T>, section: impl FnOnce(&mut T) -> R) -> R {
 fn account() {
     // Balance, deposit done, withdrawal done.
     let mut threads = Threads::of(Mutex::new((1, false, false)));
-    threads.start(|m| with(m, |(balance, deposit, withdrawal)| assert_that(!(*deposit && *withdrawal) || *balance == 1 - 2 - 4)));
+    threads.start(|m| {
+        with(m, |(balance, deposit, withdrawal)| assert_that(!(*deposit && *withdrawal) || *balance == 1 - 2 - 4))
+    });
     threads.start(|m| with(m, |s| (s.0, s.1) = (s.0 + 2, true)));
     threads.start(|m| with(m, |s| (s.0, s.2) = (s.0 - 4, true)));
     threads.join();
