@@ -59,8 +59,14 @@ pub(crate) fn goals(rows: &[Row], published: &Published) -> String {
         let text = |c| published.text(r.program.name, c).to_owned();
         out += &row(&[r.program.name.to_owned(), text("rff"), text("surw"), counts]);
     }
-    out
+    if everywhere { out } else { out + WHY_MORE }
 }
+
+// Why the second goal is missed.
+const WHY_MORE: &str = "\nWhy it is missed: in reorder every setter that has written a must stop before it writes b until a checker has looked. RFF does not need more schedules for more setters, because it is a greybox \
+    fuzzer: it learns from run to run which reads have not yet seen which writes, and asks for those; nothing here learns from other runs. SURW of one variable brings the orders of its accesses about \
+    with the same chance each, and one of n + 1 has the check before all writes of b: so it grows with n, here as published. A directed run at `@b ~ @check` holds the first setter at b, but the second one that comes there races with \
+    it as well, and RaceFuzzer's algorithm lets one of them go; a hold keeps back one instance, not all of them.\n";
 
 // Which of ours need fewer schedules than RFF and SURW.
 fn fewer(r: &Row, published: &Published) -> Vec<&'static str> {
