@@ -33,19 +33,23 @@ pub(crate) fn goals(rows: &[Row], published: &Published) -> String {
     let counted: Vec<String> =
         names.iter().map(|name| format!("{name} at {} of {}", sizes(name), family.len())).collect();
     let hard = rows.iter().find(|r| r.program.name == SAFESTACK);
-    let hard_found = hard.is_some_and(|r| r.ours().any(|(_, t)| t.found() > 0));
+    let hard_found = hard.is_some_and(|r| r.ours().any(|(_, t)| t.always()));
     let hard = hard.map_or(String::new(), |r| {
         let cells: Vec<String> = r.ours().map(|(name, t)| format!("{name} {}", t.mean_text())).collect();
         cells.join(", ")
     });
     let mut out = table::goals(&[
-        ("found at least all that RFF and SURW found together, as published", found, any.is_empty()),
+        (
+            "found at least all that RFF and SURW found together, as published, each by some seed and some strategy",
+            found,
+            any.is_empty(),
+        ),
         (
             "fewer schedules than either on reorder and twostage, at every size, by one strategy",
             counted.join(", "),
             everywhere,
         ),
-        ("SafeStack within 100,000 schedules", hard, hard_found),
+        ("SafeStack within 100,000 schedules, with every seed", hard, hard_found),
     ]);
     out += "\nThe second goal compares counts of different tools, with what was said above about that; every seed has to find the bug. By size:\n\n";
     out += &columns(&["program", "RFF, published", "SURW, published", "fewer than both"]);
@@ -66,7 +70,8 @@ pub(crate) fn goals(rows: &[Row], published: &Published) -> String {
 const WHY_MORE: &str = "\nWhy it is missed: in reorder every setter that has written a must stop before it writes b until a checker has looked. RFF does not need more schedules for more setters, because it is a greybox \
     fuzzer: it learns from run to run which reads have not yet seen which writes, and asks for those; nothing here learns from other runs. SURW of one variable brings the orders of its accesses about \
     with the same chance each, and one of n + 1 has the check before all writes of b: so it grows with n, here as published. A directed run at `@b ~ @check` holds the first setter at b, but the second one that comes there races with \
-    it as well, and RaceFuzzer's algorithm lets one of them go; a hold keeps back one instance, not all of them.\n";
+    it as well, and RaceFuzzer's algorithm lets one of them go; a hold keeps back one instance, not all of them. These reasons were thought out, \
+    not measured. Why twostage is missed at its larger sizes was not looked into.\n";
 
 // Which of ours need fewer schedules than RFF and SURW.
 fn fewer(r: &Row, published: &Published) -> Vec<&'static str> {

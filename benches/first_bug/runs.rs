@@ -72,7 +72,7 @@ pub(crate) fn by_seed<W>(
     Tally { firsts, cap: budget.cap }
 }
 
-/// `surw` with the events of one variable or lock as the interesting ones, drawn anew for each run among those that several threads or tasks touch: how the paper's tool chooses. No strategy of the command
+/// `surw` with the events of one variable or lock as the interesting ones, drawn anew for each run among those that several threads or tasks touch: our reading of how the paper's tool chooses, which was not compared with it. No strategy of the command
 /// line has this name; each run is one of `surw:SITE,SITE`.
 pub(crate) const SURW_OF_ONE: &str = "surw of one variable";
 

@@ -150,24 +150,17 @@ fn judged(all: &[(&str, Row)]) -> String {
     let at = |title: &str, k: u64| all.iter().find(|(t, r)| *t == title && r.k == k).map(|(_, r)| r);
     let cell = |r: Option<&Row>, of: fn(&Row) -> &Tally| r.map_or("not run".to_owned(), |r| of(r).median_text());
     let (window, figure) = (at(SUBJECTS[0].title, 500), at(SUBJECTS[1].title, 500));
-    let never = figure.is_some_and(|r| r.shuttle_random.found() == 0);
     let pct = cell(window, |r| &r.pct);
     let peers = cell(window, |r| &r.shuttle_pct);
-    goals(&[
-        (
-            "a median of 2 directed runs at most, at every k, in both programs",
-            format!("{} at most", crate::tally::number(worst)),
-            worst <= 2.0,
-        ),
-        (
-            "to compare with: PCT-3 was said to need 2,027 schedules at k = 500 of window",
-            format!("PCT-3 {pct}, shuttle's {peers}, in the median"),
-            window.is_some_and(|r| r.pct.median().is_some_and(|m| m > 2.0)),
-        ),
-        (
-            "to compare with: shuttle's random walk was said never to find figure 2 at k = 500",
-            cell(figure, |r| &r.shuttle_random),
-            never,
-        ),
-    ])
+    let random = cell(figure, |r| &r.shuttle_random);
+    let mut out = goals(&[(
+        "a median of 2 directed runs at most, at every k, in both programs",
+        format!("{} at most", crate::tally::number(worst)),
+        worst <= 2.0,
+    )]);
+    out += &format!(
+        "\nTwo figures were named to compare with, without a source at hand: 2,027 schedules of PCT-3 in *window* at k = 500 (here the median is {pct}, of shuttle's PCT-3 {peers}), and that shuttle's random walk \
+         never finds figure 2 at k = 500 (here: {random}, which is a cap and not never).\n"
+    );
+    out
 }
