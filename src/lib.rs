@@ -318,7 +318,7 @@
 //! |---|---|
 //! | load, check, print and lay out models | [`vm::Model`], [`lang`] |
 //! | run one, and limit it | [`exec`], [`world::Machine`], [`world::Limits`] |
-//! | schedule it: random walks, PCT, delay bounding, RaceFuzzer; by name | [`sched`], [`sched::StrategySpec`] |
+//! | schedule it: random walks, PCT, PCTCP, POS, SURW, delay bounding, RaceFuzzer; by name | [`sched`], [`sched::StrategySpec`] |
 //! | make a run smaller that fails | [`mod@shrink`] |
 //! | read events and outcomes | [`event`] |
 //! | look at the state of a run, digest it | [`world::World`], [`world::Snapshot`] |

@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 // One operation of the run, or a firing.
 #[derive(Default)]
 struct Done {
+    // Counted from 0: so many steps were before it.
+    step: u64,
     // Nobody's, of a firing.
     performer: Option<(ThreadId, ContextId)>,
     site: Option<SiteId>,
@@ -113,6 +115,7 @@ impl Causes {
         };
         let makes = made.filter(|_| !matches!(op, Op::Begin));
         self.done.push(Done {
+            step: event.step,
             performer: Some(performer),
             site: event.site,
             visit,
@@ -216,6 +219,38 @@ impl Causes {
         Some(InstancePair { a: instance(x)?, b: instance(y)?, place })
     }
 
+    /// The performance of this instance.
+    pub(super) fn of_instance(&self, world: &World, instance: &Instance) -> Option<usize> {
+        let of_site = |d: &Done| d.site == Some(instance.site) && d.visit == instance.visit;
+        let is =
+            |d: &Done| d.performer.is_some_and(|(_, c)| world.contexts().name(world.setup(), c) == instance.context);
+        self.done.iter().position(|d| of_site(d) && is(d))
+    }
+
+    /// The way to let `first` come before `then` in which nothing is decided besides their order: `then` itself waits, or if both are tasks of one looper, what put it
+    /// into the queue.
+    pub(super) fn turn(&self, world: &World, first: usize, then: usize) -> Option<Hold> {
+        let itself = self.moment(world, then)?;
+        let whose = world.contexts().chain(self.done[then].performer?.1);
+        let own = |what: &Moment| *what == itself || matches!(what, Moment::Makes(made) if whose.starts_with(made));
+        self.ways(world, first, then).into_iter().find(|hold| own(&hold.what))
+    }
+
+    /// The steps before this moment of the run, or before the acquisition of the outermost lock that its performer holds there, with that.
+    pub(super) fn before(&self, world: &World, moment: &Moment) -> Option<(u64, Option<Moment>)> {
+        let is = |d: &Done| match moment {
+            Moment::Visit { context, site, visit } => {
+                let whose = d.performer.is_some_and(|(_, c)| world.contexts().is(c, context));
+                d.site == Some(*site) && d.visit == *visit && whose
+            }
+            Moment::Makes(made) => d.makes.is_some_and(|c| world.contexts().is(c, made)),
+            Moment::Tick => false,
+        };
+        let at = self.done.iter().position(is)?;
+        let outermost = self.done[at].outermost;
+        Some((self.done[outermost.unwrap_or(at)].step, outermost.and_then(|i| self.moment(world, i))))
+    }
+
     /// How often a statement was stepped at in the run.
     pub(super) fn visits(&self, site: SiteId) -> u32 {
         self.done.iter().filter(|d| d.site == Some(site)).count() as u32
@@ -242,6 +277,13 @@ impl Causes {
             }
         }
         found
+    }
+
+    /// The statements of these two operations and of all their causes.
+    pub(super) fn sites(&self, (a, b): (usize, usize)) -> Vec<SiteId> {
+        let both = self.causes(a).into_iter().chain(self.causes(b));
+        let sites: BTreeSet<SiteId> = both.filter_map(|i| self.done[i].site).collect();
+        sites.into_iter().collect()
     }
 
     fn moment(&self, world: &World, at: usize) -> Option<Moment> {
@@ -305,7 +347,8 @@ impl Observer for Causes {
                 let paid = world.setup().events[*fired].initially as usize;
                 let nth = nth.checked_sub(1 + paid);
                 let enable = nth.and_then(|n| self.enables.get(fired)?.get(n)).copied();
-                self.done.push(Done { makes: Some(*context), let_go: enable, ..Done::default() });
+                let step = event.step;
+                self.done.push(Done { step, makes: Some(*context), let_go: enable, ..Done::default() });
                 self.made_by.insert(*context, at);
             }
             Happening::ThreadExit => {

@@ -5,11 +5,13 @@ use super::detection::{Stream, detect};
 use super::drive::Driven;
 use super::failures::{Failures, evidence};
 use super::refute::{self, States};
-use super::report::{FailureReport, PairReport, Phase1, Searched, Undecided, Verdict};
+use super::report::{FailureReport, MadeTrial, PairReport, Phase1, Refutation, Searched, Undecided, Verdict};
+use super::resist::resist;
+use super::trial::{Run, RunId};
 use super::{Context, Explore, Plan};
 use crate::detect::Candidate;
 use crate::event::Outcome;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 /// A whole campaign.
@@ -101,61 +103,112 @@ struct Campaign<'c> {
     others: Failures,
 }
 
-impl Campaign<'_> {
-    // These pairs, until somebody stops it.
+// A pair after it was driven and searched for.
+enum Tried<'d> {
+    Decided(Box<PairReport>),
+    Open(Box<Resists<'d>>),
+}
+
+// A pair that was neither confirmed nor refuted.
+struct Resists<'d> {
+    driven: Driven<'d>,
+    // Why a search has not decided it.
+    undecided: Option<Undecided>,
+}
+
+// Pairs that share their trials: of each all runs are kept until then.
+const MOST_OPEN: usize = 16;
+
+impl<'c> Campaign<'c> {
+    // These pairs, until somebody stops it. Those that resist are tried together, since the trials go where they pay.
     fn pairs(&mut self, candidates: &[Candidate], from: usize) -> Vec<PairReport> {
-        let numbered = candidates.iter().zip(from as u64..);
+        let (mut open, mut reports) = (Vec::new(), BTreeMap::new());
         let stop = self.context.stop;
-        let driven = numbered.take_while(|_| !stop.load(Ordering::Relaxed));
-        driven.map(|(candidate, number)| self.pair(candidate, number)).collect()
+        for (i, candidate) in candidates.iter().enumerate().take_while(|_| !stop.load(Ordering::Relaxed)) {
+            match self.attempt(candidate, (from + i) as u64) {
+                Tried::Decided(report) => drop(reports.insert(i, *report)),
+                Tried::Open(resists) => open.push((i, *resists)),
+            }
+            if open.len() == MOST_OPEN {
+                self.resist(candidates, &mut open, &mut reports);
+            }
+        }
+        self.resist(candidates, &mut open, &mut reports);
+        reports.into_values().collect()
     }
 
-    fn pair(&mut self, candidate: &Candidate, number: u64) -> PairReport {
+    // Further trials of the pairs that are open, and what has come of them.
+    fn resist(
+        &mut self,
+        candidates: &[Candidate],
+        open: &mut Vec<(usize, Resists<'c>)>,
+        reports: &mut BTreeMap<usize, PairReport>,
+    ) {
+        let mut pairs: Vec<&mut Driven<'c>> = open.iter_mut().map(|(_, resists)| &mut resists.driven).collect();
+        resist(self.plan, self.context, &mut pairs);
+        for (i, Resists { driven, undecided }) in open.drain(..) {
+            reports.insert(i, self.report(&candidates[i], driven, None, undecided));
+        }
+    }
+
+    // Drives a pair, and searches for it.
+    fn attempt(&mut self, candidate: &Candidate, number: u64) -> Tried<'c> {
         let (plan, context) = (self.plan, self.context);
         let mut driven = Driven::new(plan, context, candidate.pair, number, self.phase1.longest);
         driven.look_at_detection(self.stream, self.phase1.runs);
         if plan.explore != Explore::Only {
             driven.drive(candidate, self.stream);
         }
-        let confirmed = |driven: &Driven<'_>| {
-            if driven.hits.is_empty() { driven.orders.flip().map(Verdict::Flipped) } else { Some(Verdict::Adjacent) }
-        };
-        let (mut verdict, mut undecided_by_search) = (confirmed(&driven), None);
+        let (mut refuted, mut undecided) = (None, None);
         // Of other operations than accesses a search knows no orders.
         let searches = plan.explore != Explore::Off && candidate.is_race();
-        let asks = verdict.is_none() || plan.explore == Explore::Only;
+        let asks = plan.explore == Explore::Only || !driven.is_confirmed();
         if asks && searches && driven.complete {
-            let states = self.states.get_or_insert_with(|| refute::states(plan, context));
-            match states {
-                Ok(states) => {
-                    driven.searched = Some(driven.trials.len());
-                    match states.judge(&mut driven) {
-                        Ok(refuted) => verdict = Some(Verdict::Refuted(refuted)),
-                        Err(undecided) => {
-                            verdict = confirmed(&driven);
-                            undecided_by_search = Some(undecided).filter(|_| verdict.is_none());
-                        }
-                    }
-                }
-                Err(_) => undecided_by_search = Some(Undecided::Cut),
+            match self.states.get_or_insert_with(|| refute::states(plan, context)) {
+                Ok(states) => match states.judge(&mut driven) {
+                    Ok(refutation) => refuted = Some(refutation),
+                    Err(why) => undecided = Some(why),
+                },
+                Err(_) => undecided = Some(Undecided::Cut),
             }
         }
-        let verdict = verdict.unwrap_or(Verdict::Unconfirmed);
-        let proof: Vec<usize> = match &verdict {
-            Verdict::Adjacent => driven.hits.iter().take(1).map(|(at, _)| *at).collect(),
+        let open = refuted.is_none() && plan.explore != Explore::Only && candidate.is_race() && driven.complete;
+        if open && !driven.is_confirmed() {
+            return Tried::Open(Box::new(Resists { driven, undecided }));
+        }
+        Tried::Decided(Box::new(self.report(candidate, driven, refuted, undecided)))
+    }
+
+    // What has come of a pair.
+    fn report(
+        &mut self,
+        candidate: &Candidate,
+        mut driven: Driven<'_>,
+        refuted: Option<Refutation>,
+        undecided: Option<Undecided>,
+    ) -> PairReport {
+        let plan = self.plan;
+        let verdict = match (refuted, driven.hits.is_empty()) {
+            (Some(refutation), _) => Verdict::Refuted(refutation),
+            (None, false) => Verdict::Adjacent,
+            (None, true) => driven.flip().map_or(Verdict::Unconfirmed, Verdict::Flipped),
+        };
+        let undecided_by_search = undecided.filter(|_| !verdict.confirmed());
+        let proof: Vec<Run> = match &verdict {
+            Verdict::Adjacent => driven.hits.iter().take(1).map(|(at, _)| driven.trials[*at].run.clone()).collect(),
             Verdict::Flipped(flip) => flip.runs.to_vec(),
             Verdict::Refuted(_) | Verdict::Unconfirmed => Vec::new(),
         };
-        let proof = proof.into_iter().map(|at| evidence(plan, &driven.trials[at].run)).collect();
+        let proof = proof.iter().map(|run| evidence(plan, run)).collect();
         let beside: BTreeSet<usize> = driven.hits.iter().map(|(at, _)| *at).collect();
         let adjacent = beside.len() as u32;
         // What a trial fails with is there whatever becomes of its pair.
         let trials = driven.trials();
-        let first_failure = trials.clone().find(|i| driven.trials[*i].failed()).map(|i| (i - driven.from) as u32 + 1);
-        let failed: Vec<_> = driven.trials[trials.clone()].iter().filter(|t| t.failed()).cloned().collect();
-        let limits = |t: &&super::trial::Trial| matches!(t.summary.outcome(), Some(Outcome::Limit(..)));
-        let limits = driven.trials[trials.clone()].iter().filter(limits).count() as u32;
-        let reached = trials.clone().filter(|i| driven.orders.reached(*i)).count() as u32;
+        let first_failure = trials.iter().position(|i| driven.trials[*i].failed()).map(|i| i as u32 + 1);
+        let failed: Vec<_> = trials.iter().map(|i| &driven.trials[*i]).filter(|t| t.failed()).cloned().collect();
+        let is_limit = |i: &&usize| matches!(driven.trials[**i].summary.outcome(), Some(Outcome::Limit(..)));
+        let limits = trials.iter().filter(is_limit).count() as u32;
+        let reached = trials.iter().filter(|i| driven.orders.reached(**i)).count() as u32;
         let Compared { orders, harms, undecided } = match &verdict {
             Verdict::Unconfirmed => seen(&driven),
             Verdict::Refuted(_) => Compared::nothing(),
@@ -175,6 +228,7 @@ impl Campaign<'_> {
             verdict,
             proof,
             trials: trials.len() as u32,
+            made: trials.iter().filter_map(|i| made(&driven, *i, beside.contains(i))).collect(),
             ways: driven.ways,
             undecided_by_search,
             adjacent,
@@ -187,4 +241,17 @@ impl Campaign<'_> {
             complete: driven.complete,
         }
     }
+}
+
+fn made(driven: &Driven<'_>, i: usize, adjacent: bool) -> Option<MadeTrial> {
+    let trial = &driven.trials[i];
+    let Run::Drawn(RunId { strategy, seed }) = &trial.run else { return None };
+    Some(MadeTrial {
+        strategy: strategy.to_string(),
+        seed: *seed,
+        signature: trial.signature.clone(),
+        steps: trial.summary.steps,
+        first: driven.decided[i],
+        adjacent,
+    })
 }

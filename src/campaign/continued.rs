@@ -10,11 +10,11 @@ use super::orders::{First, InstancePair};
 use super::parallel;
 use super::report::{Evidence, OrderReport, Verdict};
 use super::sightings::{Sightings, Watch};
-use super::trial::{Run, Trial, Worker, fails};
+use super::trial::{Run, Trial, Worker};
 use crate::base::mix;
 use crate::event::ThreadId;
-use crate::exec::{End, Unobserved, run};
-use crate::sched::{Named, Prefixed, RandomWalk, RawChoices, Replay};
+use crate::exec::{End, Unobserved};
+use crate::sched::{Hit, Named, Prefixed, RandomWalk, RawChoices, Replay, StrategySpec};
 use crate::shrink::{Effort, Shrunk, shrink};
 use crate::token::Token;
 use std::collections::BTreeSet;
@@ -156,8 +156,8 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
     // What no run at all of one order has, of however many, and so many of the other, is harm as well: from some points an order cannot be brought about.
     if let Some(instances) = &instances {
         let mut made = Tallies::default();
-        for (i, trial) in driven.trials.iter().enumerate() {
-            made.add(driven.orders.order(i, instances), trial);
+        for i in 0..driven.trials.len() {
+            made.add(driven.order(i, instances), &driven.trials[i]);
         }
         let seldom = all.of.iter().any(|t| t.runs == 0);
         let mut pooled = made.clone();
@@ -169,8 +169,8 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
     }
     let Tallies { of: [for_a, for_b], undecided } = all;
     let orders = [(First::A, for_a), (First::B, for_b)].map(|(first, tally)| {
-        let shows = |run: &Run| shown(driven, instances.as_ref(), first, run);
-        let passes = tally.passes.as_ref().map(shows);
+        let mut shows = |run: &Run| shown(driven, instances.as_ref(), first, run);
+        let passes = tally.passes.as_ref().map(&mut shows);
         OrderReport { first, runs: tally.runs, failures: tally.failures.finish_with(shows), passes }
     });
     Compared { orders, harms, undecided }
@@ -180,7 +180,7 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
 pub(super) fn seen(driven: &Driven<'_>) -> Compared {
     let mut all = Tallies::default();
     for i in driven.trials() {
-        all.add(driven.decided[i].or_else(|| driven.orders.cut(i)), &driven.trials[i]);
+        all.add(driven.decided[i], &driven.trials[i]);
     }
     let Tallies { of: [for_a, for_b], undecided } = all;
     let orders = [(First::A, for_a), (First::B, for_b)].map(|(first, tally)| OrderReport {
@@ -196,8 +196,8 @@ pub(super) fn seen(driven: &Driven<'_>) -> Compared {
 fn side_by_side(driven: &Driven<'_>) -> Vec<Point> {
     let mut worker = Worker::new(driven.plan);
     let mut points = Points::default();
-    for (at, hit) in &driven.hits {
-        let run = &driven.trials[*at].run;
+    for (at, hit) in by_turns(driven) {
+        let run = &driven.trials[at].run;
         let choices = worker.choices(run);
         let (x, y) = hit.threads;
         let swaps = if driven.pair.a == driven.pair.b {
@@ -215,13 +215,33 @@ fn side_by_side(driven: &Driven<'_>) -> Vec<Point> {
     points.all
 }
 
+// The runs with both side by side, one of each strategy in turn: what the first visits come to says little of later ones.
+fn by_turns(driven: &Driven<'_>) -> Vec<(usize, Hit)> {
+    let mut made: Vec<(&StrategySpec, usize)> = Vec::new();
+    let turn = |(at, hit): &(usize, Hit)| {
+        let Run::Drawn(id) = &driven.trials[*at].run else { return (0, *at, *hit) };
+        let i = made.iter().position(|(strategy, _)| **strategy == id.strategy).unwrap_or_else(|| {
+            made.push((&id.strategy, 0));
+            made.len() - 1
+        });
+        made[i].1 += 1;
+        (made[i].1, *at, *hit)
+    };
+    let mut all: Vec<_> = driven.hits.iter().map(turn).collect();
+    all.sort_by_key(|(turn, at, _)| (*turn, *at));
+    all.into_iter().map(|(_, at, hit)| (at, hit)).collect()
+}
+
 // States in which something began to be held, in runs in which the two accesses came in some order.
-fn held(driven: &Driven<'_>, instances: &InstancePair) -> Vec<Point> {
+fn held(driven: &mut Driven<'_>, instances: &InstancePair) -> Vec<Point> {
     let mut worker = Worker::new(driven.plan);
     let mut points = Points::default();
-    for (i, trial) in driven.trials.iter().enumerate().skip(driven.from) {
-        let Some(steps) = trial.engaged.filter(|_| driven.orders.order(i, instances).is_some()) else { continue };
-        let point = Point { choices: worker.choices(&trial.run), steps, threads: None };
+    for i in driven.from..driven.trials.len() {
+        let Some(steps) = driven.trials[i].engaged else { continue };
+        if driven.order(i, instances).is_none() {
+            continue;
+        }
+        let point = Point { choices: worker.choices(&driven.trials[i].run), steps, threads: None };
         if points.is_full_with(&mut worker, point) {
             break;
         }
@@ -308,7 +328,7 @@ fn go_on(
             continue;
         };
         let first = match (sightings, instances) {
-            (Some(sightings), Some(instances)) => driven.orders.order_in(sightings, trial.failed(), instances),
+            (Some(sightings), Some(instances)) => driven.order_in(&trial, &sightings, instances),
             _ => Some(*wanted),
         };
         all.push((*at, first, trial));
@@ -330,26 +350,26 @@ fn further(of_points: &[Tallies], round: u64) -> Vec<Work> {
 }
 
 // The run that is shown, as small as it gets with the same end and the same order.
-fn shown(driven: &Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run) -> Evidence {
+fn shown(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run) -> Evidence {
     let drawn = Worker::new(driven.plan).token(run);
     Evidence::of(&smaller(driven, instances, first, &drawn).unwrap_or(drawn))
 }
 
-fn smaller(driven: &Driven<'_>, instances: Option<&InstancePair>, first: First, drawn: &Token) -> Option<Token> {
+fn smaller(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First, drawn: &Token) -> Option<Token> {
     let code = &driven.plan.model.code;
     let shrunk = shrink(code, drawn, EFFORT, driven.context.stop).ok().filter(Shrunk::is_smaller)?;
     (order_of(driven, instances, &shrunk.token) == Some(first)).then_some(shrunk.token)
 }
 
 // Which access comes first in the run of a token.
-fn order_of(driven: &Driven<'_>, instances: Option<&InstancePair>, token: &Token) -> Option<First> {
+fn order_of(driven: &mut Driven<'_>, instances: Option<&InstancePair>, token: &Token) -> Option<First> {
+    let mut worker = Worker::new(driven.plan);
     let mut watch = Watch::new(&driven.sites);
-    let mut machine = driven.plan.model.machine(token.limits);
-    let mut replay = Replay::new(Arc::new(token.schedule.clone()));
-    let summary = run(&mut machine, &mut replay, 0, &mut watch, &AtomicBool::new(false));
-    let sightings = watch.finish(&machine.world);
+    let replay = Replay::new(Arc::new(token.schedule.clone()));
+    let trial = worker.make(replay, 0, &mut watch, &AtomicBool::new(false));
+    let sightings = watch.finish(&worker.machine.world);
     match instances {
-        Some(instances) => driven.orders.order_in(sightings, summary.outcome().is_some_and(fails), instances),
+        Some(instances) => driven.order_in(&trial, &sightings, instances),
         // Of one statement twice which thread is meant is not known.
         None if driven.pair.a == driven.pair.b => None,
         None => driven.orders.first_in(&sightings),

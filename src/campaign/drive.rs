@@ -1,16 +1,17 @@
 //! Phase 2 for one pair: the runs that may bring its two accesses side by side, or into both orders.
 //!
-//! Detection's runs are looked at once more: they may show both orders already. Accesses of two threads are driven by RaceFuzzer's scheduler; where that seldom
-//! meets, from a later visit on. What is never side by side is flipped: one of them is held until the other has been performed, in each way that the causes
-//! allow, first a few runs of each, then most of the way that does it most often. If nothing else helps, random walks do.
+//! Detection's runs are looked at once more: they may show both orders already. Accesses of two threads are driven by RaceFuzzer's scheduler, and from a later
+//! visit on. What is never side by side is flipped: one of them is held until the other has been performed, in each way that the causes
+//! allow, first a few runs of each, then most of the way that does it most often.
 
 use super::causes::Causes;
+use super::cuts::{Cuts, Suspect, Trying};
 use super::detection::{Stream, seed_of};
-use super::orders::{First, InstancePair, Orders};
+use super::orders::{First, Flip, InstancePair, Orders, order_in};
 use super::refute::SideBySide;
 use super::report::WayReport;
 use super::sightings::{Sightings, Watch};
-use super::trial::{Run, RunId, Trial, Worker};
+use super::trial::{Run, RunId, SEARCHED, Trial, Worker};
 use super::ways::{Held, HeldWay, patience, prepare, spec};
 use super::{Context, Plan, parallel};
 use crate::base::mix;
@@ -26,6 +27,10 @@ use std::sync::atomic::Ordering;
 // Runs of each way before the best one is known.
 const PILOT: u32 = 4;
 
+// Pairs of instances that came in one order only, and runs of each, that are looked through for one that is cut off.
+const MOST_OF_ONE_ORDER: usize = 16;
+const MOST_SUSPECTS: usize = 32;
+
 // Runs that are looked through for how a pair comes about that detection has not seen.
 const MOST_PROFILES: u64 = 8;
 
@@ -36,9 +41,11 @@ pub(super) struct Driven<'d> {
     pub(super) pair: Pair,
     // Its number in the campaign: its runs have seeds of their own.
     number: u64,
-    patience: u64,
+    /// Steps of the longest run of detection.
+    pub(super) longest: u64,
     pub(super) sites: Vec<SiteId>,
     pub(super) orders: Orders,
+    cuts: Cuts,
     pub(super) trials: Vec<Trial>,
     // For each trial, which statement came first, judged by the first two accesses that conflict.
     pub(super) decided: Vec<Option<First>>,
@@ -50,8 +57,6 @@ pub(super) struct Driven<'d> {
     pub(super) hits: Vec<(usize, Hit)>,
     /// The ways to bring each order about, and the best one of each.
     pub(super) held: Option<Held>,
-    /// Where the runs begin that a search has found, if there was one.
-    pub(super) searched: Option<usize>,
     /// Whether all runs were made.
     pub(super) complete: bool,
     // Whether runs that hold something are looked through for both accesses side by side: whoever is held at its access stands there when the other one acts.
@@ -88,17 +93,16 @@ impl<'d> Driven<'d> {
             context,
             pair,
             number,
-            // Long enough that no run of phase 1 would have been cut, short enough that a livelock is left soon.
-            patience: patience(longest),
+            longest,
             sites,
             orders: Orders::new(pair.a, pair.b),
+            cuts: Cuts::default(),
             trials: Vec::new(),
             decided: Vec::new(),
             from: 0,
             ways: Vec::new(),
             hits: Vec::new(),
             held: None,
-            searched: None,
             complete: true,
             looks: false,
             drawn: 0,
@@ -106,8 +110,62 @@ impl<'d> Driven<'d> {
     }
 
     /// The runs that are trials: neither detection's nor those that a search has found.
-    pub(super) fn trials(&self) -> Range<usize> {
-        self.from..self.searched.unwrap_or(self.trials.len())
+    pub(super) fn trials(&self) -> Vec<usize> {
+        let searched = |i: &usize| matches!(self.trials[*i].run, Run::Made { by: SEARCHED, .. });
+        (self.from..self.trials.len()).filter(|i| !searched(i)).collect()
+    }
+
+    /// Whether a run has proved it.
+    pub(super) fn is_confirmed(&mut self) -> bool {
+        !self.hits.is_empty() || self.flip().is_some()
+    }
+
+    /// Two runs that performed two instances in both orders; one that needs no cut if there is one.
+    pub(super) fn flip(&mut self) -> Option<Flip> {
+        if let Some((instances, runs)) = self.orders.flip() {
+            return Some(Flip { instances, runs: runs.map(|i| self.trials[i].run.clone()), cut: None });
+        }
+        for (instances, cut) in self.orders.of_one_order().into_iter().take(MOST_OF_ONE_ORDER) {
+            let suspects = (0..self.trials.len()).filter(|i| self.orders.suspect(*i, &instances) == Some(cut));
+            for i in suspects.take(MOST_SUSPECTS).collect::<Vec<_>>() {
+                let run = self.trials[i].run.clone();
+                if let Some(other) = self.other_order(&run, &instances, cut) {
+                    let runs = if cut == First::A { [run, other] } else { [other, run] };
+                    return Some(Flip { instances, runs, cut: Some(cut) });
+                }
+            }
+        }
+        None
+    }
+
+    // A run that leaves this one where only the order of the two is open, and has the other order.
+    fn other_order(&mut self, run: &Run, pair: &InstancePair, first: First) -> Option<Run> {
+        let known = self.trials[self.orders.known(pair)?].run.clone();
+        let (plan, sites, patience, stop) = (self.plan, &self.sites, self.patience(), self.context.stop);
+        let trying = Trying { plan, sites, patience, stop };
+        self.cuts.other_order(&trying, &Suspect { run, pair, first }, &known)
+    }
+
+    /// Which of these two instances came first in a run of the pair, or cut off the other one.
+    pub(super) fn order(&mut self, i: usize, pair: &InstancePair) -> Option<First> {
+        self.orders.order(i, pair).or_else(|| {
+            let run = self.trials[i].run.clone();
+            let first = self.orders.suspect(i, pair)?;
+            self.other_order(&run, pair, first).map(|_| first)
+        })
+    }
+
+    /// The same of a run that is not one of the pair's.
+    pub(super) fn order_in(&mut self, trial: &Trial, sightings: &Sightings, pair: &InstancePair) -> Option<First> {
+        order_in(sightings, pair).or_else(|| {
+            let first = self.orders.suspect_in(sightings, trial.failed(), pair)?;
+            self.other_order(&trial.run, pair, first).map(|_| first)
+        })
+    }
+
+    // Long enough that no run of phase 1 would have been cut, short enough that a livelock is left soon.
+    fn patience(&self) -> u64 {
+        patience(self.longest)
     }
 
     fn stopped(&self) -> bool {
@@ -145,10 +203,27 @@ impl<'d> Driven<'d> {
             self.hold(stream, runs.map(|run| seed_of(self.plan, run)));
             self.looks = false;
         }
-        if self.hits.is_empty() && self.orders.flip().is_none() && candidate.is_race() {
-            let runs = self.draw(&StrategySpec::Random, self.plan.trials);
-            self.tally("random".to_owned(), runs, |_, _| false);
+    }
+
+    /// The statements that matter for it: its own, and those of what brings them about.
+    pub(super) fn interesting(&self) -> Vec<SiteId> {
+        self.held.as_ref().map_or_else(|| self.sites.clone(), |held| held.causes.clone())
+    }
+
+    /// Trials by a scheduler that drives nothing; how many of them showed something new of it.
+    pub(super) fn look(&mut self, strategy: &StrategySpec, n: u32) -> u32 {
+        self.looks = true;
+        let runs = self.draw(strategy, n);
+        self.looks = false;
+        let (from, hits) = (runs.start, self.hits.clone());
+        self.tally(strategy.to_string(), runs, |_, i| hits.iter().any(|(at, _)| *at == i));
+        let mut news = 0;
+        for i in from..self.trials.len() {
+            let signature = &self.trials[i].signature;
+            let fails = self.trials[i].failed() && self.trials[..i].iter().all(|t| t.signature != *signature);
+            news += u32::from(fails || self.orders.is_new(i));
         }
+        news
     }
 
     // Runs of this strategy.
@@ -199,7 +274,7 @@ impl<'d> Driven<'d> {
         at
     }
 
-    fn tally(&mut self, strategy: String, runs: Range<usize>, hit: impl Fn(&Self, usize) -> bool) -> (u32, u32) {
+    fn tally(&mut self, strategy: String, runs: Range<usize>, hit: impl Fn(&mut Self, usize) -> bool) -> (u32, u32) {
         let (trials, hits) = (runs.len() as u32, runs.clone().filter(|i| hit(self, *i)).count() as u32);
         let at = self.ways.iter().position(|w| w.strategy == strategy).unwrap_or_else(|| {
             self.ways.push(WayReport { strategy, trials: 0, hits: 0, released: BTreeMap::new() });
@@ -214,16 +289,17 @@ impl<'d> Driven<'d> {
         (trials, hits)
     }
 
-    fn is_hit(&self, run: usize) -> bool {
+    fn is_hit(&mut self, run: usize) -> bool {
         let Pair { a, b } = self.pair;
         self.trials[run].races.iter().any(|h| h.is_of(a, b))
     }
 
-    // RaceFuzzer; and where it seldom meets, from a later visit on.
+    // RaceFuzzer; and from a later visit on.
     fn direct(&mut self, stream: Stream) {
         let Pair { a, b } = self.pair;
         let (a, b) = (spec(self.plan, a), spec(self.plan, b));
-        let strategy = |visits| StrategySpec::Directed { a: a.clone(), b: b.clone(), patience: self.patience, visits };
+        let strategy =
+            |visits| StrategySpec::Directed { a: a.clone(), b: b.clone(), patience: self.patience(), visits };
         let (plain, n) = (strategy(None), self.plan.trials);
         let first = n.min(4 * PILOT);
         let counts = self.visits(stream);
@@ -233,8 +309,8 @@ impl<'d> Driven<'d> {
             let runs = self.draw(&strategy, first);
             let (trials, hits) = self.tally(strategy.to_string(), runs, Self::is_hit);
             rates.push((hits, trials, strategy));
-            // Nine of ten are enough; and a statement that is visited once has no later visit.
-            if hits * 10 >= trials * 9 || counts.0.max(counts.1) <= 1 || n <= first {
+            // A statement that is visited once has no later visit. Else what harm there is may come with one, however often the first ones meet.
+            if counts.0.max(counts.1) <= 1 || n <= first {
                 break;
             }
         }
@@ -278,7 +354,7 @@ impl<'d> Driven<'d> {
         }
         let wanted = way.wanted;
         let runs = self.draw(&StrategySpec::Hold(way.spec.clone()), n);
-        let hit = |d: &Self, i: usize| d.orders.order(i, instances) == Some(wanted);
+        let hit = |d: &mut Self, i: usize| d.order(i, instances) == Some(wanted);
         let (trials, hits) = self.tally(way.spec.to_string(), runs, hit);
         way.trials += trials;
         way.hits += hits;

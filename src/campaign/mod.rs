@@ -10,6 +10,7 @@
 mod causes;
 mod confirm;
 mod continued;
+mod cuts;
 mod detection;
 mod drive;
 mod expect;
@@ -21,6 +22,7 @@ mod orders;
 mod parallel;
 mod refute;
 mod report;
+mod resist;
 mod saved;
 mod searched;
 mod sightings;
@@ -40,13 +42,14 @@ pub use expect_race::{Broken, judge_pairs};
 pub use orders::{First, Flip, InstancePair};
 pub use parallel::in_order;
 pub use report::{
-    Evidence, FailureReport, OrderReport, PairReport, Phase1, Refutation, Risk, Searched, Undecided, Verdict, WayReport,
+    Evidence, FailureReport, MadeTrial, OrderReport, PairReport, Phase1, Refutation, Risk, Searched, Undecided,
+    Verdict, WayReport,
 };
 pub use saved::{Saved, SavedEnd};
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
 pub use trial::{CONTINUED, Remade, Run, RunId, SEARCHED, Trial, remake};
 pub use variant::{RARE, test};
-pub use ways::holds;
+pub use ways::{counts, holds};
 
 use crate::base::mix;
 use crate::detect::Pair;

@@ -1,6 +1,7 @@
 //! Orders of instances over many runs: two runs that performed the same two instances on one location in both orders prove that a pair flips.
 
 use super::sightings::{Sighting, Sightings, common_place};
+use super::trial::Run;
 use crate::detect::Instance;
 use crate::event::SiteId;
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ pub enum First {
 }
 
 impl First {
-    fn other(self) -> First {
+    pub(super) fn other(self) -> First {
         match self {
             First::A => First::B,
             First::B => First::A,
@@ -45,9 +46,10 @@ struct Seen {
 pub struct Flip {
     /// Which instances.
     pub instances: InstancePair,
-    /// The run in which the first statement came first, and the other one.
-    pub runs: [usize; 2],
-    /// The order that only a *cut* shows: that run performed its first instance while the other was still to come, and then failed, or went past the other.
+    /// A run in which the first statement came first, and one with the other order.
+    pub runs: [Run; 2],
+    /// The order that only a *cut* shows: that run performed its first instance, and then failed or went past the other one. It leaves the other run in the very state
+    /// in which only their order is still open.
     pub cut: Option<First>,
 }
 
@@ -99,6 +101,11 @@ impl Orders {
         decided
     }
 
+    /// Whether a run was the first to have two instances in some order.
+    pub(super) fn is_new(&self, run: usize) -> bool {
+        self.seen.values().any(|seen| seen.runs.contains(&Some(run)))
+    }
+
     /// These two are what trials flip from now on.
     pub(super) fn drive(&mut self, instances: InstancePair) {
         self.driven = Some(instances);
@@ -112,19 +119,48 @@ impl Orders {
         of(a).any(|x| of(b).any(|y| x.instance.context != y.instance.context))
     }
 
-    /// Which statement a run cut off the other one with: it performed one instance of a known pair while the other one was still to come, and then failed or went past it.
-    pub(super) fn cut(&self, run: usize) -> Option<First> {
-        self.seen.keys().find_map(|pair| self.cut_of(pair, &self.runs[run]))
+    /// Which of these two instances came first in a run that performed both.
+    pub(super) fn order(&self, run: usize, pair: &InstancePair) -> Option<First> {
+        order_in(&self.runs[run].0, pair)
     }
 
-    /// Which of these two instances came first in a run, or was cut off by the other one.
-    pub(super) fn order(&self, run: usize, pair: &InstancePair) -> Option<First> {
-        self.order_of(&self.runs[run], pair)
+    /// Which of these two instances an added run may have cut off the other one with.
+    pub(super) fn suspect(&self, run: usize, pair: &InstancePair) -> Option<First> {
+        let (sightings, failed) = &self.runs[run];
+        self.suspect_in(sightings, *failed, pair)
     }
 
     /// The same of a run that is not added.
-    pub(super) fn order_in(&self, sightings: Sightings, failed: bool, pair: &InstancePair) -> Option<First> {
-        self.order_of(&(sightings, failed), pair)
+    pub(super) fn suspect_in(&self, sightings: &Sightings, failed: bool, pair: &InstancePair) -> Option<First> {
+        let cuts = |y, x| self.cuts((sightings, failed), pair, y, x);
+        if cuts(&pair.b, &pair.a) { Some(First::B) } else { cuts(&pair.a, &pair.b).then_some(First::A) }
+    }
+
+    // Whether the run performed `y` while `x` was still to come, as far as what was performed tells, and then failed or went past `x`.
+    fn cuts(&self, (sightings, failed): (&Sightings, bool), pair: &InstancePair, y: &Instance, x: &Instance) -> bool {
+        let Some(y) = sightings.seen.iter().find(|s| s.instance == *y && s.is_at(&pair.place)) else { return false };
+        let went_past = match sightings.lives.get(&x.context) {
+            Some(life) if life.has_performed(x) => return false,
+            Some(life) => failed || life.gone.is_some(),
+            None => failed,
+        };
+        let Some(seen) = self.seen.get(pair) else { return false };
+        went_past && seen.runs.iter().flatten().any(|known| is_ahead(sightings, y, x, &self.runs[*known].0))
+    }
+
+    /// The first run that performed these two instances, in whichever order.
+    pub(super) fn known(&self, pair: &InstancePair) -> Option<usize> {
+        self.seen.get(pair)?.runs.into_iter().flatten().min()
+    }
+
+    /// The pairs of instances that came in one order only, with the other one.
+    pub(super) fn of_one_order(&self) -> Vec<(InstancePair, First)> {
+        let missing = |seen: &Seen| match seen.runs {
+            [Some(_), None] => Some(First::B),
+            [None, Some(_)] => Some(First::A),
+            _ => None,
+        };
+        self.seen.iter().filter_map(|(pair, seen)| Some((pair.clone(), missing(seen)?))).collect()
     }
 
     /// Which statement came first in a run that is not added, judged by the first two instances that conflict.
@@ -134,77 +170,39 @@ impl Orders {
         pairs.filter_map(|(x, y)| self.instance_pair(x, y)).map(|(_, first)| first).next()
     }
 
-    fn order_of(&self, run: &(Sightings, bool), pair: &InstancePair) -> Option<First> {
-        let seen = &run.0.seen;
-        let at = |i: &Instance| seen.iter().position(|s| s.instance == *i && s.is_at(&pair.place));
-        match (at(&pair.a), at(&pair.b)) {
-            (Some(a), Some(b)) => Some(if a < b { First::A } else { First::B }),
-            _ => self.cut_of(pair, run),
-        }
-    }
-
-    fn cut_of(&self, pair: &InstancePair, run: &(Sightings, bool)) -> Option<First> {
-        if self.cuts(run, pair, &pair.b, &pair.a) {
-            Some(First::B)
-        } else if self.cuts(run, pair, &pair.a, &pair.b) {
-            Some(First::A)
-        } else {
-            None
-        }
-    }
-
-    // Whether the run performed `y` while `x` was still to come, and then failed or went past `x`.
-    fn cuts(&self, run: &(Sightings, bool), pair: &InstancePair, y: &Instance, x: &Instance) -> bool {
-        let (sightings, failed) = run;
-        let Some(y) = sightings.seen.iter().find(|s| s.instance == *y && s.is_at(&pair.place)) else { return false };
-        let went_past = match sightings.lives.get(&x.context) {
-            Some(life) if life.has_performed(x) => return false,
-            Some(life) => *failed || life.gone.is_some(),
-            None => *failed,
-        };
-        let Some(seen) = self.seen.get(pair) else { return false };
-        went_past && seen.runs.iter().flatten().any(|known| self.is_ahead(sightings, y, x, &self.runs[*known].0))
-    }
-
-    // Whether `x` was still to come when `y` was performed. Its thread or task (if that was not made yet: who makes it, and so on) is there, and what it has done
-    // is the beginning of what it did in a run that performed `x`. Else it may have gone another way long before, and the order may be one that cannot happen.
-    fn is_ahead(&self, sightings: &Sightings, y: &Sighting, x: &Instance, known: &Sightings) -> bool {
-        let mut name = &x.context;
-        loop {
-            let Some(then) = known.lives.get(name) else { return false };
-            if let Some(life) = sightings.lives.get(name).filter(|life| life.made <= y.step) {
-                let so_far = life.path.iter().take_while(|(step, _)| *step <= y.step);
-                return life.is_there(y.step)
-                    && so_far.clone().count() <= then.path.len()
-                    && so_far.zip(&then.path).all(|(now, then)| now.1 == then.1);
-            }
-            match (&then.maker, then.event) {
-                (Some(maker), _) => name = maker,
-                (None, Some(event)) => return y.fireable.contains(event),
-                (None, None) => return false,
-            }
-        }
-    }
-
-    /// Two runs that performed two instances in both orders; one that needs no cut if there is one.
-    pub(super) fn flip(&self) -> Option<Flip> {
+    /// Two instances that runs performed in both orders, and the first run of each order.
+    pub(super) fn flip(&self) -> Option<(InstancePair, [usize; 2])> {
         let driven = self.driven.as_ref().and_then(|pair| self.seen.get_key_value(pair));
-        let whole = driven.into_iter().chain(&self.seen).find_map(|(pair, seen)| match seen.runs {
-            [Some(a), Some(b)] => Some(Flip { instances: pair.clone(), runs: [a, b], cut: None }),
+        driven.into_iter().chain(&self.seen).find_map(|(pair, seen)| match seen.runs {
+            [Some(a), Some(b)] => Some((pair.clone(), [a, b])),
             _ => None,
-        });
-        whole.or_else(|| {
-            self.seen.iter().find_map(|(pair, seen)| {
-                let (known, run) = match seen.runs {
-                    [Some(run), None] => (First::A, run),
-                    [None, Some(run)] => (First::B, run),
-                    _ => return None,
-                };
-                let missing = known.other();
-                let cut = (0..self.runs.len()).find(|r| self.cut_of(pair, &self.runs[*r]) == Some(missing))?;
-                let runs = if known == First::A { [run, cut] } else { [cut, run] };
-                Some(Flip { instances: pair.clone(), runs, cut: Some(missing) })
-            })
         })
+    }
+}
+
+/// Which of these two instances came first in a run that performed both.
+pub(super) fn order_in(sightings: &Sightings, pair: &InstancePair) -> Option<First> {
+    let at = |i: &Instance| sightings.seen.iter().position(|s| s.instance == *i && s.is_at(&pair.place));
+    let (a, b) = (at(&pair.a)?, at(&pair.b)?);
+    Some(if a < b { First::A } else { First::B })
+}
+
+// Whether `x` was still to come when `y` was performed. Its thread or task (if that was not made yet: who makes it, and so on) is there, and what it has done
+// is the beginning of what it did in a run that performed `x`. Else it has gone another way before.
+fn is_ahead(sightings: &Sightings, y: &Sighting, x: &Instance, known: &Sightings) -> bool {
+    let mut name = &x.context;
+    loop {
+        let Some(then) = known.lives.get(name) else { return false };
+        if let Some(life) = sightings.lives.get(name).filter(|life| life.made <= y.step) {
+            let so_far = life.path.iter().take_while(|(step, _)| *step <= y.step);
+            return life.is_there(y.step)
+                && so_far.clone().count() <= then.path.len()
+                && so_far.zip(&then.path).all(|(now, then)| now.1 == then.1);
+        }
+        match (&then.maker, then.event) {
+            (Some(maker), _) => name = maker,
+            (None, Some(event)) => return y.fireable.contains(event),
+            (None, None) => return false,
+        }
     }
 }

@@ -59,7 +59,7 @@ impl States {
             for way in self.found.ends.values().take(MOST_ENDS) {
                 add(driven, way);
             }
-            if driven.orders.flip().is_some() {
+            if driven.flip().is_some() {
                 return Err(Undecided::BothOrders);
             }
             return Ok(Refutation { states: self.len(), first: *first, then: *then });
@@ -67,7 +67,7 @@ impl States {
         for (first, then, order) in &orders {
             let Order::Happens(way) = order else { continue };
             add(driven, way);
-            if driven.orders.flip().is_none()
+            if driven.flip().is_none()
                 && let Some((one, other)) = witness(&plan, *first, *then, way)
                 && let Order::Happens(way) = instance_order(&plan, &other, &one, context)
             {

@@ -105,6 +105,8 @@ pub struct PairReport {
     pub proof: Vec<Evidence>,
     /// Trials that were done.
     pub trials: u32,
+    /// Each of them.
+    pub made: Vec<MadeTrial>,
     /// Of those, how many were made in each way, in the order in which they were tried.
     pub ways: Vec<WayReport>,
     /// Why a search has not decided it, if it was asked and has not.
@@ -125,6 +127,23 @@ pub struct PairReport {
     pub limits: u32,
     /// Whether all trials were done.
     pub complete: bool,
+}
+
+/// A trial of a pair.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MadeTrial {
+    /// How its choices were made,
+    pub strategy: String,
+    /// and from which seed.
+    pub seed: u64,
+    /// How it ended; empty if it came to no end.
+    pub signature: String,
+    /// How long it was.
+    pub steps: u64,
+    /// Which statement came first, judged by the first two accesses that conflict.
+    pub first: Option<First>,
+    /// Whether both were side by side.
+    pub adjacent: bool,
 }
 
 /// Trials that were made in one way.
@@ -213,7 +232,7 @@ impl PairReport {
     #[must_use]
     pub fn best_way(&self) -> Option<&WayReport> {
         let directed = self.verdict == Verdict::Adjacent;
-        let proves = |w: &&WayReport| w.hits > 0 && w.strategy.starts_with("directed:") == directed;
+        let proves = |w: &&WayReport| w.hits > 0 && w.strategy.starts_with("hold:") != directed;
         self.ways.iter().filter(proves).max_by_key(|w| (w.hits, w.trials))
     }
 

@@ -7,9 +7,12 @@ use super::orders::{First, InstancePair};
 use super::trial::Worker;
 use crate::detect::{Hybrid, Pair};
 use crate::event::{Event, SiteId};
-use crate::exec::Observer;
-use crate::sched::{HoldSpec, Holds, Moment, SiteSpec, SpecError, StrategySpec, site_text};
-use crate::world::World;
+use crate::exec::{Observer, Unobserved, run};
+use crate::sched::{
+    Counting, Counts, HoldSpec, Holds, Moment, RoundRobin, SiteSpec, SpecError, StrategySpec, SurwSpec, site_text,
+};
+use crate::vm::Model;
+use crate::world::{Limits, World};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -19,6 +22,8 @@ pub(super) struct Held {
     pub(super) ways: Vec<HeldWay>,
     /// The two accesses that are flipped.
     pub(super) instances: InstancePair,
+    /// The statements of these two and of all that brings them about.
+    pub(super) causes: Vec<SiteId>,
 }
 
 /// One of them, and how often it did it.
@@ -90,14 +95,15 @@ struct Ways {
     // First::A: the ways to let the instance of the first statement come first.
     of: [Holds; 2],
     instances: InstancePair,
+    causes: Vec<SiteId>,
 }
 
 fn ways(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Ways> {
     let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
     let mut worker = Worker::new(plan);
-    let run = stream.run(profile);
-    let guide = worker.guide(&run);
-    let trial = worker.perform(&run, &mut seen, stop);
+    let profiled = stream.run(profile);
+    let guide = worker.guide(&profiled);
+    let trial = worker.perform(&profiled, &mut seen, stop);
     let world = &worker.machine.world;
     let (races, orders) = seen.hybrid.finish_both();
     let steps = races.into_iter().chain(orders).find(|c| c.pair == pair).map(|c| c.evidence.steps);
@@ -109,12 +115,13 @@ fn ways(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool
     }
     let patience = patience(trial.summary.steps);
     let holds = |first, then| Holds { ways: seen.causes.ways(world, first, then), patience, guide: guide.clone() };
-    Some(Ways { of: [holds(a, b), holds(b, a)], instances })
+    let causes = seen.causes.sites((a, b));
+    Some(Ways { of: [holds(a, b), holds(b, a)], instances, causes })
 }
 
 /// The ways to bring both orders of a pair about, untried, as the detection run of this seed shows them; `None` if it does not perform both on one location.
 pub(super) fn prepare(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Held> {
-    let Ways { of: [a_first, b_first], instances } = ways(plan, stream, pair, profile, stop)?;
+    let Ways { of: [a_first, b_first], instances, causes } = ways(plan, stream, pair, profile, stop)?;
     let (a, b) = (spec(plan, pair.a), spec(plan, pair.b));
     let directions: Vec<(SiteSpec, SiteSpec, Holds, Vec<First>)> = if pair.a == pair.b {
         let (holds, wanted) = of_one_site(a_first, b_first);
@@ -134,7 +141,7 @@ pub(super) fn prepare(plan: &Plan, stream: Stream, pair: Pair, profile: u64, sto
     }
     // The nearest ways of both directions first.
     all.sort_by_key(|(i, _)| *i);
-    Some(Held { ways: all.into_iter().map(|(_, way)| way).collect(), instances })
+    Some(Held { ways: all.into_iter().map(|(_, way)| way).collect(), instances, causes })
 }
 
 // Of one statement twice both directions have one name: the ways of the one, then those of the other.
@@ -169,4 +176,16 @@ pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
         }
     }
     Ok(Holds::default())
+}
+
+/// How many interesting events each thread and task of the model has, as a `surw` strategy must know: in a round robin, which is the same every time.
+///
+/// # Errors
+///
+/// If it has no such statement.
+pub fn counts(model: &Model, limits: Limits, spec: &SurwSpec) -> Result<Counts, SpecError> {
+    let mut machine = model.machine(limits);
+    let mut counting = Counting::new(RoundRobin::default(), spec.interesting(&model.code.setup.sites)?);
+    run(&mut machine, &mut counting, 0, &mut Unobserved, &AtomicBool::new(false));
+    Ok(counting.counts(&machine.world))
 }

@@ -23,21 +23,8 @@ pub(super) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Limits) ->
     for (name, value) in &model.defines {
         command.push_str(&format!(" -D {name}={value}"));
     }
-    let (l, d, n) = (limits, Limits::default(), u64::from);
-    for (option, value, default) in [
-        ("steps", l.steps, d.steps),
-        ("virtual-time", l.time, d.time),
-        ("objects", n(l.objects), n(d.objects)),
-        ("threads", n(l.threads), n(d.threads)),
-        ("queue", n(l.queue), n(d.queue)),
-        ("list", n(l.list), n(d.list)),
-        ("local", l.local, d.local),
-        ("depth", n(l.depth), n(d.depth)),
-        ("cells", n(l.cells), n(d.cells)),
-    ] {
-        if value != default {
-            command.push_str(&format!(" --{option} {value}"));
-        }
+    for (option, value) in limits.unusual() {
+        command.push_str(&format!(" --{option} {value}"));
     }
     command
 }

@@ -78,6 +78,7 @@ commands! {
     Shrink = shrink,
     Detect = detect,
     Confirm = confirm,
+    Merge = merge,
     Test = test,
     Explore = explore,
     Fmt = fmt,

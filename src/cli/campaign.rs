@@ -1,21 +1,21 @@
 //! What `detect` and `confirm` share: their options, their progress, and pairs in words.
 
-use super::args::{Defines, Format, LimitArgs};
+use super::args::{Defines, LimitArgs};
 use super::check::counted;
-use super::load::{self, Model};
-use super::outcome::{headline, limit_text};
+use super::load::Model;
+use super::outcome::limit_text;
 use super::output::Output;
-use super::{Context, Refusal};
 use crate::campaign::{self, FailureReport, Phase1};
 use crate::detect::{ContextKind, Pair};
-use crate::event::{Outcome, SiteId};
+use crate::event::SiteId;
+pub(super) use crate::formats::report::ending;
 use crate::sched::site_text;
 use clap::builder::RangedI64ValueParser;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// As many as fit into memory: what each run showed is kept until the last has ended. More is another campaign, with another seed.
 pub(super) fn number_of_runs() -> RangedI64ValueParser<u32> {
@@ -25,9 +25,6 @@ pub(super) fn number_of_runs() -> RangedI64ValueParser<u32> {
 /// Options of a campaign.
 #[derive(clap::Args, Debug)]
 pub(super) struct CampaignArgs {
-    /// The model
-    #[arg(value_name = "FILE")]
-    pub(super) file: PathBuf,
     /// Decides every choice of every run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -36,30 +33,24 @@ pub(super) struct CampaignArgs {
     runs: u32,
     /// Workers; the result is the same for any number [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    jobs: Option<u16>,
-    /// The form of the result on stdout
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(super) format: Format,
+    pub(super) jobs: Option<u16>,
     #[command(flatten)]
-    defines: Defines,
+    pub(super) defines: Defines,
     #[command(flatten)]
     limits: LimitArgs,
 }
 
 impl CampaignArgs {
-    /// The model, and what is to be done with it.
-    pub(super) fn resolve(&self, trials: u32, context: &Context) -> Result<(Model, campaign::Plan), Refusal> {
-        let model = load::model(&self.file, &self.defines.resolve(), &context.out)?;
-        let plan = campaign::Plan {
+    /// What is to be done with this model.
+    pub(super) fn plan(&self, model: &Model, trials: u32) -> campaign::Plan {
+        campaign::Plan {
             limits: self.limits.resolve(),
             seed: self.seed,
             runs: self.runs,
             trials,
             jobs: workers(self.jobs),
-            ..campaign::Plan::new(&model)
-        };
-        tracing::info!(seed = plan.seed, runs = plan.runs, trials, jobs = plan.jobs, "campaign");
-        Ok((model, plan))
+            ..campaign::Plan::new(model)
+        }
     }
 }
 
@@ -111,6 +102,29 @@ impl campaign::Progress for Bar {
 
     fn done(&self) {
         self.bar.inc(1);
+    }
+}
+
+/// Counts runs, of all variants that are at work.
+pub(super) struct Runs<'b> {
+    bar: &'b Bar,
+    done: AtomicU64,
+}
+
+impl<'b> Runs<'b> {
+    pub(super) fn new(bar: &'b Bar) -> Self {
+        Self { bar, done: AtomicU64::new(0) }
+    }
+}
+
+impl campaign::Progress for Runs<'_> {
+    fn phase(&self, _: &str, _: u64) {}
+
+    fn done(&self) {
+        let n = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if n.is_multiple_of(500) {
+            self.bar.say(format!("{n} runs"));
+        }
     }
 }
 
@@ -168,24 +182,4 @@ fn limits(out: &mut Output, found: &Phase1) {
 /// A failure in a line: `NullPointer at :40 in main`, `deadlock a -> b -> a`.
 pub(super) fn failure(model: &Model, report: &FailureReport) -> String {
     ending(model, &report.outcome).unwrap_or_else(|| report.signature.clone())
-}
-
-/// The same of an outcome; `None` if it is no failure.
-pub(super) fn ending(model: &Model, outcome: &Outcome) -> Option<String> {
-    Some(match outcome {
-        Outcome::Failure(f) => {
-            let at = f.site.map_or(String::new(), |s| format!(" at :{}", model.code.setup.sites[s].line));
-            let thread = if f.thread.is_empty() { String::new() } else { format!(" in {}", f.thread) };
-            format!("{}{at}{thread}", headline(f))
-        }
-        Outcome::Deadlock(report) => match report.cycle.as_slice() {
-            [] => {
-                let names: Vec<&str> = report.blocked.iter().map(|b| b.thread.as_str()).collect();
-                format!("deadlock: {} can never go on", names.join(", "))
-            }
-            ring => format!("deadlock {} -> {}", ring.join(" -> "), ring[0]),
-        },
-        Outcome::Stuck { .. } => "stuck: messages that can never run".to_owned(),
-        Outcome::Ok | Outcome::Limit(..) => return None,
-    })
 }

@@ -4,10 +4,11 @@ use super::args::Format;
 use super::campaign::{Bar, CampaignArgs, failure, kinds, pair, potential};
 use super::check::counted;
 use super::exit::Status;
+use super::load;
 use super::output::{BAD, BOLD, paint};
 use super::{Context, Refusal, files, interrupt};
 use crate::campaign;
-use crate::formats::campaign::DetectReport;
+use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
 use std::path::PathBuf;
 
@@ -27,15 +28,22 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
+    /// The model
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
     #[command(flatten)]
     campaign: CampaignArgs,
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
     /// Write the pairs to this file, for `raceflip confirm --pairs`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let (model, plan) = args.campaign.resolve(0, context)?;
+    let model = load::model(&args.file, &args.campaign.defines.resolve(), &context.out)?;
+    let plan = args.campaign.plan(&model, 0);
     if let Some(path) = &args.out {
         files::may_write(path)?;
     }
@@ -48,7 +56,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         files::write(path, &format!("{}\n", list.to_json()))?;
     }
     let out = &mut context.out;
-    if args.campaign.format == Format::Json {
+    if args.format == Format::Json {
         let report = DetectReport::new(model.name(), model.digest(), &plan, &found);
         writeln!(out, "{}", report.to_json());
     } else {

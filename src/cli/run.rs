@@ -31,15 +31,33 @@ Strategies:
   delay:D           delay bounding: each thread runs until it blocks, but D times, at random steps
                     of K, the one that would act is passed over. D is 2 unless given; K as for pct.
                     Both go on as `random` after K steps.
+  pctcp:D           PCTCP: PCT with a priority for each chain of threads and tasks that follow each
+                    other by posts, forks, joins and queues. Finds a bug of depth D with probability
+                    1/(W^2 K^(D-1)) at least, for W of them side by side. D and K as for pct.
+  pos               partial order sampling: a random priority for each pending operation, drawn anew
+                    where one was performed that conflicts with it. N steps of a thread that
+                    conflict with nothing come before an operation of another one once in N + 1
+                    runs, and not once in 2^N as in a random walk.
+  surw:A,B,...      SURW: each order of the interesting events is as likely as any other. They are
+                    those of the named sites; `surw`: all accesses, atomics, acquisitions and
+                    signals. Their numbers are those of a round-robin run.
   directed:A~B      RaceFuzzer: holds a thread back at one of two sites until another reaches
                     the other. A site is `@label`, `@label.read of x`, or LINE:COLUMN.
                     `directed:A~B,patience=N`: holds it back for N steps at most.
+                    `directed:A~B,visits=N/M`: passes over some of the first visits, up to N at A
+                    and M at B, drawn anew in each run: for sites in hot loops.
+  hold:A<B          B waits until A was performed: the access itself is held, or the post, fork or
+                    firing that brings it about, or the clock. What can be held is seen in one run.
+                    `way=N`: holds in the N-th nearest way, from 1; else a run draws one.
+                    `profile=SEED`: the detection run that shows the ways; 0, the round robin,
+                    unless given. `guided`: all others do what they did there, as far as they can.
 
 Examples:
   raceflip run app.race
   raceflip run app.race --seed 7 -D FIXED=1
   raceflip run app.race --strategy directed:@store~@load --quiet
   raceflip run app.race --strategy pct:3 --seed 7
+  raceflip run app.race --strategy surw:@store,@load --seed 7
   raceflip run app.race --seed 7 --no-shrink
   raceflip run app.race --format json | jq .outcome
   raceflip run app.race --only main,worker --around 120
@@ -58,7 +76,7 @@ pub(super) struct Args {
     /// Decides every choice of the run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], directed:SITE~SITE[,patience=N][,visits=N/M], or hold:FIRST<THEN[,way=N][,guided][,profile=SEED]
+    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], or hold:FIRST<THEN[,way=N][,guided][,profile=SEED]
     #[arg(long, value_name = "STRATEGY", default_value = "random")]
     strategy: StrategySpec,
     /// Show a run that fails as it was drawn, and not a smaller one that fails in the same way
@@ -80,7 +98,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let spec = args.strategy.profiled(|| single::profile(&model, limits));
     let campaign = campaign::Plan { limits, ..campaign::Plan::new(&model) };
     let spec = spec.with_holds(|hold| campaign::holds(&campaign, hold)).map_err(Refusal::new)?;
-    let spec = spec.with_counts(|surw| single::counts(&model, limits, surw)).map_err(Refusal::new)?;
+    let spec = spec.with_counts(|surw| campaign::counts(&model, limits, surw)).map_err(Refusal::new)?;
     let strategy = spec.build(&model.code.setup.sites).map_err(Refusal::new)?;
     let report = Report::resolve(&args.report, args.state, &model)?;
     let shrinks = !args.no_shrink && report.is_plain();

@@ -5,7 +5,7 @@
 
 use super::load::Model;
 use super::output::clean;
-use super::test::Case;
+use super::suite::Case;
 use super::{Refusal, files, shell};
 use crate::campaign::{LineVerdict, Origin, Saved, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
@@ -35,6 +35,11 @@ pub(super) struct Seeds {
 }
 
 impl Seeds {
+    /// No folder, and nothing in it.
+    pub(super) fn none() -> Self {
+        Seeds { folder: PathBuf::new(), root: PathBuf::new(), files: Vec::new(), refused: Vec::new() }
+    }
+
     /// Reads all files of the folder; there may be no folder yet.
     pub(super) fn open(folder: &Path) -> Result<Self, Refusal> {
         let name = clean(&folder.to_string_lossy());
@@ -62,6 +67,15 @@ impl Seeds {
                 Err(refusal) => seeds.refused.push(refusal),
             }
         }
+        Ok(seeds)
+    }
+
+    /// The same, of a folder that can be written: else nothing is begun whose results could not be kept.
+    pub(super) fn to_keep(folder: &Path) -> Result<Self, Refusal> {
+        let seeds = Self::open(folder)?;
+        // There may be no folder yet: what it would be made in.
+        let there = folder.ancestors().find(|at| at.exists() || at.as_os_str().is_empty()).unwrap_or(folder);
+        files::may_write(&there.join("seed.toml"))?;
         Ok(seeds)
     }
 

@@ -17,9 +17,7 @@ use crate::formats::state::State;
 use crate::formats::timeline::perfetto;
 use crate::formats::timeline::{Recorder as TimelineRecorder, Timeline, Window};
 use crate::formats::trace::{Header, TraceWriter};
-use crate::sched::{
-    Counting, Counts, Divergence, Recorder, Replay, RoundRobin, Schedule, SpecError, Strategy, SurwSpec, Tolerant,
-};
+use crate::sched::{Divergence, Recorder, Replay, RoundRobin, Schedule, Strategy, Tolerant};
 use crate::token::Token;
 use crate::vm::Vm;
 use crate::world::{Limits, Machine, World, signature};
@@ -145,14 +143,6 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
 /// How many steps a run of the model takes: those of a round robin, which is the same every time. Ctrl-C ends the program in the middle of it, as nothing is known yet.
 pub(super) fn profile(model: &Model, limits: Limits) -> u64 {
     exec::run(&mut model.machine(limits), &mut RoundRobin::default(), 0, &mut Unobserved, &AtomicBool::new(false)).steps
-}
-
-/// How many interesting events each thread and task of the model has, in that run.
-pub(super) fn counts(model: &Model, limits: Limits, spec: &SurwSpec) -> Result<Counts, SpecError> {
-    let mut machine = model.machine(limits);
-    let mut counting = Counting::new(RoundRobin::default(), spec.interesting(&model.code.setup.sites)?);
-    exec::run(&mut machine, &mut counting, 0, &mut Unobserved, &AtomicBool::new(false));
-    Ok(counting.counts(&machine.world))
 }
 
 fn go<S: Strategy>(

@@ -1,9 +1,10 @@
-//! The results of `detect` and `confirm` as JSON objects, `raceflip-detect` and `raceflip-confirm` version 2 (`docs/formats.md`).
+//! The result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
+use crate::base::{at_most, interval};
 use crate::campaign::{
     Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Phase1, Plan, Undecided, Verdict, WayReport,
 };
-use crate::detect::{Candidate, ContextKind};
+use crate::detect::ContextKind;
 use crate::event::{LimitKind, SiteId};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
@@ -42,21 +43,6 @@ pub struct Searched {
     pub complete: bool,
 }
 
-/// `raceflip detect --format json`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct DetectReport {
-    pub format: String,
-    pub version: u32,
-    #[serde(flatten)]
-    pub about: About,
-    pub pairs: Vec<Potential>,
-    /// Pairs of operations that are no race, and whose order may matter.
-    pub order_pairs: Vec<Potential>,
-    pub failures: Vec<Fails>,
-    pub limits: Vec<Cut>,
-}
-
 /// `raceflip confirm --format json`.
 ///
 /// # Examples
@@ -75,7 +61,7 @@ pub struct DetectReport {
 /// println!("{}", report.to_json());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct ConfirmReport {
     pub format: String,
@@ -108,28 +94,8 @@ pub struct Access {
     pub from: Option<String>,
 }
 
-/// A potential pair.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Potential {
-    pub a: Access,
-    pub b: Access,
-    pub rank: char,
-    pub location: String,
-    pub contexts: Vec<String>,
-    pub seen: u64,
-    /// The first occurrence: run, steps and pedigrees.
-    pub run: u64,
-    pub steps: (u64, u64),
-    pub instances: (String, String),
-    pub visits: (u32, u32),
-    /// The nearest maker of both.
-    pub parted: String,
-    pub locksets: (Vec<String>, Vec<String>),
-}
-
 /// A pair that was driven.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Driven {
     pub a: Access,
@@ -150,6 +116,8 @@ pub struct Driven {
     pub adjacent: u32,
     /// Trials that performed both accesses.
     pub reached: u32,
+    /// Of a pair that is not confirmed: the greatest chance (95 %) that such a trial confirms it.
+    pub at_most: Option<f64>,
     /// The first trial that failed, from 1.
     pub first_failure: Option<u32>,
     pub orders: Vec<Order>,
@@ -178,12 +146,14 @@ pub struct Hurts {
 }
 
 /// Trials made in one way.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Way {
     pub strategy: String,
     pub trials: u32,
     pub hits: u32,
+    /// The 95 % interval of Clopper and Pearson of the chance of a hit.
+    pub interval: (f64, f64),
     /// Why what was held was let go.
     pub released: BTreeMap<String, u32>,
 }
@@ -238,7 +208,7 @@ pub struct Again {
     pub token: String,
 }
 
-fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, complete: bool) -> About {
+pub(super) fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, complete: bool) -> About {
     About {
         file: file.to_owned(),
         program: format!("{program:016x}"),
@@ -251,7 +221,7 @@ fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, complete: bool)
     }
 }
 
-fn access(plan: &Plan, site: SiteId) -> Access {
+pub(super) fn access(plan: &Plan, site: SiteId) -> Access {
     let sites = &plan.model.code.setup.sites;
     let s = &sites[site];
     Access {
@@ -279,7 +249,7 @@ fn again(evidence: &Evidence) -> Again {
     Again { strategy: evidence.strategy.clone(), seed: evidence.seed, token: evidence.token.clone() }
 }
 
-fn fails(report: &FailureReport) -> Fails {
+pub(super) fn fails(report: &FailureReport) -> Fails {
     Fails {
         signature: report.signature.clone(),
         runs: report.runs,
@@ -288,7 +258,7 @@ fn fails(report: &FailureReport) -> Fails {
     }
 }
 
-fn cuts(found: &Phase1) -> Vec<Cut> {
+pub(super) fn cuts(found: &Phase1) -> Vec<Cut> {
     let cut =
         |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| Cut { option: kind.option().to_owned(), limit, runs };
     found.limits.iter().map(cut).collect()
@@ -296,24 +266,6 @@ fn cuts(found: &Phase1) -> Vec<Cut> {
 
 fn side(first: First) -> String {
     if first == First::A { "a" } else { "b" }.to_owned()
-}
-
-fn potential(plan: &Plan, candidate: &Candidate) -> Potential {
-    let e = &candidate.evidence;
-    Potential {
-        a: access(plan, candidate.pair.a),
-        b: access(plan, candidate.pair.b),
-        rank: candidate.rank.letter(),
-        location: e.location.clone(),
-        contexts: candidate.kinds.iter().map(context).collect(),
-        seen: candidate.count,
-        run: e.run,
-        steps: e.steps,
-        instances: e.contexts.clone(),
-        visits: (e.instances.0.visit, e.instances.1.visit),
-        parted: e.parted.clone(),
-        locksets: e.locksets.clone(),
-    }
 }
 
 fn order(report: &OrderReport) -> Order {
@@ -325,9 +277,16 @@ fn order(report: &OrderReport) -> Order {
     }
 }
 
+// To four decimals, which are read back as they were.
+fn rounded(p: f64) -> f64 {
+    (p * 1e4).round() / 1e4
+}
+
 fn way(report: &WayReport) -> Way {
     let released = report.released.iter().map(|(why, n)| (why.to_string(), *n)).collect();
-    Way { strategy: report.strategy.clone(), trials: report.trials, hits: report.hits, released }
+    let (trials, hits) = (report.trials, report.hits);
+    let (low, high) = interval(hits, trials);
+    Way { strategy: report.strategy.clone(), trials, hits, interval: (rounded(low), rounded(high)), released }
 }
 
 fn hurts(report: &PairReport) -> Vec<Hurts> {
@@ -385,32 +344,11 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
         }),
         adjacent: report.adjacent,
         reached: report.reached,
+        at_most: (report.verdict == Verdict::Unconfirmed).then(|| rounded(at_most(report.reached))),
         first_failure: report.first_failure,
         orders: report.orders.iter().map(order).collect(),
         undecided: report.undecided,
         limits: report.limits,
-    }
-}
-
-impl DetectReport {
-    /// The report of a detection.
-    #[must_use]
-    pub fn new(file: &str, program: u64, plan: &Plan, found: &Phase1) -> Self {
-        Self {
-            format: "raceflip-detect".to_owned(),
-            version: VERSION,
-            about: about(file, program, plan, found, found.complete),
-            pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
-            order_pairs: found.orders.iter().map(|c| potential(plan, c)).collect(),
-            failures: found.failures.iter().map(fails).collect(),
-            limits: cuts(found),
-        }
-    }
-
-    /// As JSON text.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
     }
 }
 

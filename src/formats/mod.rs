@@ -5,18 +5,26 @@
 //! | the events of a run, as JSON lines | [`trace::TraceWriter`] |
 //! | the result of a run, as JSON | [`result::RunReport`], in it the [`state::State`] |
 //! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
-//! | the results of `detect`, `confirm` | [`mod@campaign`] |
+//! | the results of `detect`, `confirm` | [`mod@detect`], [`mod@campaign`] |
+//! | the results of `confirm` over many models, and of `merge` | [`campaigns`] |
+//! | what of such a campaign is finished | [`journal`] |
+//! | those of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
 //! | lists of potential pairs, as JSON or lines | [`mod@pairs`] |
 //! | the results of `test` | [`mod@test`] |
 //! | the results of `shrink` | [`mod@shrink`] |
 //! | saved failures, as TOML | [`seed::SeedFile`] |
 
 pub mod campaign;
+pub mod campaigns;
 mod clean;
+pub mod detect;
 pub mod explore;
+pub mod journal;
 pub mod pairs;
+pub mod report;
 pub mod result;
 pub mod seed;
+pub mod shell;
 pub mod shrink;
 pub mod state;
 pub mod test;

@@ -55,7 +55,7 @@ impl Line {
 
     // The columns that its code takes.
     fn width(&self) -> usize {
-        if self.has_code() { self.indent + self.code.chars().count() } else { 0 }
+        if self.has_code() { columns(self.indent, &self.code) } else { 0 }
     }
 }
 
@@ -77,7 +77,8 @@ fn lay_out(text: &str) -> String {
         let mut written = " ".repeat(line.indent) + &line.code;
         if let Some(comment) = line.comment {
             let column = line.column.unwrap_or(line.indent);
-            written = format!("{written:column$}") + &text[comment.start as usize..comment.end as usize];
+            written += &" ".repeat(column.saturating_sub(columns(0, &written)));
+            written += &text[comment.start as usize..comment.end as usize];
         }
         out.push_str(written.trim_end());
         out.push('\n');
@@ -230,8 +231,13 @@ fn place_comments(text: &str, lines: &mut [Line]) {
     }
 }
 
-/// The column of an offset, from 0; tabs stop at every fourth.
+/// The column of an offset, from 0.
 fn column(text: &str, offset: usize) -> usize {
     let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
-    text[start..offset].chars().fold(0, |at, c| if c == '\t' { at / INDENT * INDENT + INDENT } else { at + 1 })
+    columns(0, &text[start..offset])
+}
+
+/// The column behind a text that begins at a column; tabs, which a string may have, stop at every fourth.
+fn columns(from: usize, text: &str) -> usize {
+    text.chars().fold(from, |at, c| if c == '\t' { at / INDENT * INDENT + INDENT } else { at + 1 })
 }

@@ -188,6 +188,8 @@ impl Strategy for Pctcp {
         if view.world.steps() >= u64::from(self.steps) {
             return;
         }
+        // Where somebody else has chosen this is the first that is heard of the state.
+        self.chains.welcome(view.world);
         let step = view.world.steps() + 1;
         for i in 0..self.change_points.len() {
             if self.change_points[i] == step {

@@ -367,6 +367,8 @@ impl Strategy for Surw {
 
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         let world = view.world;
+        // Where somebody else has chosen this is the first that is heard of the state.
+        self.welcome(world);
         self.last = Last { actor: Some(choice.actor), ..Last::default() };
         let Actor::Thread(thread) = choice.actor else { return };
         if self.is_interesting(world, choice.actor) {

@@ -146,3 +146,24 @@ impl Default for Limits {
         }
     }
 }
+
+impl Limits {
+    /// Those that are not the usual ones: the option that sets it, and its value.
+    pub fn unusual(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let of = |l: &Limits| {
+            let n = u64::from;
+            [
+                ("steps", l.steps),
+                ("virtual-time", l.time),
+                ("objects", n(l.objects)),
+                ("threads", n(l.threads)),
+                ("queue", n(l.queue)),
+                ("list", n(l.list)),
+                ("local", l.local),
+                ("depth", n(l.depth)),
+                ("cells", n(l.cells)),
+            ]
+        };
+        of(self).into_iter().zip(of(&Limits::default())).filter(|(own, usual)| own != usual).map(|(own, _)| own)
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::chance::least_hits;
 use crate::load::{Model, load, load_bytes};
+use crate::surw::named as named_strategy;
 use raceflip::event::Outcome;
 use raceflip::exec::{Unobserved, run};
 use raceflip::sched::{DelayBounded, RandomWalk, RoundRobin, SpecError, Strategy, StrategySpec};
@@ -130,9 +131,10 @@ fn busy_waiting_ends() {
     let text = b"var flag = 0\nthread waiter { while flag == 0 { skip } }\nthread setter { flag = 1 }";
     let model = load_bytes("busy.race", text, &[]);
     let mut waited = 0;
-    for name in ["pct:1,steps=50", "pct:3,steps=50", "delay:0,steps=50", "delay:2,steps=50"] {
-        let spec: StrategySpec = name.parse().expect("a strategy");
-        let mut strategy = spec.build(&model.code.setup.sites).expect("steps are given");
+    for name in
+        ["pct:1,steps=50", "pct:3,steps=50", "delay:0,steps=50", "delay:2,steps=50", "pctcp:1,steps=50", "pos", "surw"]
+    {
+        let mut strategy = named_strategy(&model, name, Limits::default());
         let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
         for seed in 0..200 {
             let summary = run(&mut machine, &mut strategy, seed, &mut Unobserved, &AtomicBool::new(false));

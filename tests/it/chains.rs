@@ -124,8 +124,9 @@ fn causality(all: &[Made1]) -> Vec<Vec<bool>> {
 /// Agarwal and Garg's sets as sets.
 fn chains(before: &[Vec<bool>]) -> Vec<Vec<usize>> {
     let mut sets: Vec<Vec<Vec<usize>>> = Vec::new();
+    let follows = |last: usize, element: usize| before[last][element];
     for element in 0..before.len() {
-        let fits = |chain: &Vec<usize>| chain.last().is_some_and(|last| before[*last][element]);
+        let fits = |chain: &Vec<usize>| chain.last().is_some_and(|last| follows(*last, element));
         let found = (0..sets.len()).find_map(|i| Some((i, sets[i].iter().position(fits)?)));
         if let Some((i, at)) = found {
             sets[i][at].push(element);

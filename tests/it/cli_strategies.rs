@@ -23,7 +23,7 @@ fn runs_of_bounded_strategies_come_back() {
     check("pos", "pos");
     // The counts of a round robin are found again in each call.
     check("surw", "surw");
-    check("surw:3:14,2:14", "surw:3:14,2:14");
+    check("surw:3:12,2:12", "surw:3:12,2:12");
     for (strategy, says) in [
         ("pct:0", "`0` is not a number from 1 to 1000: use `pct:3`"),
         ("delay:1,k=2", "`k=2` is not a number of steps, at least 1: use `steps=1000`"),

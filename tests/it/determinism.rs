@@ -5,7 +5,7 @@ use crate::surw::named;
 use raceflip::base::{Digester, mix};
 use raceflip::event::{Actor, Event, Happening, Op, SiteId};
 use raceflip::exec::{End, Observer, RunSummary, Unobserved, run};
-use raceflip::sched::{ChoiceLog, Directed, Divergence, RandomWalk, Recorder, Replay, Rerun, Strategy, View};
+use raceflip::sched::{ChoiceLog, Directed, Divergence, Prefixed, RandomWalk, Recorder, Replay, Rerun, Strategy, View};
 use raceflip::token::Token;
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, Question, World, signature};
@@ -195,4 +195,25 @@ fn forced_steps_are_steps() {
         }
     }
     assert!(asked < steps / 2, "{asked} of {steps}: most steps are forced");
+}
+
+/// A strategy goes on where another one has begun, of which it was told only what was chosen.
+#[test]
+fn strategies_go_on_from_the_middle_of_a_run() {
+    let never = AtomicBool::new(false);
+    for path in all_models() {
+        let model = load(&path, &[]);
+        let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
+        for (seed, name) in (0..).zip(STRATEGIES) {
+            let mut walk = ChoiceLog::new(RandomWalk::new());
+            // Watched, so that no step is passed over.
+            let steps = perform(&mut machine, &mut walk, seed).1.steps;
+            let choices = Arc::new(walk.choices().clone());
+            for from in [steps / 4, steps / 2, steps] {
+                let mut prefixed = Prefixed::new(choices.clone(), from, Vec::new(), strategy(name, &model));
+                let summary = run(&mut machine, &mut prefixed, seed, &mut Unobserved, &never);
+                assert!(summary.outcome().is_some() && summary.steps >= from, "{} {name} from {from}", relative(&path));
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What a campaign confirms is true: the runs that prove it are made again and looked at.
 
 use crate::load::{Model, all_models, load, load_bytes, models};
-use raceflip::campaign::{Context, Evidence, Flip, Instance, PairReport, Plan, Silent, Verdict, confirm};
+use raceflip::campaign::{Context, Evidence, First, Flip, Instance, PairReport, Plan, Silent, Verdict, confirm};
 use raceflip::detect::Pair;
 use raceflip::event::{AccessPlace, Actor, Choice, Event, Happening, SiteId};
 use raceflip::exec::{Observer, Unobserved, run};
@@ -112,6 +112,48 @@ fn is_flipped(model: &Model, pair: &PairReport, flip: &Flip) -> bool {
     })
 }
 
+/// Every event of a run: whose it is, what it is, and which thread or task it makes.
+#[derive(Default)]
+struct Events {
+    all: Vec<(String, String, Option<String>)>,
+}
+
+impl Observer for Events {
+    fn event(&mut self, world: &World, event: &Event) {
+        let name = |context| world.contexts().name(world.setup(), context);
+        let made = match &event.what {
+            Happening::Performed { made, .. } => *made,
+            Happening::Fire(_, made) => Some(*made),
+            _ => None,
+        };
+        self.all.push((event.context.map(name).unwrap_or_default(), format!("{:?}", event.what), made.map(name)));
+    }
+}
+
+/// The run that is cut off leaves the other one with a step of the thread or task of its access, or of who makes that; and there the other one has nothing of it
+/// until the access that is cut off has come, or is on its way.
+fn leaves_where_it_should(model: &Model, pair: &PairReport, flip: &Flip) -> bool {
+    let Some(cut) = flip.cut else { return true };
+    let (y, x) = match cut {
+        First::A => (&flip.instances.a, &flip.instances.b),
+        First::B => (&flip.instances.b, &flip.instances.a),
+    };
+    let [other, cut_off] = [1 - cut as usize, cut as usize].map(|i| {
+        let (mut machine, mut strategy) = replay(model, &pair.proof[i]);
+        let mut events = Events::default();
+        run(&mut machine, &mut strategy, 0, &mut events, &AtomicBool::new(false));
+        events.all
+    });
+    let same = other.iter().zip(&cut_off).take_while(|(o, c)| o == c).count();
+    let (who, _, made) = &cut_off[same];
+    let is_of = |name: &str| y.context == name || y.context.starts_with(&format!("{name}/"));
+    let leads_to_y = is_of(who) || made.as_deref().is_some_and(is_of);
+    let on_its_way = |e: &(String, String, Option<String>)| e.0 == x.context || e.2.as_ref() == Some(&x.context);
+    // A thread that is there already is on its way when it acts next.
+    let until = other[same..].iter().position(on_its_way).map(|i| same + i);
+    leads_to_y && until.is_some_and(|until| other[same..until].iter().all(|e| e.0 != *who))
+}
+
 /// Every confirmed pair of every model: its proof is there to see.
 #[test]
 fn what_is_confirmed_is_seen() {
@@ -129,6 +171,7 @@ fn what_is_confirmed_is_seen() {
                 Verdict::Flipped(flip) => {
                     *if flip.cut.is_some() { &mut cut } else { &mut flipped } += 1;
                     assert!(is_flipped(&model, pair, flip), "{text}");
+                    assert!(leaves_where_it_should(&model, pair, flip), "{text}");
                 }
                 Verdict::Refuted(_) | Verdict::Unconfirmed => {}
             }
@@ -169,6 +212,9 @@ fn no_cut_proves_an_order_that_cannot_be() {
         "app \"a\"; var x = 0; atomic go = 0; thread s { if * { @X: x = 1 }; go = 1; skip; fail \"other\" }; thread t { await go == 1; @Y: x = 2 }",
         // The task of x is taken out of its queue before y.
         "app \"a\"; var x = 0; looper m; thread s { post f() to m after 5; post g() to m }; task f() { @X: x = 1 }; task g() { cancel f on m; @Y: x = 2; fail \"other\" }",
+        // Who comes first through the lock (or the swap) has settled whether x comes, long before y; no statement tells it, only values.
+        "app \"a\"; lock L; var taken = 0; var done = false; var x = 0; thread s { let won = false; sync L { if taken == 0 { taken = 1; won = true } }; skip; if won { @X: x = 1; sync L { done = true } } }; thread t { let may = false; let first = false; sync L { if taken == 0 { taken = 2; may = true; first = true } }; if !may { sync L { may = done } }; if may { @Y: x = 2 }; if first { fail \"other\" } }",
+        "app \"a\"; atomic taken = 0; atomic done = 0; var x = 0; thread s { let won = cas(taken, 0, 1); skip; if won { @X: x = 1; done = 1 } }; thread t { let first = cas(taken, 0, 2); if first || done == 1 { @Y: x = 2 }; if first { fail \"other\" } }",
         // f, g, f, by waiting, with a conditional x.
         "app \"a\"; var x = 0; var n = 0; looper m; thread A { post f() to m; await n == 2; post f() to m }; thread B { await n == 1; post g() to m }; task f() { if * { @X: x = 1 }; n += 1 }; task g() { @Y: x = 2; n += 1; if * { fail \"other\" } }",
     ];

@@ -75,6 +75,13 @@ fn layout_changes_nothing_but_layout() {
     assert!(digests > 200, "{digests}");
 }
 
+#[test]
+fn a_tab_in_a_string_takes_its_columns() {
+    holds(&source("app \"a\tb\"        // here\nvar x = \"\t\t\"  // and here\n"));
+    let app = source("app \"a,  \tb\"   // one\n               // two\nvar x = 0\n");
+    holds(&app);
+}
+
 /// Where tokens begin and end, found without the lexer.
 fn boundaries(text: &str) -> Vec<usize> {
     let mut found = vec![0];

@@ -1,17 +1,23 @@
 //! `raceflip confirm`: which potential pairs are real, which hurt, and how to see it again.
 
+mod many;
 mod tell;
+mod told;
 
-use super::args::Format;
 use super::campaign::{Bar, CampaignArgs, failure, name, number_of_runs};
 use super::exit::Status;
-use super::load::Model;
+use super::load::{self, Model};
+use super::reports::{Models, ReportFormat};
 use super::seeds::Seeds;
+use super::timer::{Timer, duration};
 use super::{Context, Refusal, files, interrupt, listed};
 use crate::campaign::{self, Confirmation, Explore};
 use crate::formats::campaign::ConfirmReport;
+use crate::formats::campaigns::{Partition, TrialLine};
 use clap::ValueEnum;
+pub(super) use many::tell as tell_campaign;
 use std::path::PathBuf;
+use std::time::Duration;
 use tell::{Told, failures};
 
 const ABOUT: &str = "\
@@ -34,6 +40,10 @@ Examples:
   raceflip confirm app.race --pair '@check~@destroy'
   raceflip confirm app.race --pairs pairs.json  pairs of `raceflip detect --out pairs.json`, or of another tool
   raceflip confirm app.race --explore only      no trials: all states, for all pairs
+  raceflip confirm models --journal night.journal --save     all models below a folder, in all variants
+  raceflip confirm models --journal night.journal --resume   and on, after it was killed
+  raceflip confirm models --partition 2/8 --out part2.json   an eighth of them; `raceflip merge` puts them together
+  raceflip confirm app.race --format sarif > race.sarif   for code scanning; also junit, github, markdown
   raceflip confirm app.race --format json | jq '.pairs[] | select(.harm == \"harmful\")'
 
 Exit status:
@@ -46,6 +56,9 @@ Exit status:
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {
+    /// A model; or models and folders of models, each in all its variants
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
     /// Trials of each pair, for each kind of driving it
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::TRIALS, value_parser = number_of_runs())]
     trials: u32,
@@ -58,6 +71,24 @@ pub(super) struct Args {
     /// Write the result to this file as well, as JSON
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write each trial to this file, a JSON object on each line
+    #[arg(long, value_name = "FILE")]
+    trials_out: Option<PathBuf>,
+    /// Keep what is finished in this file, so that nothing is lost when the campaign is killed
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+    /// Go on with the campaign of the journal, if there is one: the result has the bytes that it has without a break
+    #[arg(long, requires = "journal")]
+    resume: bool,
+    /// Stop after this time, as in `30s`, `10m` or `1h`, with what there is by then: that is not reproducible
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    time: Option<Duration>,
+    /// Confirm only a part of the variants, as in `2/8`; `raceflip merge` puts the parts together
+    #[arg(long, value_name = "PART/OF", value_parser = many::partition)]
+    partition: Option<Partition>,
+    /// Confirm only variants with this text in their name, path and constants (may be repeated: any of them)
+    #[arg(long, value_name = "TEXT")]
+    filter: Vec<String>,
     /// Keep the run of each harmful order in the folder of saved failures: `raceflip test` makes these first
     #[arg(long)]
     save: bool,
@@ -76,6 +107,9 @@ pub(super) struct Args {
     /// Print the timeline of each failing run that is shown, with the statements of its pair marked
     #[arg(long)]
     timeline: bool,
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: ReportFormat,
     #[command(flatten)]
     campaign: CampaignArgs,
 }
@@ -102,33 +136,65 @@ impl From<ExploreArg> for Explore {
     }
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let (model, plan) = args.campaign.resolve(args.trials, context)?;
-    let pairs = listed::pairs(args.pairs.as_deref(), &args.pair, &model, &mut context.out)?;
-    let plan = campaign::Plan {
-        pairs,
+impl Args {
+    // Whether it is a campaign over many variants, and not one model as it stands.
+    fn is_of_many(&self) -> bool {
+        let whole = self.journal.is_some() || self.partition.is_some() || !self.filter.is_empty();
+        whole || self.paths.len() > 1 || self.paths[0].is_dir()
+    }
+}
+
+// What is done with a model.
+fn plan(args: &Args, model: &Model) -> campaign::Plan {
+    campaign::Plan {
         orders: !args.no_orders,
         explore: args.explore.into(),
         states: args.explore_limit,
-        ..plan
-    };
+        ..args.campaign.plan(model, args.trials)
+    }
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    if args.is_of_many() { many::run(&args, context) } else { one(&args, context) }
+}
+
+fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
+    if args.timeline && !matches!(args.format, ReportFormat::Text | ReportFormat::Json) {
+        return Err(Refusal::new("`--timeline` is for people: leave it out, or take `--format text`"));
+    }
+    let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
+    let pairs = listed::pairs(args.pairs.as_deref(), &args.pair, &model, &mut context.out)?;
+    let plan = campaign::Plan { pairs, ..plan(args, &model) };
+    if let Some(path) = &args.trials_out {
+        files::may_write(path)?;
+    }
     if let Some(path) = &args.out {
         files::may_write(path)?;
     }
-    let seeds = if args.save { Some(Seeds::open(&args.seeds)?) } else { None };
+    let seeds = if args.save { Some(Seeds::to_keep(&args.seeds)?) } else { None };
     let bar = Bar::new("run");
     let stop = interrupt::install();
+    let timer = Timer::start(args.time, stop.clone());
     let found = campaign::confirm(&plan, campaign::Context { stop: &stop, progress: &bar });
     bar.finish();
     let out = &mut context.out;
-    let report = || ConfirmReport::new(model.name(), model.digest(), &plan, &found).to_json();
+    let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
     if let Some(path) = &args.out {
-        files::write(path, &format!("{}\n", report()))?;
+        files::write(path, &format!("{}\n", report.to_json()))?;
     }
-    if args.campaign.format == Format::Json {
-        writeln!(out, "{}", report());
-    } else {
-        Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
+    if let Some(path) = &args.trials_out {
+        let lines = found.pairs.iter().chain(&found.orders).flat_map(|pair| TrialLine::of(model.name(), &plan, pair));
+        files::write(path, &lines.map(|line| line.to_json() + "\n").collect::<String>())?;
+    }
+    match args.format {
+        ReportFormat::Text => {
+            Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
+        }
+        ReportFormat::Json => writeln!(out, "{}", report.to_json()),
+        _ => {
+            let text = args.format.render(&[report], &mut Models::new(vec![&model], out));
+            write!(out, "{}", text.unwrap_or_default());
+        }
     }
     if let Some(seeds) = &seeds {
         for file in save(seeds, &model, &found)? {
@@ -137,15 +203,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
     if !found.complete() {
         let (done, all) = (found.pairs.len(), found.phase1.candidates.len());
+        let what = if timer.is_up() { "the time is up" } else { "interrupted" };
         if done == 0 {
-            out.note(format_args!(
-                "interrupted after {} of {} detection runs; no pair was driven",
-                found.phase1.runs, plan.runs
-            ));
+            let (runs, of) = (found.phase1.runs, plan.runs);
+            out.note(format_args!("{what} after {runs} of {of} detection runs; no pair was driven"));
         } else {
-            out.note(format_args!("interrupted: {done} of {all} pairs were driven, the last of them not to its end"));
+            out.note(format_args!("{what}: {done} of {all} pairs were driven, the last of them not to its end"));
         }
-        return Ok(Status::Interrupted);
+        if !timer.is_up() {
+            return Ok(Status::Interrupted);
+        }
+        out.note("the same command may bring another result");
     }
     let harmless = found.orders.iter().all(|p| p.hurts().is_empty());
     let nothing = found.pairs.iter().all(|p| !p.verdict.confirmed()) && harmless && failures(&found).is_empty();

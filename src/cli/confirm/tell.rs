@@ -100,6 +100,7 @@ impl Told<'_> {
     fn harm(&self, report: &PairReport) -> String {
         let unseen = report.orders.iter().find(|o| o.runs == 0).map(|o| self.side(report, o.first));
         match (report.hurts().as_slice(), unseen) {
+            ([], _) if !report.complete => "interrupted before both orders were compared".to_owned(),
             ([], Some(side)) => format!("no run took {side} first: there is nothing to compare"),
             ([], None) if report.orders.iter().all(|o| o.failed() > 0) => "fails either way".to_owned(),
             ([], None) if report.orders.iter().any(|o| o.failed() > 0) => {
@@ -146,6 +147,9 @@ impl Told<'_> {
                         self.side(report, first)
                     ),
                 }
+            }
+            Verdict::Refuted(refuted) if refuted.first == refuted.then => {
+                format!("never in two threads or tasks on the same memory, in all {}", counted(refuted.states, "state"))
             }
             Verdict::Refuted(refuted) => format!(
                 "never side by side, and never {} before {}, in all {}",

@@ -1,11 +1,10 @@
 //! Bounds of a search as they are typed, its timer and its progress.
 
+use super::super::timer::duration;
 use crate::explore::{Bounds, MOST_STATES, Progress, Status};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
 use std::io::IsTerminal;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Where the search ends if the states do not.
@@ -48,49 +47,6 @@ fn size(text: &str) -> Result<u64, String> {
     };
     let number: u64 = number.parse().map_err(|_| "write a whole number and a unit, as in 512M or 8G".to_owned())?;
     number.checked_mul(factor).filter(|n| *n > 0).ok_or_else(|| format!("`{text}` is out of range"))
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let seconds = match unit {
-        "s" | "" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return Err(format!("`{unit}` is no unit of time: write 30s, 10m or 1h")),
-    };
-    let number: u64 = number.parse().map_err(|_| "write a whole number and a unit, as in 30s or 10m".to_owned())?;
-    number
-        .checked_mul(seconds)
-        .filter(|n| *n > 0)
-        .map(Duration::from_secs)
-        .ok_or_else(|| format!("`{text}` is out of range"))
-}
-
-/// Stops a search when its time is up.
-pub(super) struct Timer {
-    up: Arc<AtomicBool>,
-}
-
-impl Timer {
-    pub(super) fn start(time: Option<Duration>, stop: Arc<AtomicBool>) -> Self {
-        let up = Arc::new(AtomicBool::new(false));
-        if let Some(time) = time {
-            let flag = up.clone();
-            // Nobody waits for it: it ends with the process.
-            std::thread::spawn(move || {
-                std::thread::sleep(time);
-                // What has stopped already was interrupted.
-                if !stop.swap(true, Ordering::Relaxed) {
-                    flag.store(true, Ordering::Relaxed);
-                }
-            });
-        }
-        Self { up }
-    }
-
-    pub(super) fn is_up(&self) -> bool {
-        self.up.load(Ordering::Relaxed)
-    }
 }
 
 /// How far the search is, on stderr, if that is a terminal.

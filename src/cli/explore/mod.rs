@@ -7,6 +7,7 @@ use super::args::{Defines, Format, LimitArgs};
 use super::campaign::workers;
 use super::exit::Status;
 use super::load::{self, Model};
+use super::timer::Timer;
 use super::{Context, Refusal, interrupt};
 use crate::campaign::named;
 use crate::event::Outcome;
@@ -17,7 +18,7 @@ use crate::explore::{
 use crate::formats::explore::ExploreReport;
 use crate::lang::near;
 use crate::lang::program::GlobalId;
-use bounds::{Bar, BoundArgs, Timer};
+use bounds::{Bar, BoundArgs};
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -1,19 +1,17 @@
 //! `raceflip test`: do the `expect` lines of models hold?
 
-mod suite;
 mod tell;
 
 use super::args::{Defines, Format, LimitArgs};
-use super::campaign::{Bar, number_of_runs, workers};
+use super::campaign::{Bar, Runs, number_of_runs, workers};
 use super::exit::Status;
 use super::seeds::{self, Seeds};
+use super::suite::{Case, Suite};
 use super::{Context, Refusal, interrupt};
 use crate::campaign::{self, Plan, Progress, TestPlan, Tested};
 use crate::formats::test::{TestReport, Variant};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-pub(super) use suite::Case;
-use suite::Suite;
+use std::sync::atomic::Ordering;
 use tell::Told;
 
 const ABOUT: &str = "\
@@ -85,23 +83,6 @@ pub(super) struct Args {
     limits: LimitArgs,
 }
 
-// Counts runs, of all variants that are at work.
-struct Runs<'b> {
-    bar: &'b Bar,
-    done: AtomicU64,
-}
-
-impl Progress for Runs<'_> {
-    fn phase(&self, _: &str, _: u64) {}
-
-    fn done(&self) {
-        let n = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        if n.is_multiple_of(500) {
-            self.bar.say(format!("{n} runs"));
-        }
-    }
-}
-
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let mut seeds = Seeds::open(&args.seeds)?;
     let suite = Suite::load(&args.paths, &args.defines.resolve(), &args.filter, &seeds, &context.out)?;
@@ -130,7 +111,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         .collect();
     let bar = Bar::new("variant");
     bar.phase("testing", plans.len() as u64);
-    let runs = Runs { bar: &bar, done: AtomicU64::new(0) };
+    let runs = Runs::new(&bar);
     let mut told = Told::new(&suite, &plans, args.format, &bar, &mut context.out);
     let mut variants = Vec::new();
     campaign::in_order(

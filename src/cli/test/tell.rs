@@ -8,7 +8,7 @@ use super::super::outcome::limit_text;
 use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, clean, paint};
 use super::super::seeds::{Files, Kept};
 use super::super::shrunk::sizes;
-use super::suite::{Case, Suite};
+use super::super::suite::{Case, Suite};
 use crate::campaign::{Line, LineVerdict, Origin, SEARCHED, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
 use crate::formats::test::CUT;

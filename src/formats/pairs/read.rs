@@ -51,7 +51,7 @@ pub fn read(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Listed, PairsE
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut list = List { sites, listed: 0, pairs: BTreeSet::new(), unmatched: Vec::new() };
     let mut program = None;
-    if text.trim_start().starts_with('{') {
+    if text.trim_start().starts_with(['{', '[']) {
         program = list.json(text)?;
     } else {
         list.lines(text)?;

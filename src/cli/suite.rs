@@ -1,10 +1,10 @@
-//! What is to be tested: the models below the paths, and the variants of each.
+//! What is to be tested, or confirmed: the models below the paths, and the variants of each.
 
-use super::super::Refusal;
-use super::super::files;
-use super::super::load::{self, Model};
-use super::super::output::{Output, clean};
-use super::super::seeds::Seeds;
+use super::Refusal;
+use super::files;
+use super::load::{self, Model};
+use super::output::{Output, clean};
+use super::seeds::Seeds;
 use crate::campaign::Saved;
 use crate::lang::near;
 use crate::lang::variants::{Defines, constants, variants};
@@ -18,8 +18,8 @@ pub(super) struct Suite {
 }
 
 /// A variant of a model.
-pub(in crate::cli) struct Case {
-    pub(in crate::cli) model: Model,
+pub(super) struct Case {
+    pub(super) model: Model,
     /// Its saved failures.
     pub(super) saved: Vec<Saved>,
 }

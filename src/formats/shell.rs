@@ -1,7 +1,8 @@
 //! Command lines that can be pasted into a shell.
 
 /// An argument, quoted if a shell would take it apart.
-pub(super) fn quote(argument: &str) -> String {
+#[must_use]
+pub fn quote(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./-+:@%=,".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {
         argument.to_owned()
@@ -11,7 +12,8 @@ pub(super) fn quote(argument: &str) -> String {
 }
 
 /// A path as an argument: never taken for an option.
-pub(super) fn path(path: &str) -> String {
+#[must_use]
+pub fn path(path: &str) -> String {
     if path.starts_with('-') { quote(&format!("./{path}")) } else { quote(path) }
 }
 

@@ -1,0 +1,140 @@
+//! Trials of pairs that resist: neither driven into both orders, nor refuted. Other schedulers look for them, and more trials go where they pay.
+//!
+//! A trial pays if it shows something new of its pair: two instances in an order, or a failure, that no run of the pair has shown. Each pair has as many trials as its
+//! floor; then rounds of a fixed size are drawn by Thompson sampling (Thompson 1933; Beta posteriors, one arm for each pair), until the common budget is used up or all
+//! pairs are at their cap. What a round finds is learned after it, and all numbers are whole, so that neither workers nor machines decide anything.
+
+use super::drive::Driven;
+use super::ways::{counts, spec};
+use super::{Context, Plan};
+use crate::base::{Rng, mix};
+use crate::sched::{StrategySpec, SurwSpec};
+use std::sync::atomic::Ordering;
+
+// Trials of a round.
+const ROUND: usize = 8;
+
+// A pair may have as many times the trials of the plan.
+const CAP: u32 = 4;
+
+// Uniform numbers are drawn below this.
+const UNIFORM: u32 = 1 << 31;
+
+/// What is known of an arm.
+#[derive(Clone, Copy, Default)]
+struct Arm {
+    trials: u32,
+    paid: u32,
+    done: bool,
+}
+
+impl Arm {
+    // A draw from Beta(1 + paid, 1 + not paid): of that many uniform numbers and one more, the one of this rank.
+    fn draw(self, rng: &mut Rng) -> u32 {
+        let mut uniform: Vec<u32> = (0..=self.trials).map(|_| rng.below(UNIFORM)).collect();
+        let (_, nth, _) = uniform.select_nth_unstable(self.paid as usize);
+        *nth
+    }
+}
+
+// The arms of a round, with how many trials each: those that have not had enough.
+fn round(arms: &[Arm], cap: u32, left: u32, rng: &mut Rng) -> Vec<u32> {
+    let mut slots = vec![0; arms.len()];
+    for _ in 0..ROUND.min(left as usize) {
+        let open = (0..arms.len()).filter(|i| !arms[*i].done && arms[*i].trials + slots[*i] < cap);
+        let drawn = open.map(|i| (arms[i].draw(rng), i)).max_by_key(|(draw, i)| (*draw, std::cmp::Reverse(*i)));
+        let Some((_, arm)) = drawn else { break };
+        slots[arm] += 1;
+    }
+    slots
+}
+
+/// The trials of these pairs, until each is confirmed or the budget is used up: on average twice the trials of the plan.
+pub(super) fn resist(plan: &Plan, context: Context<'_>, pairs: &mut [&mut Driven<'_>]) {
+    let mut arms = vec![Arm::default(); pairs.len()];
+    let portfolios: Vec<Vec<StrategySpec>> = pairs.iter().map(|pair| portfolio(plan, pair)).collect();
+    let mut rng = Rng::seeded(mix(plan.seed, 1 << 50));
+    let trials = plan.trials;
+    let mut left = trials.saturating_mul(pairs.len() as u32);
+    let mut slots = vec![trials; pairs.len()];
+    loop {
+        for (i, n) in slots.into_iter().enumerate().filter(|(_, n)| *n > 0) {
+            try_arm(&mut arms[i], pairs[i], &portfolios[i], n);
+        }
+        slots = round(&arms, trials.saturating_mul(CAP), left, &mut rng);
+        let drawn: u32 = slots.iter().sum();
+        if drawn == 0 || context.stop.load(Ordering::Relaxed) {
+            break;
+        }
+        left -= drawn;
+    }
+}
+
+// So many trials of a pair, by one scheduler after the other.
+fn try_arm(arm: &mut Arm, pair: &mut Driven<'_>, portfolio: &[StrategySpec], n: u32) {
+    let mut counts = vec![0; portfolio.len()];
+    for i in 0..n {
+        counts[(arm.trials + i) as usize % portfolio.len()] += 1;
+    }
+    for (strategy, n) in portfolio.iter().zip(counts).filter(|(_, n)| *n > 0) {
+        arm.paid += pair.look(strategy, n);
+    }
+    arm.trials += n;
+    arm.done = pair.is_confirmed();
+}
+
+// The schedulers that are tried: a random walk, partial orders (POS), orders of what matters for the pair (SURW), few changes of priority (PCT; PCTCP over chains of tasks).
+fn portfolio(plan: &Plan, pair: &Driven<'_>) -> Vec<StrategySpec> {
+    let steps = Some(u32::try_from(pair.longest.max(1)).unwrap_or(u32::MAX));
+    let sites = pair.interesting().into_iter().map(|site| spec(plan, site)).collect();
+    let surw = StrategySpec::Surw(SurwSpec { sites, counts: None });
+    let surw = surw.with_counts(|surw| counts(&plan.model, plan.limits, surw));
+    vec![
+        StrategySpec::Random,
+        StrategySpec::Pos,
+        surw.unwrap_or_else(|e| panic!("sites of this program: {e}")),
+        StrategySpec::Pctcp { depth: 2, steps },
+        StrategySpec::Pct { depth: 3, steps },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_pays_gets_more_and_nobody_more_than_the_cap() {
+        let mut rng = Rng::seeded(1);
+        let mut arms = [Arm { trials: 20, paid: 10, done: false }, Arm { trials: 20, paid: 0, done: false }];
+        let mut drawn = [0; 2];
+        for _ in 0..100 {
+            for (n, of) in drawn.iter_mut().zip(round(&arms, 1_000, 8, &mut rng)) {
+                *n += of;
+            }
+        }
+        assert!(drawn[0] > 760, "{drawn:?}");
+        assert_eq!(round(&arms, 23, 8, &mut rng), [3, 3]);
+        assert_eq!(round(&arms, 23, 2, &mut rng).iter().sum::<u32>(), 2);
+        arms[0].done = true;
+        assert_eq!(round(&arms, 100, 8, &mut rng), [0, 8]);
+        arms[1].done = true;
+        assert_eq!(round(&arms, 100, 8, &mut rng), [0, 0]);
+    }
+
+    /// The mean of Beta(1 + s, 1 + f) is (1 + s) / (2 + s + f), its variance mean * (1 - mean) / (3 + s + f).
+    #[test]
+    fn draws_have_the_moments_of_their_distribution() {
+        let mut rng = Rng::seeded(2);
+        for (paid, trials) in [(0, 0), (0, 9), (3, 10), (10, 10)] {
+            let arm = Arm { trials, paid, done: false };
+            let draws: Vec<f64> = (0..20_000).map(|_| f64::from(arm.draw(&mut rng)) / f64::from(UNIFORM)).collect();
+            let mean = draws.iter().sum::<f64>() / 20_000.0;
+            let variance = draws.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / 20_000.0;
+            let (s, n) = (f64::from(paid), f64::from(trials));
+            let true_mean = (1.0 + s) / (2.0 + n);
+            let true_variance = true_mean * (1.0 - true_mean) / (3.0 + n);
+            assert!((mean - true_mean).abs() < 0.01, "{mean} {true_mean}");
+            assert!((variance / true_variance - 1.0).abs() < 0.05, "{variance} {true_variance}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A campaign over many models in words: what each variant came to in a line, and what hurts with the command that shows it. All is told from the report, whether it
+//! was made just now, read from a journal, or merged.
+
+use super::super::check::counted;
+use super::super::output::{BAD, BOLD, GOOD, ODD, Output, clean, paint};
+use crate::formats::campaign::{ConfirmReport, Driven, Fails, Harm};
+use crate::formats::campaigns::{CampaignReport, variant_name};
+use crate::formats::report::{Class, Subject, class, findings, words};
+use crate::formats::shell;
+
+/// How many pairs have which verdict.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Counts {
+    pub(super) harmful: usize,
+    pub(super) real: usize,
+    pub(super) refuted: usize,
+    pub(super) unconfirmed: usize,
+}
+
+impl Counts {
+    fn of(pairs: &[Driven]) -> Self {
+        let mut counts = Counts::default();
+        for pair in pairs {
+            *match class(pair) {
+                Class::Harmful | Class::Unexplained => &mut counts.harmful,
+                Class::Real => &mut counts.real,
+                Class::Refuted => &mut counts.refuted,
+                Class::Unconfirmed => &mut counts.unconfirmed,
+            } += 1;
+        }
+        counts
+    }
+
+    fn all(self) -> usize {
+        self.harmful + self.real + self.refuted + self.unconfirmed
+    }
+
+    fn add(&mut self, other: Counts) {
+        self.harmful += other.harmful;
+        self.real += other.real;
+        self.refuted += other.refuted;
+        self.unconfirmed += other.unconfirmed;
+    }
+
+    // "1 harmful, 2 real", without what there is none of.
+    fn words(self) -> String {
+        let each = [
+            (self.harmful, "harmful"),
+            (self.real, "real"),
+            (self.refuted, "refuted"),
+            (self.unconfirmed, "unconfirmed"),
+        ];
+        let some: Vec<String> = each.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        some.join(", ")
+    }
+}
+
+// Failures that no confirmed pair explains.
+fn unexplained(report: &ConfirmReport) -> Vec<&Fails> {
+    let all = findings(report).into_iter();
+    all.filter_map(|finding| match finding.subject {
+        Subject::Failure(fails, _) => Some(fails),
+        Subject::Pair { .. } => None,
+    })
+    .collect()
+}
+
+/// Whether there is something that is to be looked at: the exit status.
+pub(super) fn found(report: &ConfirmReport) -> bool {
+    findings(report).iter().any(|f| matches!(f.class, Class::Harmful | Class::Unexplained | Class::Real))
+}
+
+/// A variant.
+pub(super) fn variant(report: &ConfirmReport, out: &mut Output) {
+    let about = &report.about;
+    let (counts, others) = (Counts::of(&report.pairs), unexplained(report));
+    let orders = report.order_pairs.iter().filter(|p| p.harm == Harm::Harmful).count();
+    let mut parts = vec![counted(counts.all() as u64, "pair")];
+    if counts.all() > 0 {
+        parts[0] = format!("{}: {}", parts[0], counts.words());
+    }
+    if orders > 0 {
+        parts.push(format!("{} harmful", counted(orders as u64, "order pair")));
+    }
+    if !others.is_empty() {
+        parts.push(format!("{} that no pair explains", counted(others.len() as u64, "failure")));
+    }
+    if !about.complete {
+        parts.push("not to its end".to_owned());
+    }
+    let style = match () {
+        () if counts.harmful + orders > 0 || !others.is_empty() => BAD,
+        () if counts.real + counts.unconfirmed > 0 => ODD,
+        () => GOOD,
+    };
+    let name = clean(&variant_name(&about.file, &about.defines));
+    writeln!(out, "{}  {}", paint(BOLD, name), paint(style, parts.join("; ")));
+    for pair in report.pairs.iter().chain(&report.order_pairs).filter(|p| p.harm == Harm::Harmful) {
+        harmful(report, pair, out);
+    }
+    for other in others {
+        writeln!(out, "  {}, {}", paint(BAD, clean(&other.signature)), counted(u64::from(other.runs), "run"));
+        again(report, other, out);
+    }
+}
+
+fn harmful(report: &ConfirmReport, pair: &Driven, out: &mut Output) {
+    let place = paint(BOLD, clean(&pair.location));
+    writeln!(out, "  {}  {place}  {}", paint(BAD, "HARMFUL"), words::pair(pair));
+    for (order, fails) in words::hurting(pair) {
+        let rate = format!("{} of {}", fails.runs, counted(u64::from(order.runs), "run"));
+        writeln!(out, "    {} first: {} in {rate}", words::side(pair, &order.first), clean(&fails.signature));
+        again(report, fails, out);
+    }
+}
+
+// What a shell takes as an argument.
+const LONGEST_ARGUMENT: usize = 32_000;
+
+fn again(report: &ConfirmReport, fails: &Fails, out: &mut Output) {
+    let file = shell::path(&report.about.file);
+    let token = &fails.again.token;
+    if token.len() > LONGEST_ARGUMENT {
+        writeln!(out, "      its token is in the JSON (--out): too long for an argument");
+    } else {
+        writeln!(out, "      raceflip replay {file} {token}");
+    }
+}
+
+/// What all of it comes to.
+pub(super) fn summary(campaign: &CampaignReport, out: &mut Output) {
+    let (mut pairs, mut orders, mut others) = (Counts::default(), Counts::default(), 0);
+    for result in &campaign.results {
+        pairs.add(Counts::of(&result.report.pairs));
+        orders.add(Counts::of(&result.report.order_pairs));
+        others += unexplained(&result.report).len();
+    }
+    let variants = counted(campaign.results.len() as u64, "variant");
+    let of = |counts: Counts, what: &str| match counts.all() {
+        0 => format!("no {what}"),
+        n => format!("{} ({})", counted(n as u64, what), counts.words()),
+    };
+    let others = match others {
+        0 => String::new(),
+        n => format!(", {} that no pair explains", counted(n as u64, "failure")),
+    };
+    writeln!(out);
+    writeln!(out, "{variants}: {}, {}{others}", of(pairs, "pair"), of(orders, "order pair"));
+}

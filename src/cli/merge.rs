@@ -1,0 +1,54 @@
+//! `raceflip merge`: one campaign of its parts.
+
+use super::confirm::tell_campaign;
+use super::exit::Status;
+use super::output::clean;
+use super::reports::ReportFormat;
+use super::{Context, Refusal, files};
+use crate::formats::campaigns::CampaignReport;
+use std::path::PathBuf;
+
+const ABOUT: &str = "\
+Puts the parts of a campaign together that `raceflip confirm DIR --partition 1/3 --out part1.json` has written, each on another machine say. \
+The result has the bytes that the whole campaign has.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip merge part1.json part2.json part3.json
+  raceflip merge part*.json --format json > whole.json
+
+Exit status: as of `raceflip confirm`";
+
+/// Put the parts of a campaign together
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_long_help = AFTER)]
+pub(super) struct Args {
+    /// Results of `raceflip confirm --partition`, as JSON
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Write the result to this file as well, as JSON
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: ReportFormat,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    if let Some(path) = &args.out {
+        files::may_write(path)?;
+    }
+    let mut parts = Vec::new();
+    for path in &args.files {
+        let name = clean(&path.to_string_lossy());
+        let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read `{name}`: {why}"));
+        let text = std::fs::read_to_string(path).map_err(|e| cannot(&e))?;
+        let part = CampaignReport::from_json(&text).map_err(|e| cannot(&e))?;
+        parts.push((name, part));
+    }
+    let whole = CampaignReport::merged(parts).map_err(Refusal::new)?;
+    if let Some(path) = &args.out {
+        files::write(path, &format!("{}\n", whole.to_json()))?;
+    }
+    Ok(tell_campaign(&whole, args.format, &mut context.out))
+}

@@ -1,0 +1,95 @@
+//! What reports of campaigns need of models: each is loaded once, by the file and the constants that a report names, and runs its tokens again.
+
+use super::again;
+use super::load::{self, Model};
+use super::output::Output;
+use crate::formats::campaign::{About, Access, Again, ConfirmReport};
+use crate::formats::report::{Replays, Run, github, junit, markdown, replayed, sarif};
+use crate::token::Token;
+use clap::ValueEnum;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The form of what campaigns found.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum ReportFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object (docs/formats.md)
+    Json,
+    /// JUnit XML, for CI servers that show tests
+    Junit,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Workflow commands: annotations of a pull request on GitHub
+    Github,
+    /// Markdown, for a comment or the summary of a job
+    Markdown,
+}
+
+impl ReportFormat {
+    /// What reads a whole campaign, of any number of reports; `None` of the forms for one.
+    pub(super) fn render(self, reports: &[ConfirmReport], models: &mut Models<'_>) -> Option<String> {
+        Some(match self {
+            ReportFormat::Text | ReportFormat::Json => return None,
+            ReportFormat::Junit => junit::render(reports, models),
+            ReportFormat::Sarif => sarif::render(reports, models),
+            ReportFormat::Github => github::render(reports, models),
+            ReportFormat::Markdown => markdown::render(reports, models),
+        })
+    }
+}
+
+// A path, and the constants that were given.
+type Variant = (String, Vec<(String, i64)>);
+
+/// The models that reports are about.
+pub(super) struct Models<'m> {
+    known: Vec<&'m Model>,
+    // Those that nobody had at hand; `None` of what cannot be read any more.
+    loaded: BTreeMap<Variant, Option<Model>>,
+    out: &'m Output,
+    folder: Option<PathBuf>,
+}
+
+impl<'m> Models<'m> {
+    /// Those that are at hand; others are loaded when a report names them.
+    pub(super) fn new(known: Vec<&'m Model>, out: &'m Output) -> Self {
+        let folder = std::env::current_dir().ok();
+        Self { known, loaded: BTreeMap::new(), out, folder }
+    }
+
+    fn model(&mut self, about: &About) -> Option<&Model> {
+        let defines: Vec<(String, i64)> = about.defines.iter().map(|(n, v)| (n.clone(), *v)).collect();
+        let is = |m: &&&Model| m.name() == about.file && m.defines.iter().eq(&defines);
+        if let Some(at) = self.known.iter().position(|m| is(&m)) {
+            return Some(self.known[at]);
+        }
+        let key = (about.file.clone(), defines);
+        let out = self.out;
+        let load = |(file, defines): &Variant| load::model(Path::new(file), defines, out).ok();
+        let model = self.loaded.entry(key).or_insert_with_key(load).as_ref();
+        model.filter(|m| format!("{:016x}", m.digest()) == about.program)
+    }
+}
+
+impl Replays for Models<'_> {
+    fn run(&mut self, about: &About, again: &Again, marked: &[&Access]) -> Option<Run> {
+        replayed(self.model(about)?, &again.token, marked)
+    }
+
+    fn commands(&mut self, about: &About, again: &Again) -> Vec<String> {
+        // The limits matter only where a token is too long for an argument; it has them.
+        let limits = again.token.parse().map(|token: Token| token.limits).unwrap_or_default();
+        match self.model(about) {
+            Some(model) => again::replay(model, &again.token, &again.strategy, again.seed, &limits),
+            None => vec![format!("raceflip replay {} {}", super::shell::path(&about.file), again.token)],
+        }
+    }
+
+    fn path(&self, file: &str) -> String {
+        let below = self.folder.as_ref().and_then(|folder| Path::new(file).strip_prefix(folder).ok());
+        below.map_or_else(|| file.to_owned(), |path| path.to_string_lossy().into_owned())
+    }
+}

@@ -1,0 +1,256 @@
+//! The result of a campaign over many models, `raceflip-campaign` version 1, and the lines of `--trials-out` (`docs/formats.md`).
+
+use super::campaign::ConfirmReport;
+use crate::campaign::{Explore, First, PairReport, Plan};
+use crate::sched::site_text;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+pub const VERSION: u32 = 1;
+
+const FORMAT: &str = "raceflip-campaign";
+
+/// What all variants of a campaign have in common: everything that their results depend on besides the models.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Settings {
+    pub seed: u64,
+    pub runs: u32,
+    pub trials: u32,
+    /// `auto`, `off`, `only`.
+    pub explore: String,
+    pub explore_limit: u64,
+    pub order_pairs: bool,
+    /// Limits of runs that are not the usual ones, by option.
+    pub limits: BTreeMap<String, u64>,
+}
+
+impl Settings {
+    /// Those of a plan, of which only the model does not count.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let explore = match plan.explore {
+            Explore::Auto => "auto",
+            Explore::Off => "off",
+            Explore::Only => "only",
+        };
+        Self {
+            seed: plan.seed,
+            runs: plan.runs,
+            trials: plan.trials,
+            explore: explore.to_owned(),
+            explore_limit: plan.states,
+            order_pairs: plan.orders,
+            limits: plan.limits.unusual().map(|(option, value)| (option.to_owned(), value)).collect(),
+        }
+    }
+
+    /// The first setting that is another one there: its name, and both values.
+    #[must_use]
+    pub fn difference(&self, other: &Settings) -> Option<String> {
+        let fields = |settings| match serde_json::to_value(settings) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            _ => serde_json::Map::new(),
+        };
+        let (mine, theirs) = (fields(self), fields(other));
+        let differs = mine.iter().find(|(name, value)| theirs.get(*name) != Some(value))?;
+        let there = theirs.get(differs.0).map_or(String::new(), ToString::to_string);
+        Some(format!("{} is {there} there, and {} here", differs.0.replace('_', "-"), differs.1))
+    }
+}
+
+/// Which part of a campaign: of every `of` variants the one of this number, from 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Partition {
+    pub part: u32,
+    pub of: u32,
+}
+
+impl Partition {
+    /// Whether a variant of this number, from 0, belongs to it.
+    #[must_use]
+    pub fn has(self, variant: usize) -> bool {
+        variant as u64 % u64::from(self.of.max(1)) + 1 == u64::from(self.part)
+    }
+}
+
+/// One variant of a model.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct VariantReport {
+    /// Its number in the campaign, from 0: the order is that of names.
+    pub variant: u64,
+    #[serde(flatten)]
+    pub report: ConfirmReport,
+}
+
+/// `raceflip confirm DIR --format json`, and `raceflip merge`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct CampaignReport {
+    pub format: String,
+    pub version: u32,
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// Of the whole campaign.
+    pub variants: u64,
+    /// A digest of the names and programs of all these.
+    pub suite: String,
+    pub partition: Option<Partition>,
+    /// Whether all of it, or of the part, is here.
+    pub complete: bool,
+    /// Whether the same command brings the same bytes: what a time limit or somebody has cut short does not.
+    pub reproducible: bool,
+    /// What could not be read.
+    pub refused: Vec<String>,
+    pub results: Vec<VariantReport>,
+}
+
+impl CampaignReport {
+    /// One without results yet.
+    #[must_use]
+    pub fn new(settings: Settings, variants: u64, suite: String, partition: Option<Partition>) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            settings,
+            variants,
+            suite,
+            partition,
+            complete: true,
+            reproducible: true,
+            refused: Vec::new(),
+            results: Vec::new(),
+        }
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, where.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Kind {
+            format: String,
+            version: u32,
+        }
+        let kind: Kind = serde_json::from_str(text).map_err(|e| format!("it is no {FORMAT} JSON: {e}"))?;
+        if kind.format != FORMAT {
+            return Err(format!(
+                "its format is `{}`, and must be `{FORMAT}`: what `raceflip confirm` writes of several models with --out or --format json",
+                kind.format
+            ));
+        }
+        if kind.version != VERSION {
+            return Err(format!("its version is {}, and this program reads version {VERSION}", kind.version));
+        }
+        serde_json::from_str(text).map_err(|e| format!("it is damaged: {e}"))
+    }
+
+    /// As JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
+    }
+
+    /// The whole of these parts; with a name for each, for messages.
+    ///
+    /// # Errors
+    ///
+    /// If they are not parts of one campaign, each once, and all of them.
+    pub fn merged(parts: Vec<(String, CampaignReport)>) -> Result<Self, String> {
+        let mut parts = parts.into_iter();
+        let (first, mut whole) = parts.next().ok_or("there is nothing to be merged")?;
+        let mut known: BTreeMap<u64, String> = whole.results.iter().map(|r| (r.variant, first.clone())).collect();
+        for (name, part) in parts {
+            if let Some(difference) = whole.settings.difference(&part.settings) {
+                return Err(format!("`{name}` is of another campaign than `{first}`: {difference}"));
+            }
+            if (part.variants, &part.suite) != (whole.variants, &whole.suite) {
+                return Err(format!("`{name}` is of other models than `{first}`, or of other versions of them"));
+            }
+            for result in part.results {
+                if let Some(other) = known.insert(result.variant, name.clone()) {
+                    let about = &result.report.about;
+                    return Err(format!(
+                        "`{other}` and `{name}` both have {}",
+                        variant_name(&about.file, &about.defines)
+                    ));
+                }
+                whole.results.push(result);
+            }
+            whole.complete &= part.complete;
+            whole.reproducible &= part.reproducible;
+            // A file that cannot be read is told by each part.
+            let told: BTreeSet<String> = whole.refused.iter().cloned().collect();
+            whole.refused.extend(part.refused.into_iter().filter(|text| !told.contains(text)));
+        }
+        if whole.complete && whole.results.len() as u64 != whole.variants {
+            let missing = whole.variants - whole.results.len() as u64;
+            return Err(format!(
+                "{missing} of {} variants are in none of these files: a part is missing",
+                whole.variants
+            ));
+        }
+        whole.partition = None;
+        whole.results.sort_by_key(|r| r.variant);
+        Ok(whole)
+    }
+}
+
+/// `app.race FIXED=1`
+#[must_use]
+pub fn variant_name(file: &str, defines: &BTreeMap<String, i64>) -> String {
+    defines.iter().fold(file.to_owned(), |name, (c, v)| format!("{name} {c}={v}"))
+}
+
+/// A line of `--trials-out`: one trial of a pair.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct TrialLine {
+    pub file: String,
+    pub defines: BTreeMap<String, i64>,
+    /// As `--strategy directed:` takes them.
+    pub a: String,
+    pub b: String,
+    /// From 1.
+    pub trial: u32,
+    pub strategy: String,
+    pub seed: u64,
+    /// How it ended; empty if it came to no end.
+    pub outcome: String,
+    pub steps: u64,
+    /// Which of the two came first: `a`, `b`.
+    pub first: Option<String>,
+    /// Whether both were side by side.
+    pub adjacent: bool,
+}
+
+impl TrialLine {
+    /// The trials of a pair.
+    pub fn of<'p>(file: &'p str, plan: &'p Plan, pair: &'p PairReport) -> impl Iterator<Item = TrialLine> + 'p {
+        let sites = &plan.model.code.setup.sites;
+        (1..).zip(&pair.made).map(move |(trial, made)| TrialLine {
+            file: file.to_owned(),
+            defines: plan.model.defines.iter().cloned().collect(),
+            a: site_text(sites, pair.pair.a),
+            b: site_text(sites, pair.pair.b),
+            trial,
+            strategy: made.strategy.clone(),
+            seed: made.seed,
+            outcome: made.signature.clone(),
+            steps: made.steps,
+            first: made.first.map(|first| if first == First::A { "a" } else { "b" }.to_owned()),
+            adjacent: made.adjacent,
+        })
+    }
+
+    /// As one line of JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("texts and numbers can be written")
+    }
+}

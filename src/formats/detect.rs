@@ -1,0 +1,81 @@
+//! The result of `detect` as a JSON object, `raceflip-detect` version 2 (`docs/formats.md`).
+
+use super::campaign::{About, Access, Cut, Fails, VERSION, about, access, context, cuts, fails};
+use crate::campaign::{Phase1, Plan};
+use crate::detect::Candidate;
+use serde::{Deserialize, Serialize};
+
+/// `raceflip detect --format json`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct DetectReport {
+    pub format: String,
+    pub version: u32,
+    #[serde(flatten)]
+    pub about: About,
+    pub pairs: Vec<Potential>,
+    /// Pairs of operations that are no race, and whose order may matter.
+    pub order_pairs: Vec<Potential>,
+    pub failures: Vec<Fails>,
+    pub limits: Vec<Cut>,
+}
+
+/// A potential pair.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Potential {
+    pub a: Access,
+    pub b: Access,
+    pub rank: char,
+    pub location: String,
+    pub contexts: Vec<String>,
+    pub seen: u64,
+    /// The first occurrence: run, steps and pedigrees.
+    pub run: u64,
+    pub steps: (u64, u64),
+    pub instances: (String, String),
+    pub visits: (u32, u32),
+    /// The nearest maker of both.
+    pub parted: String,
+    pub locksets: (Vec<String>, Vec<String>),
+}
+
+fn potential(plan: &Plan, candidate: &Candidate) -> Potential {
+    let e = &candidate.evidence;
+    Potential {
+        a: access(plan, candidate.pair.a),
+        b: access(plan, candidate.pair.b),
+        rank: candidate.rank.letter(),
+        location: e.location.clone(),
+        contexts: candidate.kinds.iter().map(context).collect(),
+        seen: candidate.count,
+        run: e.run,
+        steps: e.steps,
+        instances: e.contexts.clone(),
+        visits: (e.instances.0.visit, e.instances.1.visit),
+        parted: e.parted.clone(),
+        locksets: e.locksets.clone(),
+    }
+}
+
+impl DetectReport {
+    /// The report of a detection.
+    #[must_use]
+    pub fn new(file: &str, program: u64, plan: &Plan, found: &Phase1) -> Self {
+        Self {
+            format: "raceflip-detect".to_owned(),
+            version: VERSION,
+            about: about(file, program, plan, found, found.complete),
+            pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
+            order_pairs: found.orders.iter().map(|c| potential(plan, c)).collect(),
+            failures: found.failures.iter().map(fails).collect(),
+            limits: cuts(found),
+        }
+    }
+
+    /// As JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
+    }
+}

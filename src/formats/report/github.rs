@@ -1,0 +1,130 @@
+//! GitHub's workflow commands: annotations that a step of a workflow prints, and that are shown beside the lines of a pull request.
+//!
+//! Harmful pairs and failures that no pair explains are errors, races that do no harm are warnings, pairs of no verdict are notices; of what is refuted nothing is said.
+//! GitHub keeps ten of each kind from one step. The most important come first, and if some are left out the last notice says how many.
+
+use super::words::{self, Told};
+use super::{Class, Finding, Replays, Subject, all, counted, place};
+use crate::formats::campaign::ConfirmReport;
+use crate::formats::clean;
+use std::fmt::Write as _;
+
+/// So many annotations of each kind GitHub keeps from one step.
+pub const MOST: usize = 10;
+
+// A token that is longer would fill the page.
+const LONGEST_COMMAND: usize = 1_000;
+
+/// All reports, as lines of workflow commands.
+#[must_use]
+pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
+    let mut findings: Vec<Finding<'_>> = all(reports).filter(|f| f.class != Class::Refuted).collect();
+    findings.sort_by_key(|f| f.class);
+    let of = |kind: &str| findings.iter().filter(|f| word(f.class) == kind).count();
+    let mut left_out = ["error", "warning", "notice"].map(|kind| (kind, of(kind).saturating_sub(MOST)));
+    // The line that says so is a notice itself.
+    if left_out.iter().any(|(_, n)| *n > 0) {
+        left_out[2].1 = of("notice").saturating_sub(MOST - 1);
+    }
+    let some = left_out.iter().any(|(_, n)| *n > 0);
+    let mut text = String::new();
+    for kind in ["error", "warning", "notice"] {
+        let most = if some && kind == "notice" { MOST - 1 } else { MOST };
+        for finding in findings.iter().filter(|f| word(f.class) == kind).take(most) {
+            annotation(&mut text, finding, replays);
+        }
+    }
+    if some {
+        let what: Vec<String> =
+            left_out.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| counted(*n as u64, kind)).collect();
+        let says = format!("GitHub shows {MOST} of each kind of one step: {} left out here", what.join(", "));
+        let _ = writeln!(text, "::notice title=raceflip::{}", escape_data(&says));
+    }
+    text
+}
+
+fn word(class: Class) -> &'static str {
+    match class {
+        Class::Harmful | Class::Unexplained => "error",
+        Class::Real => "warning",
+        Class::Unconfirmed | Class::Refuted => "notice",
+    }
+}
+
+fn annotation(text: &mut String, finding: &Finding<'_>, replays: &mut dyn Replays) {
+    let report = finding.report;
+    let about = &report.about;
+    let path = place::path(&replays.path(&about.file));
+    let told = finding.told(replays);
+    let (at, title, mut lines) = match finding.subject {
+        Subject::Pair { pair, order } => {
+            let what = match (finding.class, order) {
+                (Class::Harmful, true) => "harmful order",
+                (Class::Harmful, false) => "harmful race",
+                (Class::Unconfirmed, _) => "unconfirmed race",
+                _ => "race",
+            };
+            let harm = words::harm(report, pair, replays);
+            let head = format!("pair {}: {}", words::pair(pair), words::proof(report, pair));
+            let lines = if harm.is_empty() { vec![head] } else { vec![head, harm] };
+            (Some((pair.a.line, pair.a.column)), format!("{what} on {}", clean(&pair.location)), lines)
+        }
+        Subject::Failure(fails, _) => {
+            let failing = replays.run(about, &fails.again, &[]).and_then(|run| run.failing);
+            let at = failing.and_then(|f| f.line.zip(f.column));
+            (at, "failure that no confirmed pair explains".to_owned(), Vec::new())
+        }
+    };
+    lines.extend(told.iter().flat_map(of_order));
+    if !about.defines.is_empty() {
+        lines.push(words::variant(about, &path));
+    }
+    let at = at.map_or(String::new(), |(line, column)| format!(",line={line},col={column}"));
+    let (kind, path, title) = (word(finding.class), escape_property(&clean(&path)), escape_property(&title));
+    let _ = writeln!(text, "::{kind} file={path}{at},title={title}::{}", escape_data(&lines.join("\n")));
+}
+
+fn of_order(told: &Told) -> Vec<String> {
+    let short = |c: &&String| c.len() <= LONGEST_COMMAND;
+    std::iter::once(told.head.clone()).chain(told.commands.iter().filter(short).cloned()).collect()
+}
+
+/// The text of a command: as GitHub's toolkit escapes it.
+fn escape_data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property of a command, which a colon or a comma would end.
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{escape_data, escape_property};
+    use proptest::prelude::*;
+
+    // As the runner of GitHub reads them (`ActionCommand`): of a text in this order, and `%25` last.
+    fn unescape(text: &str, property: bool) -> String {
+        let text = text.replace("%0D", "\r").replace("%0A", "\n");
+        let text = if property { text.replace("%3A", ":").replace("%2C", ",") } else { text };
+        text.replace("%25", "%")
+    }
+
+    proptest! {
+        #[test]
+        fn escapes_are_undone_by_the_reader(text in "([a-z:,% \r\n\"]|%0A|%25|%3A|::|.){0,40}") {
+            let (data, property) = (escape_data(&text), escape_property(&text));
+            prop_assert_eq!(unescape(&data, false), text.clone());
+            prop_assert_eq!(unescape(&property, true), text);
+            prop_assert!(!data.contains(['\r', '\n']));
+            prop_assert!(!property.contains(['\r', '\n', ':', ',']));
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_command_is_none() {
+        assert_eq!(escape_data("50%\n::error::x"), "50%25%0A::error::x");
+        assert_eq!(escape_property("a,line=3::b"), "a%2Cline=3%3A%3Ab");
+    }
+}

@@ -1,0 +1,137 @@
+//! JUnit XML, for CI servers that show tests: Jenkins, GitLab, Buildkite, Azure.
+//!
+//! A suite is a model and variant, a case is a pair. Harmful pairs, and failures that no pair explains, have failed; pairs of no verdict were skipped. A race that does no
+//! harm has passed, since a build is not to break for it, and says so in its property `verdict` and in its output; so has a pair that is refuted. An interrupted campaign is an error.
+//!
+//! There are no times and no host names: the same campaign gives the same bytes.
+
+use super::words::{self, Told};
+use super::{Class, Finding, Replays, Subject, findings, place};
+use crate::formats::campaign::ConfirmReport;
+use crate::formats::clean;
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+use std::collections::BTreeMap;
+
+/// All reports, as one XML document.
+#[must_use]
+pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
+    let mut document = Report::new("raceflip confirm");
+    for report in reports {
+        document.add_test_suite(suite(report, replays));
+    }
+    // The writer drops control characters; these two cannot stand in XML either.
+    document.to_string().expect("texts can be written to memory").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+fn suite(report: &ConfirmReport, replays: &mut dyn Replays) -> TestSuite {
+    let about = &report.about;
+    let path = place::path(&replays.path(&about.file));
+    let mut suite = TestSuite::new(words::variant(about, &path));
+    for (name, value) in [
+        ("program", clean(&about.program)),
+        ("seed", about.seed.to_string()),
+        ("runs", about.runs.to_string()),
+        ("trials", about.trials.to_string()),
+    ] {
+        suite.add_property(Property::new(name, value));
+    }
+    for (name, value) in &about.defines {
+        suite.add_property(Property::new(clean(&format!("define {name}")), value.to_string()));
+    }
+    let class = class_name(report, &path);
+    let mut names = BTreeMap::new();
+    for finding in findings(report) {
+        let mut case = case(&finding, replays);
+        // A server takes two cases with one name for one.
+        let times = names.entry(case.name.as_str().to_owned()).and_modify(|n| *n += 1).or_insert(1);
+        if *times > 1 {
+            case.name = format!("{} ({times})", case.name.as_str()).into();
+        }
+        case.set_classname(class.as_str());
+        case.extra.shift_insert(0, "file".into(), clean(&path).into());
+        suite.add_test_case(case);
+    }
+    let caveats = words::caveats(report);
+    if !about.complete {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_type("interrupted").set_message("interrupted: not everything was tried");
+        let mut case = TestCase::new("the campaign is complete", status);
+        case.set_classname(class.as_str());
+        suite.add_test_case(case);
+    }
+    if !caveats.is_empty() {
+        suite.set_system_out(caveats.join("\n"));
+    }
+    suite
+}
+
+// The path with dots, as packages have them, and the variant, so that variants are told apart.
+fn class_name(report: &ConfirmReport, path: &str) -> String {
+    let stem = path.strip_suffix(".race").unwrap_or(path).trim_start_matches(['/', '.']);
+    let defines: Vec<String> = report.about.defines.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    let variant = if defines.is_empty() { String::new() } else { format!("[{}]", defines.join(",")) };
+    clean(&format!("{}{variant}", stem.replace('/', ".")))
+}
+
+fn case(finding: &Finding<'_>, replays: &mut dyn Replays) -> TestCase {
+    let report = finding.report;
+    let body = body(&finding.told(replays));
+    let (pair, order) = match finding.subject {
+        Subject::Pair { pair, order } => (pair, order),
+        Subject::Failure(fails, runs) => {
+            let told = words::unexplained(report, fails, runs, replays);
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_type("failure/unexplained").set_message(told.head).set_description(body);
+            let mut case = TestCase::new(clean(&format!("no failure: {}", fails.signature)), status);
+            let failing = replays.run(&report.about, &fails.again, &[]).and_then(|run| run.failing);
+            if let Some(line) = failing.and_then(|f| f.line) {
+                case.extra.insert("line".into(), line.to_string().into());
+            }
+            return case;
+        }
+    };
+    let proof = words::proof(report, pair);
+    let status = match finding.class {
+        Class::Harmful | Class::Unexplained => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            let ty = if order { "order/harmful" } else { "race/harmful" };
+            let body = format!("{}\n{}; {proof}\n{body}", words::pair(pair), words::contexts(pair));
+            status.set_type(ty).set_message(words::harm(report, pair, replays)).set_description(body);
+            status
+        }
+        Class::Unconfirmed => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_type("race/unconfirmed").set_message(format!("unconfirmed: {proof}"));
+            status
+        }
+        Class::Real | Class::Refuted => TestCaseStatus::success(),
+    };
+    let place = clean(&pair.location);
+    let what = if order { "order" } else { "race" };
+    let mut case = TestCase::new(format!("{what} on {place}: {}", words::name(pair)), status);
+    if matches!(finding.class, Class::Real | Class::Refuted) {
+        let harm = words::harm(report, pair, replays);
+        let lines = [words::pair(pair), format!("{}; {proof}", words::contexts(pair)), harm, body];
+        let lines: Vec<String> = lines.into_iter().filter(|l| !l.is_empty()).collect();
+        case.set_system_out(lines.join("\n"));
+    }
+    case.extra.insert("line".into(), pair.a.line.to_string().into());
+    let verdict = match finding.class {
+        Class::Harmful | Class::Unexplained => "harmful",
+        Class::Real => "real",
+        Class::Unconfirmed => "unconfirmed",
+        Class::Refuted => "refuted",
+    };
+    for (name, value) in [("verdict", verdict.to_owned()), ("rank", pair.rank.to_string())] {
+        case.add_property(Property::new(name, clean(&value)));
+    }
+    case
+}
+
+fn body(told: &[Told]) -> String {
+    let lines = told.iter().flat_map(|t| {
+        let commands = t.commands.iter().map(|c| format!("  {c}"));
+        std::iter::once(t.head.clone()).chain(commands)
+    });
+    lines.collect::<Vec<String>>().join("\n")
+}

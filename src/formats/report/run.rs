@@ -1,0 +1,179 @@
+//! The run of a token, as reports tell it.
+
+use crate::event::{BlockedThread, Outcome, SiteId, SiteKind};
+use crate::exec;
+use crate::formats::campaign::Access;
+use crate::formats::timeline::{Gap, Item, Kind, Mark, Marks, Recorder, Row, Timeline, Window, headline, mermaid};
+use crate::sched::Replay;
+use crate::token::Token;
+use crate::vm::Model;
+use crate::world::signature;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+// Of a long run so many rows of its start and of its end. Code scanning shows 1,000 locations of a result, and a pair has two runs, each told twice.
+const FIRST: usize = 60;
+const LAST: usize = 120;
+// So much of its end: a deadlock has a row for each thread.
+const ENDING: usize = 40;
+
+/// A run that was made again.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Run {
+    /// Its steps and what came of them, in order; of a long run without its middle.
+    pub steps: Vec<Step>,
+    /// How it failed, if it did.
+    pub failing: Option<Failing>,
+    /// A Mermaid diagram of it, if it is short.
+    pub diagram: Option<String>,
+}
+
+/// How a run failed.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Failing {
+    /// `NullPointer at :40 in main`, `deadlock a -> b -> a`.
+    pub text: String,
+    /// The line of the model where it failed, from 1, if it failed at a statement.
+    pub line: Option<u32>,
+    /// The column, from 1.
+    pub column: Option<u32>,
+}
+
+/// A step, something that came of it, or steps that are left out.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Step {
+    /// Its number in the run, from 1; 0 of what is left out, and of what belongs to no step.
+    pub number: u64,
+    /// The thread or looper that acts, by its pedigree; `None`: the clock, or all.
+    pub thread: Option<String>,
+    /// In words.
+    pub what: String,
+    /// Where it stands in the model: line and column, from 1.
+    pub at: Option<(u32, u32)>,
+    /// Whether it is what the reader looks for.
+    pub mark: Option<Mark>,
+    /// Words for it, of those that SARIF 2.1.0 recommends (3.38.8).
+    pub kinds: Vec<&'static str>,
+    /// Whether it stands for steps that are left out.
+    pub gap: bool,
+}
+
+/// Replays a token of this model; the steps of the statements `marked` are marked. `None` if it is no token, was made for another program, or leaves its recording.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{formats::report::replayed, vm::Model};
+///
+/// let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// assert_eq!(replayed(&model, "rf1-this-is-none", &[]), None);
+/// # Ok::<(), raceflip::vm::ModelError>(())
+/// ```
+#[must_use]
+pub fn replayed(model: &Model, token: &str, marked: &[&Access]) -> Option<Run> {
+    let token: Token = token.parse().ok()?;
+    if token.program != model.digest() {
+        return None;
+    }
+    let is_marked = |site: SiteId| {
+        let s = &model.code.setup.sites[site];
+        marked.iter().any(|a| (a.line, a.column, &*a.kind, &a.place) == (s.line, s.column, s.kind.word(), &s.place))
+    };
+    let sites = model.code.setup.sites.ids().filter(|s| is_marked(*s)).collect();
+    let window = Window::Ends { first: FIRST, last: LAST };
+    let marks = Marks { sites, ..Marks::default() };
+    let mut recorder = Recorder::new(&model.program, model.source.text(), window, marks);
+    let mut machine = model.machine(token.limits);
+    let mut replay = Replay::new(Arc::new(token.schedule));
+    let summary = exec::run(&mut machine, &mut replay, token.seed, &mut recorder, &AtomicBool::new(false));
+    let outcome = summary.outcome()?;
+    if replay.left_over(summary.steps).is_some() || signature(&model.code.setup, outcome) != token.signature {
+        return None;
+    }
+    let timeline = recorder.finish(&machine.world, &summary);
+    let rows = timeline.items.len() + timeline.ending.len();
+    let diagram = (rows < mermaid::MOST).then(|| mermaid::diagram(&timeline));
+    Some(Run { steps: steps(model, &timeline), failing: failing(model, outcome), diagram })
+}
+
+fn steps(model: &Model, timeline: &Timeline) -> Vec<Step> {
+    let items = timeline.items.iter().map(|item| match item {
+        Item::Row(row) => step(model, timeline, row),
+        Item::Gap(gap) => left_out(gap),
+    });
+    let ending = timeline.ending.iter().take(ENDING).map(|row| step(model, timeline, row));
+    let mut steps: Vec<Step> = items.chain(ending).collect();
+    if timeline.ending.len() > ENDING {
+        let what = format!("... {} more", timeline.ending.len() - ENDING);
+        steps.push(Step { what, gap: true, ..Step::default() });
+    }
+    steps
+}
+
+fn left_out(gap: &Gap) -> Step {
+    Step { what: format!("... {} steps left out", gap.steps), gap: true, ..Step::default() }
+}
+
+fn step(model: &Model, timeline: &Timeline, row: &Row) -> Step {
+    let site = row.site.map(|s| &model.code.setup.sites[s]);
+    let ends = if row.ends && row.counts { ", ends" } else { "" };
+    let mut kinds = kinds(row.kind, site.map(|s| s.kind));
+    if row.mark.is_some() {
+        kinds.push("danger");
+    }
+    Step {
+        number: if row.counts { row.step } else { 0 },
+        thread: row.column.map(|c| timeline.columns[c].name.clone()),
+        what: format!("{}{ends}", row.what),
+        at: site.map(|s| (s.line, s.column)),
+        mark: row.mark,
+        kinds,
+        gap: false,
+    }
+}
+
+fn kinds(kind: Kind, site: Option<SiteKind>) -> Vec<&'static str> {
+    use SiteKind::{Acquire, Branch, Down, Free, Read, ReadLock, ReadUnlock, Release, Up, Use, Write, WriteLock};
+    use SiteKind::{AtomicRead, AtomicUpdate, AtomicWrite, WriteUnlock};
+    match (kind, site) {
+        (Kind::Post | Kind::Fork | Kind::Fire, _) => vec!["call"],
+        (Kind::Begin, _) => vec!["enter", "function"],
+        (Kind::Step, Some(Acquire | ReadLock | WriteLock | Down)) => vec!["acquire", "lock"],
+        (Kind::Step, Some(Release | ReadUnlock | WriteUnlock | Up)) => vec!["release", "lock"],
+        (Kind::Step, Some(Read | Write | Use | Free | AtomicRead | AtomicWrite | AtomicUpdate)) => vec!["memory"],
+        (Kind::Step, Some(Branch)) => vec!["branch"],
+        _ => Vec::new(),
+    }
+}
+
+fn failing(model: &Model, outcome: &Outcome) -> Option<Failing> {
+    let text = ending(model, outcome)?;
+    let site = match outcome {
+        Outcome::Failure(failure) => failure.site,
+        Outcome::Deadlock(report) => report.blocked.iter().find_map(|BlockedThread { site, .. }| *site),
+        _ => None,
+    };
+    let site = site.map(|s| &model.code.setup.sites[s]);
+    Some(Failing { text, line: site.map(|s| s.line), column: site.map(|s| s.column) })
+}
+
+/// How a run failed, in a line: `NullPointer at :40 in main`, `deadlock a -> b -> a`; `None` if it did not.
+#[must_use]
+pub fn ending(model: &Model, outcome: &Outcome) -> Option<String> {
+    Some(match outcome {
+        Outcome::Failure(f) => {
+            let at = f.site.map_or(String::new(), |s| format!(" at :{}", model.code.setup.sites[s].line));
+            let thread = if f.thread.is_empty() { String::new() } else { format!(" in {}", f.thread) };
+            format!("{}{at}{thread}", headline(f))
+        }
+        Outcome::Deadlock(report) => match report.cycle.as_slice() {
+            [] => {
+                let names: Vec<&str> = report.blocked.iter().map(|b| b.thread.as_str()).collect();
+                format!("deadlock: {} can never go on", names.join(", "))
+            }
+            ring => format!("deadlock {} -> {}", ring.join(" -> "), ring[0]),
+        },
+        Outcome::Stuck { .. } => "stuck: messages that can never run".to_owned(),
+        Outcome::Ok | Outcome::Limit(..) => return None,
+    })
+}

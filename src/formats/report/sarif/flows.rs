@@ -1,0 +1,70 @@
+//! The steps of a run as SARIF tells them: all threads merged, and each by itself.
+
+use super::objects::{CodeFlow, FlowLocation, TextOf, ThreadFlow};
+use super::{escape, location, text};
+use crate::formats::report::{Run, Step};
+use crate::formats::timeline::Mark;
+
+/// Each step with its place in the run.
+pub(super) fn locations(run: &Run, uri: &str) -> Vec<FlowLocation> {
+    let each = run.steps.iter().enumerate().map(|(i, step)| {
+        let mut at = location(uri, step.at.or_else(|| near(&run.steps, i)));
+        at.message = Some(TextOf { text: escape(&says(step)) });
+        let importance = if step.mark.is_some() { "essential" } else { "important" };
+        FlowLocation { execution_order: i + 1, importance, kinds: step.kinds.clone(), location: at }
+    });
+    each.collect()
+}
+
+// Where what stands nowhere is shown, say that a looper begins a task: where its thread is next, or was before; of all threads where the run was.
+fn near(steps: &[Step], i: usize) -> Option<(u32, u32)> {
+    let own = |s: &&Step| s.thread == steps[i].thread && s.at.is_some();
+    let (before, after) = (&steps[..i], &steps[i..]);
+    let any = if steps[i].thread.is_none() { before.iter().rev().find_map(|s| s.at) } else { None };
+    any.or_else(|| after.iter().find(own).or_else(|| before.iter().rev().find(own))?.at)
+}
+
+// `step 5, main: read bound: null`
+fn says(step: &Step) -> String {
+    let who = step.thread.as_deref().unwrap_or_default();
+    let mark = match step.mark {
+        Some(Mark::Racing) => " (of the pair)",
+        Some(Mark::Failing) => " (fails)",
+        None => "",
+    };
+    let head = match (step.number, who) {
+        (0, "") => String::new(),
+        (0, who) => format!("{who}: "),
+        (n, "") => format!("step {n}: "),
+        (n, who) => format!("step {n}, {who}: "),
+    };
+    format!("{head}{}{mark}", step.what)
+}
+
+/// A flow of all threads.
+pub(super) fn merged(head: &str, steps: &[FlowLocation]) -> Option<CodeFlow> {
+    let flow = ThreadFlow { id: "all threads".to_owned(), locations: steps.to_vec() };
+    let message = text(&format!("{head} (all threads, in the order of the run)"));
+    (!steps.is_empty()).then(|| CodeFlow { message, thread_flows: vec![flow] })
+}
+
+/// A flow with a list for each thread; what is left out is so in each.
+pub(super) fn by_thread(head: &str, run: &Run, steps: Vec<FlowLocation>) -> Option<CodeFlow> {
+    let mut names: Vec<&str> = Vec::new();
+    for step in run.steps.iter().filter(|s| !s.gap) {
+        let name = thread(step);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let of = |name: &str| {
+        let own = run.steps.iter().zip(&steps).filter(|(s, _)| s.gap || thread(s) == name);
+        ThreadFlow { id: name.to_owned(), locations: own.map(|(_, at)| at.clone()).collect() }
+    };
+    let message = text(&format!("{head} (each thread by itself; executionOrder is the place in the run)"));
+    (!names.is_empty()).then(|| CodeFlow { message, thread_flows: names.iter().map(|n| of(n)).collect() })
+}
+
+fn thread(step: &Step) -> &str {
+    step.thread.as_deref().unwrap_or("no thread")
+}

@@ -1,0 +1,271 @@
+//! SARIF 2.1.0, for code scanning (GitHub, GitLab) and editors: a result for each pair that is not refuted and for each failure that no pair explains.
+//!
+//! All reports are one run of the tool. The place of a result is the first statement of its pair, that of the other one is related to it. Each order that was seen is two code flows: first all
+//! threads merged, since readers show one list at a time, then a thread flow for each thread, where `executionOrder` is the place in the run. Of a pair that hurts the failing order comes first.
+//!
+//! Limits are GitHub's: 25,000 results of a run, of which the most important are kept, and 1,000 shown locations of a result, for which the middle of a long run is left out. Both are said where they
+//! happen. Fingerprints do not know lines, so that a result stays the same when the model is edited elsewhere.
+
+mod flows;
+mod objects;
+mod rules;
+
+use super::words::{self, side};
+use super::{Class, Finding, Replays, Subject, all, counted, place};
+use crate::base::Digester;
+use crate::formats::campaign::{Access, Again, ConfirmReport, Driven, Harm};
+use crate::formats::clean;
+use flows::{by_thread, locations, merged};
+use objects::{
+    ArtifactLocation, AutomationDetails, CodeFlow, Driver, Invocation, Log, Notification, PhysicalLocation, Place,
+    Properties, Region, ResultObject, ShownRun, Text, TextOf, Tool, ToolRun,
+};
+use rules::{RULES, rule_of};
+use std::collections::BTreeMap;
+
+/// So many results GitHub takes.
+pub const MOST_RESULTS: usize = 25_000;
+
+// Locations of code flows in all: some 10 MB, compressed.
+const MOST_LOCATIONS: usize = 200_000;
+
+/// All reports, as one log.
+#[must_use]
+pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
+    let mut findings: Vec<Finding<'_>> = all(reports).filter(|f| f.class != Class::Refuted).collect();
+    let mut notes: Vec<String> = Vec::new();
+    for report in reports {
+        let variant = words::variant(&report.about, &place::path(&replays.path(&report.about.file)));
+        notes.extend(words::caveats(report).into_iter().map(|c| format!("{variant}: {c}")));
+    }
+    if findings.len() > MOST_RESULTS {
+        let left_out = counted((findings.len() - MOST_RESULTS) as u64, "result");
+        notes.push(format!("{left_out} left out: code scanning takes {MOST_RESULTS}"));
+        findings.sort_by_key(|f| f.class);
+        findings.truncate(MOST_RESULTS);
+    }
+    let mut writer = Writer { replays, prints: BTreeMap::new(), room: MOST_LOCATIONS };
+    let results = findings.iter().map(|f| writer.result(f)).collect();
+    let notification = |n: &String| Notification { level: "warning", message: text(n) };
+    let run = ToolRun {
+        tool: Tool {
+            driver: Driver { name: "raceflip", semantic_version: env!("CARGO_PKG_VERSION"), rules: rules::all() },
+        },
+        automation_details: AutomationDetails { id: "raceflip/" },
+        invocations: vec![Invocation {
+            execution_successful: reports.iter().all(|r| r.about.complete),
+            tool_execution_notifications: notes.iter().map(notification).collect(),
+        }],
+        column_kind: "unicodeCodePoints",
+        results,
+    };
+    let log = Log { schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: vec![run] };
+    serde_json::to_string_pretty(&log).expect("texts and numbers can be written") + "\n"
+}
+
+/// A message: braces would be placeholders (3.11.5), brackets links (3.11.6).
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            '{' | '}' => escaped.extend([c, c]),
+            '[' | ']' | '\\' => escaped.extend(['\\', c]),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+fn text(words: &str) -> Text {
+    Text { text: escape(words) }
+}
+
+fn location(uri: &str, at: Option<(u32, u32)>) -> Place {
+    // Of a report that says nothing useful nothing useful is said.
+    let at = at.filter(|(line, column)| *line > 0 && *column > 0);
+    let region = at.map(|(start_line, start_column)| Region { start_line, start_column });
+    let artifact_location = ArtifactLocation { uri: uri.to_owned() };
+    Place { id: None, message: None, physical_location: PhysicalLocation { artifact_location, region } }
+}
+
+struct Writer<'w> {
+    replays: &'w mut dyn Replays,
+    // How many results have this fingerprint.
+    prints: BTreeMap<String, u32>,
+    // Locations that there is room for.
+    room: usize,
+}
+
+// A run of one end of a pair, or the one of a failure.
+struct Shown<'r> {
+    first: Option<String>,
+    signature: String,
+    again: &'r Again,
+}
+
+impl Writer<'_> {
+    fn result(&mut self, finding: &Finding<'_>) -> ResultObject {
+        let report = finding.report;
+        let uri = place::uri(&self.replays.path(&report.about.file));
+        let (order, print, shown) = match finding.subject {
+            Subject::Pair { pair, order } => (order, pair_print(pair), shown(pair)),
+            Subject::Failure(fails, _) => {
+                let one = Shown { first: None, signature: fails.signature.clone(), again: &fails.again };
+                (false, vec![fails.signature.clone()], vec![one])
+            }
+        };
+        let (message, at, related) = self.words(finding, &uri);
+        let rule = rule_of(finding.class, order);
+        let rules::Row { id, level, precision, .. } = RULES[rule];
+        let open = finding.class == Class::Unconfirmed;
+        let code_flows = if open { Vec::new() } else { self.flows(finding, &uri, &shown) };
+        let flows = (!open && code_flows.is_empty() && !shown.is_empty()).then_some("the runs could not be made again");
+        let flows = if self.room == 0 { Some("left out: the file would be too large") } else { flows };
+        ResultObject {
+            rule_id: id,
+            rule_index: rule,
+            kind: if open { "open" } else { "fail" },
+            level: (!open).then_some(level),
+            message: Text { text: message },
+            locations: vec![location(&uri, at)],
+            related_locations: related,
+            code_flows,
+            partial_fingerprints: BTreeMap::from([("raceflip/v1", self.fingerprint(report, id, &print))]),
+            properties: self.properties(finding, precision, &shown, flows),
+        }
+    }
+
+    // The message, the place, and the place of the other statement.
+    fn words(&mut self, finding: &Finding<'_>, uri: &str) -> (String, Option<(u32, u32)>, Vec<Place>) {
+        let report = finding.report;
+        match finding.subject {
+            Subject::Pair { pair, .. } => {
+                let (a, b) = (&pair.a, &pair.b);
+                let real = |a: &Access| a.from.as_ref().map_or(String::new(), |from| format!(" ({from})"));
+                let link = format!("[{}{}](1)", escape(&words::access(b)), escape(&real(b)));
+                let what = if matches!(finding.class, Class::Unconfirmed) { "potential pair" } else { "pair" };
+                let head = escape(&format!("{}: {what} {}{}", pair.location, words::access(a), real(a)));
+                let proof = escape(&words::proof(report, pair));
+                let harm = escape(&words::harm(report, pair, self.replays));
+                let harm = if harm.is_empty() { harm } else { format!(" {}.", harm.trim_end_matches('.')) };
+                let mut other = location(uri, Some((b.line, b.column)));
+                other.id = Some(1);
+                other.message = Some(TextOf { text: escape(&format!("the other statement: {}", words::access(b))) });
+                (format!("{head} ~ {link}; {proof}.{harm}"), Some((a.line, a.column)), vec![other])
+            }
+            Subject::Failure(fails, runs) => {
+                let told = words::unexplained(report, fails, runs, self.replays);
+                let failing = self.replays.run(&report.about, &fails.again, &[]).and_then(|r| r.failing);
+                (escape(&format!("{}.", told.head)), failing.and_then(|f| f.line.zip(f.column)), Vec::new())
+            }
+        }
+    }
+
+    fn flows(&mut self, finding: &Finding<'_>, uri: &str, shown: &[Shown<'_>]) -> Vec<CodeFlow> {
+        let marked: Vec<&Access> = match finding.subject {
+            Subject::Pair { pair, .. } => vec![&pair.a, &pair.b],
+            Subject::Failure(..) => Vec::new(),
+        };
+        let mut flows = Vec::new();
+        // One run of each order: the first, which of an order that fails is a failing one.
+        let mut orders: Vec<&Option<String>> = Vec::new();
+        for s in shown {
+            if self.room == 0 || orders.contains(&&s.first) {
+                continue;
+            }
+            orders.push(&s.first);
+            let Some(run) = self.replays.run(&finding.report.about, s.again, &marked) else { continue };
+            let end = run.failing.as_ref().map_or("no failure".to_owned(), |f| f.text.clone());
+            let head = s.first.as_ref().map_or(end.clone(), |first| format!("{first} first: {end}"));
+            let steps = locations(&run, uri);
+            self.room = self.room.saturating_sub(2 * steps.len());
+            flows.extend(merged(&head, &steps));
+            flows.extend(by_thread(&head, &run, steps));
+        }
+        flows
+    }
+
+    // Stable when lines move; of results that have the same a number tells them apart.
+    fn fingerprint(&mut self, report: &ConfirmReport, rule: &str, parts: &[String]) -> String {
+        let mut digest = Digester::new();
+        digest.text(&place::path(&self.replays.path(&report.about.file)));
+        for (name, value) in &report.about.defines {
+            digest.text(name).text(&value.to_string());
+        }
+        // A pair keeps its identity when its verdict changes; its rule tells that.
+        digest.text(if rule.starts_with("failure") { "failure" } else { "pair" });
+        parts.iter().for_each(|part| {
+            digest.text(part);
+        });
+        let print = format!("{:032x}", digest.finish());
+        let n = self.prints.entry(print.clone()).and_modify(|n| *n += 1).or_insert(1);
+        format!("{print}:{n}")
+    }
+
+    fn properties(
+        &mut self,
+        finding: &Finding<'_>,
+        precision: &'static str,
+        shown: &[Shown<'_>],
+        flows: Option<&'static str>,
+    ) -> Properties {
+        let report = finding.report;
+        let mut runs = Vec::new();
+        for s in shown {
+            let replay = words::commands(report, s.again, self.replays);
+            let (first, signature) = (s.first.clone(), s.signature.clone());
+            runs.push(ShownRun { first, signature, token: s.again.token.clone(), replay });
+        }
+        let (rank, contexts) = match finding.subject {
+            Subject::Pair { pair, .. } => (Some(pair.rank), pair.contexts.clone()),
+            Subject::Failure(..) => (None, Vec::new()),
+        };
+        Properties {
+            precision,
+            verdict: match finding.class {
+                Class::Harmful => "harmful",
+                Class::Unexplained => "failure",
+                Class::Real => "real",
+                Class::Unconfirmed => "unconfirmed",
+                Class::Refuted => "refuted",
+            },
+            program: report.about.program.clone(),
+            defines: report.about.defines.clone(),
+            rank,
+            contexts,
+            runs,
+            flows,
+        }
+    }
+}
+
+// What makes a pair the same: place, kinds and labels of both statements, in no order.
+fn pair_print(pair: &Driven) -> Vec<String> {
+    let side = |a: &Access| {
+        let of = |text: &Option<String>| text.clone().unwrap_or_default();
+        [a.kind.clone(), a.place.clone(), of(&a.label), of(&a.from)]
+    };
+    let mut sides = [side(&pair.a), side(&pair.b)];
+    sides.sort();
+    sides.concat()
+}
+
+// A run of each end of both orders; what hurts first.
+fn shown(pair: &Driven) -> Vec<Shown<'_>> {
+    let mut all: Vec<(usize, Shown<'_>)> = Vec::new();
+    for order in &pair.orders {
+        let first = Some(side(pair, &order.first));
+        for f in &order.failures {
+            let hurts = pair.harms.iter().any(|h| h.first == order.first && h.signature == f.signature);
+            let shown = Shown { first: first.clone(), signature: f.signature.clone(), again: &f.again };
+            all.push((if hurts { 0 } else { 2 }, shown));
+        }
+        if let Some(again) = &order.passes {
+            // Beside a run that hurts one that does not fail says most.
+            let rank = if pair.harm == Harm::Harmful { 1 } else { 3 };
+            all.push((rank, Shown { first, signature: "ok".to_owned(), again }));
+        }
+    }
+    all.sort_by_key(|(rank, _)| *rank);
+    all.into_iter().map(|(_, shown)| shown).collect()
+}

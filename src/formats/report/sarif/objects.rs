@@ -1,0 +1,196 @@
+//! Objects of SARIF 2.1.0 (OASIS, 28 August 2019), as far as they are written here; the names of fields are those of the specification.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+pub(super) struct Log {
+    #[serde(rename = "$schema")]
+    pub(super) schema: &'static str,
+    pub(super) version: &'static str,
+    pub(super) runs: Vec<ToolRun>,
+}
+
+/// What one run of a tool found.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ToolRun {
+    pub(super) tool: Tool,
+    pub(super) automation_details: AutomationDetails,
+    pub(super) invocations: Vec<Invocation>,
+    pub(super) column_kind: &'static str,
+    pub(super) results: Vec<ResultObject>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Tool {
+    pub(super) driver: Driver,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Driver {
+    pub(super) name: &'static str,
+    pub(super) semantic_version: &'static str,
+    pub(super) rules: Vec<Rule>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Rule {
+    pub(super) id: &'static str,
+    pub(super) name: &'static str,
+    pub(super) short_description: Text,
+    pub(super) full_description: Text,
+    pub(super) help: Text,
+    pub(super) default_configuration: Configuration,
+    pub(super) properties: RuleProperties,
+}
+
+#[derive(Serialize)]
+pub(super) struct Configuration {
+    pub(super) level: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct RuleProperties {
+    pub(super) tags: [&'static str; 2],
+    pub(super) precision: &'static str,
+    #[serde(rename = "problem.severity")]
+    pub(super) severity: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct AutomationDetails {
+    pub(super) id: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Invocation {
+    pub(super) execution_successful: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tool_execution_notifications: Vec<Notification>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Notification {
+    pub(super) level: &'static str,
+    pub(super) message: Text,
+}
+
+#[derive(Serialize)]
+pub(super) struct Text {
+    pub(super) text: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResultObject {
+    pub(super) rule_id: &'static str,
+    pub(super) rule_index: usize,
+    pub(super) kind: &'static str,
+    /// Only of what fails: of other kinds it is `none` (3.27.10).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) level: Option<&'static str>,
+    pub(super) message: Text,
+    pub(super) locations: Vec<Place>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) related_locations: Vec<Place>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) code_flows: Vec<CodeFlow>,
+    pub(super) partial_fingerprints: BTreeMap<&'static str, String>,
+    pub(super) properties: Properties,
+}
+
+/// A `location`.
+#[derive(Serialize, Clone)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Place {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) message: Option<TextOf>,
+    pub(super) physical_location: PhysicalLocation,
+}
+
+/// A `message`, which several locations share.
+#[derive(Serialize, Clone)]
+pub(super) struct TextOf {
+    pub(super) text: String,
+}
+
+#[derive(Serialize, Clone)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PhysicalLocation {
+    pub(super) artifact_location: ArtifactLocation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) region: Option<Region>,
+}
+
+#[derive(Serialize, Clone)]
+pub(super) struct ArtifactLocation {
+    pub(super) uri: String,
+}
+
+#[derive(Serialize, Clone)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Region {
+    pub(super) start_line: u32,
+    pub(super) start_column: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CodeFlow {
+    pub(super) message: Text,
+    pub(super) thread_flows: Vec<ThreadFlow>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ThreadFlow {
+    pub(super) id: String,
+    pub(super) locations: Vec<FlowLocation>,
+}
+
+/// A `threadFlowLocation`.
+#[derive(Serialize, Clone)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FlowLocation {
+    pub(super) execution_order: usize,
+    pub(super) importance: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) kinds: Vec<&'static str>,
+    pub(super) location: Place,
+}
+
+/// The property bag of a result.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Properties {
+    pub(super) precision: &'static str,
+    pub(super) verdict: &'static str,
+    pub(super) program: String,
+    pub(super) defines: BTreeMap<String, i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rank: Option<char>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) contexts: Vec<String>,
+    /// What its runs came to.
+    pub(super) runs: Vec<ShownRun>,
+    /// Why there are no code flows although there are runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) flows: Option<&'static str>,
+}
+
+/// A run that can be made again.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ShownRun {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) first: Option<String>,
+    /// How it ended.
+    pub(super) signature: String,
+    pub(super) token: String,
+    pub(super) replay: Vec<String>,
+}

@@ -1,0 +1,103 @@
+//! The rules of the SARIF log.
+
+use super::objects::{Configuration, Rule, RuleProperties};
+use super::text;
+use crate::formats::report::Class;
+
+/// A rule.
+pub(super) struct Row {
+    pub(super) id: &'static str,
+    name: &'static str,
+    short: &'static str,
+    full: &'static str,
+    help: &'static str,
+    pub(super) level: &'static str,
+    pub(super) precision: &'static str,
+    severity: &'static str,
+}
+
+/// All.
+pub(super) const RULES: [Row; 5] = [
+    Row {
+        id: "race/harmful",
+        name: "HarmfulRace",
+        short: "A race that hurts",
+        full: "Two accesses to the same memory, not ordered by the program, were performed in both orders. From the same state runs fail with the one order, and not with the other.",
+        help: "Replay both orders with the commands of the result. Order the two accesses, or check at the second one what the first one may have changed.",
+        level: "error",
+        precision: "very-high",
+        severity: "error",
+    },
+    Row {
+        id: "race/real",
+        name: "RealRace",
+        short: "A race of which no harm was seen",
+        full: "Two accesses to the same memory, not ordered by the program, were side by side or were performed in both orders. No failure was seen that comes with one order only.",
+        help: "Replay both orders with the commands of the result, and see whether the model says what must not go wrong.",
+        level: "warning",
+        precision: "very-high",
+        severity: "warning",
+    },
+    Row {
+        id: "order/harmful",
+        name: "HarmfulOrder",
+        short: "An order that hurts",
+        full: "Two operations that are no race (acquisitions of a lock, a post and a cancel ...) were performed in both orders. From the same state runs fail with the one order, and not with the other.",
+        help: "Replay both orders with the commands of the result. The program has to be right in either order, or to see to the order.",
+        level: "error",
+        precision: "very-high",
+        severity: "error",
+    },
+    Row {
+        id: "failure/unexplained",
+        name: "UnexplainedFailure",
+        short: "A failure that no confirmed pair explains",
+        full: "A run failed, and neither order of a confirmed pair fails in this way.",
+        help: "Replay it with the command of the result.",
+        level: "error",
+        precision: "very-high",
+        severity: "error",
+    },
+    Row {
+        id: "race/unconfirmed",
+        name: "UnconfirmedRace",
+        short: "A potential race that is neither confirmed nor refuted",
+        full: "Detection reports the pair, and no trial brought the two accesses side by side, or showed them in both orders.",
+        help: "It may be false, or too rare for so many trials: raise --trials, or --explore-limit.",
+        level: "note",
+        precision: "low",
+        severity: "recommendation",
+    },
+];
+
+/// The place of the rule for a finding of this class, about an order pair or not.
+pub(super) fn rule_of(class: Class, order: bool) -> usize {
+    match class {
+        Class::Harmful if order => 2,
+        Class::Harmful => 0,
+        Class::Real => 1,
+        Class::Unexplained => 3,
+        Class::Unconfirmed | Class::Refuted => 4,
+    }
+}
+
+/// As the log has them.
+pub(super) fn all() -> Vec<Rule> {
+    RULES.iter().map(rule).collect()
+}
+
+fn rule(row: &Row) -> Rule {
+    Rule {
+        id: row.id,
+        name: row.name,
+        short_description: text(row.short),
+        full_description: text(row.full),
+        help: text(row.help),
+        default_configuration: Configuration { level: row.level },
+        properties: RuleProperties {
+            tags: ["concurrency", "race-condition"],
+            precision: row.precision,
+            severity: row.severity,
+        },
+    }
+}

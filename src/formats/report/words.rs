@@ -1,0 +1,207 @@
+//! Findings in words, as the text of `confirm` has them; made of a report alone.
+//!
+//! All texts are on one line and command no terminal, whatever a report holds.
+
+use super::{Finding, Replays, Subject, counted};
+use crate::base::{at_most, interval};
+use crate::campaign::SEARCHED;
+use crate::formats::campaign::{About, Access, Again, ConfirmReport, Driven, Fails, Harm, Order, VerdictWord, Way};
+use crate::formats::clean;
+
+/// `app.race -D FIXED=1`
+pub(crate) fn variant(about: &About, path: &str) -> String {
+    let defines: String = about.defines.iter().map(|(name, value)| format!(" -D {name}={value}")).collect();
+    clean(&format!("{path}{defines}"))
+}
+
+/// `:34 write @A`
+pub(crate) fn access(a: &Access) -> String {
+    let label = a.label.as_ref().map_or(String::new(), |l| format!(" @{l}"));
+    clean(&format!(":{} {}{label}", a.line, a.kind))
+}
+
+/// `:34 write @A ~ :40 read @B`
+pub(crate) fn pair(pair: &Driven) -> String {
+    format!("{} ~ {}", access(&pair.a), access(&pair.b))
+}
+
+/// The same without lines where there are labels, which edits elsewhere do not change: `@A ~ read 40:17`.
+pub(super) fn name(pair: &Driven) -> String {
+    let name = |a: &Access| if a.label.is_some() { a.site.clone() } else { format!("{} {}", a.kind, a.site) };
+    clean(&format!("{} ~ {}", name(&pair.a), name(&pair.b)))
+}
+
+/// Where a pair was seen.
+pub(super) fn contexts(pair: &Driven) -> String {
+    let word = |kind: &String| match kind.as_str() {
+        "thread-thread" => "two threads".to_owned(),
+        "thread-task" => "a thread and a task".to_owned(),
+        "task-task" => "tasks of two loopers".to_owned(),
+        "same-looper" => "two tasks of one looper".to_owned(),
+        other => clean(other),
+    };
+    let words: Vec<String> = pair.contexts.iter().map(word).collect();
+    if words.is_empty() { "not seen by detection".to_owned() } else { words.join(", ") }
+}
+
+/// How one statement of a pair is called when it comes first.
+pub(crate) fn side(pair: &Driven, first: &str) -> String {
+    let a_first = first == "a";
+    if pair.a != pair.b {
+        let own = if a_first { &pair.a } else { &pair.b };
+        return match &own.label {
+            Some(label) if pair.a.label != pair.b.label => clean(&format!("@{label}")),
+            _ => clean(&own.site),
+        };
+    }
+    // One statement twice: its instances differ by who performs them.
+    match &pair.verdict {
+        VerdictWord::Flipped { a, b, .. } => {
+            let who = if a_first { a } else { b };
+            clean(who.rsplit_once(" visit ").map_or(who.as_str(), |(context, _)| context))
+        }
+        _ if a_first => "one instance".to_owned(),
+        _ => "the other instance".to_owned(),
+    }
+}
+
+// As `PairReport::best_way` has it.
+fn best_way(pair: &Driven) -> Option<&Way> {
+    let directed = pair.verdict == VerdictWord::Adjacent;
+    let proves = |w: &&Way| w.hits > 0 && w.strategy.starts_with("hold:") != directed;
+    pair.ways.iter().filter(proves).max_by_key(|w| (w.hits, w.trials))
+}
+
+fn rate(way: &Way) -> String {
+    let (low, high) = interval(way.hits, way.trials);
+    let kind = way.strategy.split(':').next().unwrap_or_default();
+    let kind = if kind == "hold" { "held" } else { kind };
+    clean(&format!("{} of {} {kind} trials ({low:.2}..{high:.2})", way.hits, way.trials))
+}
+
+/// What is proved of a pair, and how.
+pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
+    let searched = pair.proof.iter().any(|run| run.strategy == SEARCHED);
+    let by = match best_way(pair) {
+        Some(way) => rate(way),
+        None if searched => format!("a search of all {}", counted(report.searched.map_or(0, |s| s.states), "state")),
+        None if pair.trials == 0 => "the runs of detection".to_owned(),
+        None => counted(pair.trials, "trial"),
+    };
+    match &pair.verdict {
+        VerdictWord::Adjacent => format!("side by side in {by}"),
+        VerdictWord::Flipped { cut: None, .. } => format!("the same two accesses in both orders, in {by}"),
+        VerdictWord::Flipped { cut: Some(first), .. } => {
+            format!("both orders, in {by} (with {} first, the other access was never reached)", side(pair, first))
+        }
+        VerdictWord::Refuted { states, never_first, never_then } if never_first == never_then => {
+            format!("never in two threads or tasks on the same memory, in all {}", counted(*states, "state"))
+        }
+        VerdictWord::Refuted { states, never_first, never_then } => clean(&format!(
+            "never side by side, and never {never_first} before {never_then}, in all {}",
+            counted(*states, "state")
+        )),
+        VerdictWord::Unconfirmed if pair.trials == 0 => "no trial was made".to_owned(),
+        VerdictWord::Unconfirmed => {
+            let bound = match pair.reached {
+                0 => "none reached both".to_owned(),
+                n => format!("{n} reached both, so p <= {:.2}", at_most(n)),
+            };
+            format!("never side by side and never in both orders, in {} ({bound})", counted(pair.trials, "trial"))
+        }
+    }
+}
+
+/// A failure in a line: with its place, if its run can be made again, else its signature.
+pub(super) fn failure(report: &ConfirmReport, fails: &Fails, replays: &mut dyn Replays) -> String {
+    let run = replays.run(&report.about, &fails.again, &[]);
+    clean(&run.and_then(|r| r.failing).map_or_else(|| fails.signature.clone(), |f| f.text))
+}
+
+/// What the orders of a pair come to.
+pub(super) fn harm(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Replays) -> String {
+    match pair.harm {
+        Harm::Harmful => {
+            let mut each = Vec::new();
+            for (order, fails) in hurting(pair) {
+                each.push(format!("{} with {} first", failure(report, fails, replays), side(pair, &order.first)));
+            }
+            each.join("; ")
+        }
+        Harm::FailsEitherWay => "fails either way".to_owned(),
+        Harm::NoFailure => "no failure was seen in either order".to_owned(),
+        Harm::OneOrderOnly => match pair.orders.iter().find(|o| o.runs == 0) {
+            Some(order) => format!("no run took {} first: there is nothing to compare", side(pair, &order.first)),
+            None => "too few runs of the other order to say that it does not fail so".to_owned(),
+        },
+        Harm::Unknown => String::new(),
+    }
+}
+
+/// The failures that come with one order only, with that order.
+pub(crate) fn hurting(pair: &Driven) -> Vec<(&Order, &Fails)> {
+    let all = pair.orders.iter().flat_map(|o| o.failures.iter().map(move |f| (o, f)));
+    all.filter(|(o, f)| pair.harms.iter().any(|h| h.first == o.first && h.signature == f.signature)).collect()
+}
+
+/// An order of a pair: what its runs came to, and a run of each end.
+pub(super) struct Told {
+    /// `@B first: 64 runs, 64 fail: NullPointer at :40 in main`
+    pub(super) head: String,
+    /// The commands that make one run of it again.
+    pub(super) commands: Vec<String>,
+}
+
+/// Both orders of a pair, each failure by itself.
+pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Replays) -> Vec<Told> {
+    let runs = if matches!(pair.verdict, VerdictWord::Unconfirmed) { "trial" } else { "run" };
+    let mut told = Vec::new();
+    for order in pair.orders.iter().filter(|o| o.runs > 0) {
+        let head = format!("{} first: {}", side(pair, &order.first), counted(order.runs, runs));
+        for f in &order.failures {
+            let verb = if f.runs == 1 { "fails" } else { "fail" };
+            let text = failure(report, f, replays);
+            let head = format!("{head}, {} {verb}: {text}{}", f.runs, stall(f));
+            told.push(Told { head, commands: commands(report, &f.again, replays) });
+        }
+        if order.failures.is_empty() {
+            let commands = order.passes.as_ref().map_or_else(Vec::new, |again| commands(report, again, replays));
+            told.push(Told { head: format!("{head}, none fails"), commands });
+        }
+    }
+    told
+}
+
+/// A failure that no pair explains, in a line.
+pub(super) fn unexplained(report: &ConfirmReport, fails: &Fails, runs: &str, replays: &mut dyn Replays) -> Told {
+    let head = format!("{}, {}{}", failure(report, fails, replays), counted(fails.runs, runs), stall(fails));
+    Told { head, commands: commands(report, &fails.again, replays) }
+}
+
+/// The commands that make a run again.
+pub(super) fn commands(report: &ConfirmReport, again: &Again, replays: &mut dyn Replays) -> Vec<String> {
+    replays.commands(&report.about, again).iter().map(|c| clean(c)).collect()
+}
+
+fn stall(fails: &Fails) -> String {
+    if fails.least_stall == 0 { String::new() } else { format!(" (stall {} ms)", fails.least_stall) }
+}
+
+/// What a report does not know: interruption, and limits that cut detection runs.
+pub(super) fn caveats(report: &ConfirmReport) -> Vec<String> {
+    let interrupted = (!report.about.complete).then(|| "interrupted: not everything was tried".to_owned());
+    let cut = report.detection_limits.iter().map(|cut| {
+        clean(&format!("{} came to the limit of {} (--{})", counted(cut.runs, "detection run"), cut.limit, cut.option))
+    });
+    interrupted.into_iter().chain(cut).collect()
+}
+
+impl Finding<'_> {
+    /// What is told of it: for each order or end a line, and commands.
+    pub(super) fn told(&self, replays: &mut dyn Replays) -> Vec<Told> {
+        match self.subject {
+            Subject::Pair { pair, .. } => orders(self.report, pair, replays),
+            Subject::Failure(fails, runs) => vec![unexplained(self.report, fails, runs, replays)],
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! `raceflip confirm` over folders: its journal, its parts, its time limit, its trials.
+
+use crate::cli::{FOUND, REFUSED, call, file, scratch};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const FOLDER: &str = "harnesses/papers";
+// Few runs: what matters is that there are several variants, and how they go together.
+const FEW: [&str; 4] = ["--runs", "10", "--trials", "8"];
+
+fn confirm(more: &[&str]) -> crate::cli::Ran {
+    call(&[&["confirm", FOLDER][..], &FEW, more].concat())
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+#[test]
+fn all_variants_are_told_by_name_and_counted() {
+    let run = confirm(&[]);
+    assert_eq!(run.status, FOUND, "{}", run.err);
+    let told: Vec<&str> = run.out.lines().filter(|l| l.starts_with(FOLDER)).collect();
+    let mut sorted = told.clone();
+    sorted.sort_unstable();
+    assert_eq!(told, sorted);
+    assert!(told.iter().any(|l| l.starts_with("harnesses/papers/cafa_fig1.race FIXED=1  ")), "{}", run.out);
+    let last = run.out.lines().last().unwrap_or_default();
+    assert!(last.starts_with(&format!("{} variants: ", told.len())), "{last}");
+    // Each variant is what it is alone.
+    let whole = json(&confirm(&["--format", "json"]).out);
+    assert_eq!((&whole["format"], &whole["variants"]), (&"raceflip-campaign".into(), &told.len().into()));
+    for result in whole["results"].as_array().unwrap() {
+        let defines = result["defines"].as_object().unwrap().iter().map(|(name, value)| format!("{name}={value}"));
+        let defines: Vec<String> = defines.flat_map(|d| ["-D".to_owned(), d]).collect();
+        let mut args = vec!["confirm", result["file"].as_str().unwrap(), "--format", "json"];
+        args.extend(FEW);
+        args.extend(defines.iter().map(String::as_str));
+        let mut alone = json(&call(&args).out);
+        alone["variant"] = result["variant"].clone();
+        assert_eq!(*result, alone);
+    }
+}
+
+#[test]
+fn workers_change_nothing() {
+    let of = |jobs| confirm(&["--jobs", jobs, "--format", "json"]).out;
+    let one = of("1");
+    assert_eq!(one, of("2"));
+    assert_eq!(one, of("7"));
+}
+
+#[test]
+fn parts_are_merged_to_the_bytes_of_the_whole() {
+    let folder = scratch("parts");
+    let at = |name: &str| folder.join(name).display().to_string();
+    let whole = confirm(&["--out", &at("whole.json")]);
+    let parts: Vec<String> = (1..=3).map(|k| at(&format!("{k}.json"))).collect();
+    for (k, part) in (1..).zip(&parts) {
+        assert_eq!(confirm(&["--partition", &format!("{k}/3"), "--out", part]).status, FOUND);
+    }
+    let merge = |files: &[&str], more: &[&str]| call(&[&["merge"][..], files, more].concat());
+    let [a, b, c] = [&parts[0], &parts[1], &parts[2]].map(String::as_str);
+    // In whatever order.
+    let merged = merge(&[b, c, a], &["--out", &at("merged.json")]);
+    assert_eq!((merged.status, &merged.out), (FOUND, &whole.out), "{}", merged.err);
+    assert_eq!(fs::read(at("merged.json")).unwrap(), fs::read(at("whole.json")).unwrap());
+    assert_eq!(merge(&[a, b, c], &["--format", "json"]).out, fs::read_to_string(at("whole.json")).unwrap());
+    // And in the forms for other tools.
+    for format in ["junit", "sarif", "github", "markdown"] {
+        assert_eq!(merge(&[a, b, c], &["--format", format]).out, confirm(&["--format", format]).out, "{format}");
+    }
+    let other = at("other.json");
+    confirm(&["--partition", "3/3", "--seed", "9", "--out", &other]);
+    let text = file(&folder, "text.json", "{\"format\": \"raceflip-confirm\", \"version\": 2}");
+    for (files, says) in [
+        (vec![a, b], "a part is missing"),
+        (vec![a, b, b], "both have harnesses/papers/"),
+        (vec![a, b, other.as_str()], "seed is 9 there, and 0 here"),
+        (vec![a, text.as_str()], "must be `raceflip-campaign`"),
+        (vec![a, "no such file"], "cannot read `no such file`"),
+    ] {
+        let bad = merge(&files, &[]);
+        assert_eq!((bad.status, bad.out.as_str()), (REFUSED, ""), "{says}");
+        assert!(bad.err.contains(says), "{says}: {}", bad.err);
+    }
+    for (part, says) in
+        [("0/3", "no part 0 of 3"), ("4/3", "no part 4 of 3"), ("two", "PART/OF"), ("1/0", "no part 1 of 0")]
+    {
+        let bad = confirm(&["--partition", part]);
+        assert_eq!((bad.status, bad.out.as_str()), (REFUSED, ""));
+        assert!(bad.err.contains(says), "{}", bad.err);
+    }
+}
+
+#[test]
+fn trials_are_written_one_on_a_line() {
+    let folder = scratch("trials");
+    let at = folder.join("trials.jsonl").display().to_string();
+    let run = confirm(&["--trials-out", &at, "--format", "json"]);
+    let whole = json(&run.out);
+    let pairs =
+        |r: &Value| [r["pairs"].clone(), r["order_pairs"].clone()].map(|p| p.as_array().unwrap().clone()).concat();
+    let expected: u64 =
+        whole["results"].as_array().unwrap().iter().flat_map(pairs).map(|p| p["trials"].as_u64().unwrap()).sum();
+    let text = fs::read_to_string(&at).unwrap();
+    let lines: Vec<Value> = text.lines().map(json).collect();
+    assert_eq!(lines.len() as u64, expected);
+    assert!(
+        lines.iter().all(|l| l["strategy"].is_string() && l["outcome"].is_string() && l["trial"].as_u64() > Some(0))
+    );
+    assert!(lines.iter().any(|l| l["adjacent"] == true) && lines.iter().any(|l| l["first"] == "b"));
+    // The trial of a line can be made again by its strategy and seed.
+    let line = lines.iter().find(|l| l["outcome"].as_str().unwrap().starts_with("failure")).unwrap();
+    let seed = line["seed"].to_string();
+    let again = call(&[
+        "run",
+        line["file"].as_str().unwrap(),
+        "--strategy",
+        line["strategy"].as_str().unwrap(),
+        "--seed",
+        &seed,
+        "--no-shrink",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(again.status, FOUND, "{}", again.err);
+    assert_eq!(json(&again.out)["steps"], line["steps"]);
+    // Of one model as well.
+    let one = call(&["confirm", "harnesses/papers/music_player.race", "--trials-out", &at]);
+    assert_eq!(one.status, FOUND, "{}", one.err);
+    assert!(fs::read_to_string(&at).unwrap().lines().count() > 50);
+}
+
+// Entries of a journal: a line for each, besides the header.
+fn entries(journal: &Path) -> Vec<String> {
+    let text = fs::read(journal).unwrap_or_default();
+    let end = text.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+    String::from_utf8(text[..end].to_vec()).unwrap().lines().skip(1).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
+    let folder = scratch("killed");
+    let at = |name: &str| folder.join(name).display().to_string();
+    let expected = confirm(&["--trials-out", &at("expected.jsonl"), "--format", "json"]).out;
+    let trials = fs::read(at("expected.jsonl")).unwrap();
+    let journal = folder.join("a.journal");
+    let mut rng = raceflip::base::Rng::seeded(6);
+    let (mut kills, mut whole_runs) = (0, 0);
+    while kills < 100 {
+        let _ = fs::remove_file(&journal);
+        let mut known = Vec::new();
+        loop {
+            let mut child = Command::new(env!("CARGO_BIN_EXE_raceflip"))
+                .args(["confirm", FOLDER, "--jobs", "2", "--format", "json", "--resume", "--journal"])
+                .arg(&journal)
+                .args(["--trials-out", &at("resumed.jsonl")])
+                .args(FEW)
+                .stdin(Stdio::null())
+                .stdout(fs::File::create(folder.join("out.json")).unwrap())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            // Some are killed before they have read anything, some after the last variant.
+            let until = Instant::now() + Duration::from_millis(u64::from(rng.below(150)));
+            let ended = loop {
+                if let Some(status) = child.try_wait().unwrap() {
+                    break Some(status);
+                }
+                if Instant::now() >= until {
+                    child.kill().unwrap();
+                    child.wait().unwrap();
+                    break None;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            };
+            let now = entries(&journal);
+            assert!(now.starts_with(&known), "what was in the journal is there still");
+            known = now;
+            if let Some(status) = ended {
+                assert_eq!(status.code(), Some(FOUND));
+                break;
+            }
+            kills += 1;
+        }
+        whole_runs += 1;
+        // Nothing was done twice.
+        assert_eq!(known.iter().collect::<BTreeSet<_>>().len(), known.len());
+        assert_eq!(fs::read_to_string(folder.join("out.json")).unwrap(), expected);
+        assert_eq!(fs::read(at("resumed.jsonl")).unwrap(), trials);
+    }
+    assert!(whole_runs > 1);
+}
+
+#[test]
+fn journals_that_do_not_fit_are_refused() {
+    let folder = scratch("journals");
+    let journal = folder.join("a.journal").display().to_string();
+    let small = |more: &[&str]| {
+        call(&[&["confirm", "harnesses/papers/music_player.race", "--journal", &journal][..], &FEW, more].concat())
+    };
+    let first = small(&[]);
+    assert_eq!(first.status, FOUND, "{}", first.err);
+    let text = fs::read_to_string(&journal).unwrap();
+    let refused = |more: &[&str], says: &str| {
+        let run = small(more);
+        assert_eq!((run.status, run.out.as_str()), (REFUSED, ""), "{says}");
+        assert!(run.err.contains(says), "{says}: {}", run.err);
+    };
+    refused(&[], "it exists; continue it with --resume");
+    refused(&["--resume", "--seed", "4"], "seed is 0 there, and 4 here");
+    refused(&["--resume", "--trials-out", "t.jsonl"], "--trials-out was not given there");
+    refused(&["--resume", "--steps", "77"], "limits is {} there");
+    refused(&["--resume", "--pair", "@check~@destroy"], "--pair is for one model");
+    let again = small(&["--resume"]);
+    assert_eq!((again.status, &again.out), (FOUND, &first.out));
+    assert!(again.err.contains("1 of 1 variants are in the journal already"), "{}", again.err);
+    // Half a line at the end is what a kill leaves; any other damage is told.
+    fs::write(&journal, &text[..text.len() - 10]).unwrap();
+    assert_eq!(small(&["--resume"]).out, first.out);
+    assert_eq!(fs::read_to_string(&journal).unwrap(), text);
+    let damages = [
+        (text.replacen("\"music player\"", "\"mosaic\"", 1).replacen("destroyed", "destroyer", 1), "line 2 is damaged"),
+        ("some text\n".to_owned(), "it is no journal of a campaign"),
+        ("half a line of something".to_owned(), "it is no journal of a campaign"),
+    ];
+    for (damaged, says) in damages {
+        fs::write(&journal, &damaged).unwrap();
+        refused(&["--resume"], says);
+        assert_eq!(fs::read_to_string(&journal).unwrap(), damaged, "nothing is lost");
+    }
+    let alone = call(&["confirm", "harnesses/papers/music_player.race", "--resume"]);
+    assert_eq!(alone.status, REFUSED);
+    assert!(alone.err.contains("--journal"), "{}", alone.err);
+}
+
+#[test]
+fn a_model_that_has_changed_is_confirmed_again() {
+    let folder = scratch("changed");
+    let models = folder.join("models");
+    fs::create_dir(&models).unwrap();
+    let text = "var x = 0\nthread a { x += 1 }\nthread b { x += 1 }\n";
+    file(&models, "a.race", text);
+    let b = file(&models, "b.race", text);
+    let (at, journal) = (models.display().to_string(), folder.join("j").display().to_string());
+    let run = |more: &[&str]| call(&[&["confirm", &at, "--journal", &journal][..], &FEW, more].concat());
+    run(&[]);
+    fs::write(&b, text.replace("x += 1 }\nthread b", "x = 2 }\nthread b")).unwrap();
+    let again = run(&["--resume"]);
+    assert!(again.err.contains("1 of 2 variants are in the journal already"), "{}", again.err);
+    assert_eq!(again.out, call(&[&["confirm", &at][..], &FEW].concat()).out);
+}
+
+#[test]
+fn a_time_limit_leaves_what_there_is_and_says_so() {
+    let folder = scratch("time");
+    let out = folder.join("out.json").display().to_string();
+    // So many trials that no machine makes them in a second.
+    let args = ["confirm", "harnesses", "--time", "1s", "--trials", "100000", "--out", &out];
+    let run = call(&args);
+    assert!(run.err.contains("the time is up: ") && run.err.contains("may bring other results"), "{}", run.err);
+    let whole = json(&fs::read_to_string(&out).unwrap());
+    assert_eq!((&whole["complete"], &whole["reproducible"]), (&false.into(), &false.into()));
+    let one = call(&["confirm", "harnesses/papers/music_player.race", "--time", "1s", "--trials", "100000"]);
+    assert!(one.err.contains("the time is up"), "{}", one.err);
+    let wrong = call(&["confirm", "harnesses", "--time", "soon"]);
+    assert_eq!(wrong.status, REFUSED, "{}", wrong.err);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_and_the_rest_is_confirmed() {
+    let folder = scratch("half-good");
+    file(&folder, "good.race", "var x = 0\nthread a { x += 1 }\nthread b { x += 1 }\n");
+    file(&folder, "wrong.race", "var x = \n");
+    let run = call(&["confirm", &folder.display().to_string(), "--format", "json"]);
+    assert_eq!(run.status, REFUSED);
+    let whole = json(&run.out);
+    assert_eq!((whole["results"].as_array().unwrap().len(), whole["refused"].as_array().unwrap().len()), (1, 1));
+    assert!(run.err.contains("wrong.race"), "{}", run.err);
+    for (args, says) in [
+        (vec!["confirm", "no-such-folder"], "cannot read `no-such-folder`"),
+        (vec!["confirm", "harnesses/papers", "--filter", "zzz"], "no variant has `zzz` in its name"),
+        (vec!["confirm", "harnesses/papers", "-D", "FIXD=1"], "did you mean `FIXED`?"),
+    ] {
+        let bad = call(&args);
+        assert_eq!((bad.status, bad.out.as_str()), (REFUSED, ""), "{says}");
+        assert!(bad.err.contains(says), "{says}: {}", bad.err);
+    }
+}

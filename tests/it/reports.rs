@@ -1,0 +1,264 @@
+//! Reports for other tools: how they look, and what their formats ask for, on real campaigns.
+
+use crate::cli::{MENU, REFUSED, call, file, scratch};
+use crate::complete::all_variants;
+use crate::load::{Model, load_bytes};
+use crate::support::read;
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use raceflip::campaign::{Context, Explore, Plan, Silent, confirm};
+use raceflip::formats::campaign::{About, Access, Again, ConfirmReport};
+use raceflip::formats::report::{NoReplays, Replays, Run, github, junit, markdown, replayed, sarif};
+use serde_json::Value;
+use std::sync::atomic::AtomicBool;
+
+/// The model of one report.
+pub(crate) struct At(pub(crate) Model);
+
+impl Replays for At {
+    fn run(&mut self, _: &About, again: &Again, marked: &[&Access]) -> Option<Run> {
+        replayed(&self.0, &again.token, marked)
+    }
+}
+
+pub(crate) fn campaign(path: &str, model: &Model, plan: Plan) -> ConfirmReport {
+    let found = confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });
+    ConfirmReport::new(path, model.digest(), &plan, &found)
+}
+
+fn of(path: &str) -> ([ConfirmReport; 1], At) {
+    let model = load_bytes(path, read(path).as_bytes(), &[]);
+    ([campaign(path, &model, Plan { orders: true, ..Plan::new(&model) })], At(model))
+}
+
+/// Tokens are long, and of no interest here.
+fn steady(text: &str) -> String {
+    let word = |w: &str| match w.find("rf1-") {
+        Some(at) => {
+            let end = w[at..].find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
+            format!("{}rf1-TOKEN{}", &w[..at], end.map_or("", |e| &w[at + e..]))
+        }
+        None => w.to_owned(),
+    };
+    text.split(' ').map(|line| line.split('\n').map(word).collect::<Vec<_>>().join("\n")).collect::<Vec<_>>().join(" ")
+}
+
+/// What a SARIF log says, in lines.
+fn outline(log: &str) -> String {
+    let log: Value = serde_json::from_str(log).unwrap();
+    let mut lines = Vec::new();
+    for result in log["runs"][0]["results"].as_array().unwrap() {
+        let text = |v: &Value| v.as_str().unwrap_or("-").to_owned();
+        let region = &result["locations"][0]["physicalLocation"]["region"];
+        let (rule, kind, level) = (text(&result["ruleId"]), text(&result["kind"]), text(&result["level"]));
+        let print = text(&result["partialFingerprints"]["raceflip/v1"]);
+        lines.push(format!("{rule} {kind} {level} :{} {print}", region["startLine"]));
+        lines.push(format!("  {}", text(&result["message"]["text"])));
+        for flow in result["codeFlows"].as_array().into_iter().flatten() {
+            lines.push(format!("  {}", text(&flow["message"]["text"])));
+            for thread in flow["threadFlows"].as_array().unwrap() {
+                lines.push(format!("    {}", text(&thread["id"])));
+                for at in thread["locations"].as_array().unwrap() {
+                    let (location, order) = (&at["location"], &at["executionOrder"]);
+                    let line = &location["physicalLocation"]["region"]["startLine"];
+                    let says = text(&location["message"]["text"]);
+                    lines.push(format!("      {order:>2} {} :{line} {says}", text(&at["importance"])));
+                }
+            }
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn reports_look_so() {
+    for path in [
+        "harnesses/papers/racefuzzer_fig1.race",
+        "harnesses/papers/music_player.race",
+        // Order pairs.
+        "harnesses/bugs/missed_notify.race",
+    ] {
+        let name = path.rsplit('/').next().unwrap().trim_end_matches(".race");
+        let (reports, mut at) = of(path);
+        let snap = |what: &str, text: &str| insta::assert_snapshot!(format!("{name}_{what}"), steady(text));
+        snap("junit", &junit::render(&reports, &mut at));
+        snap("github", &github::render(&reports, &mut at));
+        snap("markdown", &markdown::render(&reports, &mut at));
+        snap("sarif_outline", &outline(&sarif::render(&reports, &mut at)));
+    }
+}
+
+/// The schema of OASIS, as the crate serde-sarif has it (`tests/data/README.md`).
+pub(crate) fn sarif_schema() -> jsonschema::Validator {
+    let mut schema: Value = serde_json::from_str(&read("tests/data/sarif/sarif-schema-2.1.0.json")).unwrap();
+    // Its pattern has a `]` too much, which the validator takes for no regular expression. No language is written.
+    for of in ["run", "toolComponent"] {
+        let language = schema["definitions"][of]["properties"]["language"].as_object_mut().unwrap();
+        language.remove("pattern").unwrap();
+    }
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+pub(crate) fn valid(schema: &jsonschema::Validator, log: &str) -> Value {
+    let log: Value = serde_json::from_str(log).unwrap();
+    let errors: Vec<String> = schema.iter_errors(&log).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    log
+}
+
+/// Every element is closed, every character may stand in XML 1.0; how many elements of each name there are.
+pub(crate) fn elements(xml: &str, name: &str) -> usize {
+    let allowed =
+        |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    assert!(xml.chars().all(allowed), "{xml:?}");
+    let (mut reader, mut open, mut count) = (Reader::from_str(xml), 0, 0);
+    loop {
+        match reader.read_event().unwrap_or_else(|e| panic!("{e}\n{xml}")) {
+            Event::Start(e) => {
+                open += 1;
+                count += usize::from(e.name().as_ref() == name.as_bytes());
+                assert!(e.attributes().all(|a| a.is_ok_and(|a| !a.value.contains(&b'<'))), "{xml}");
+            }
+            Event::Empty(e) => count += usize::from(e.name().as_ref() == name.as_bytes()),
+            Event::End(_) => open -= 1,
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(open, 0, "{xml}");
+    count
+}
+
+/// Flows of a result keep the limits, their order and the order of each thread.
+fn check_flows(result: &Value) {
+    let mut locations = 0;
+    for flow in result["codeFlows"].as_array().into_iter().flatten() {
+        let lists: Vec<Vec<u64>> = flow["threadFlows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|t| t["locations"].as_array().unwrap().iter().map(|l| l["executionOrder"].as_u64().unwrap()).collect())
+            .collect();
+        locations += lists.iter().map(Vec::len).sum::<usize>();
+        assert!(lists.iter().all(|l| l.is_sorted_by(|a, b| a < b)), "{result}");
+        let mut union: Vec<u64> = lists.concat();
+        union.sort_unstable();
+        union.dedup();
+        // Nothing is lost among the threads.
+        assert_eq!(union, (1..=union.len() as u64).collect::<Vec<_>>(), "{result}");
+    }
+    assert!(locations <= 1_000, "{locations}");
+}
+
+#[test]
+fn all_harnesses_keep_to_the_formats() {
+    let schema = sarif_schema();
+    let (mut flows, mut cases) = (0, 0);
+    for (path, defines) in all_variants() {
+        let model = load_bytes(&path, read(&path).as_bytes(), &defines);
+        let plan = Plan { orders: true, runs: 8, trials: 4, explore: Explore::Off, jobs: 2, ..Plan::new(&model) };
+        let reports = [campaign(&path, &model, plan)];
+        let mut at = At(model);
+        let log = valid(&schema, &sarif::render(&reports, &mut at));
+        let results = log["runs"][0]["results"].as_array().unwrap();
+        for result in results {
+            check_flows(result);
+            let open = result["kind"] == "open";
+            // Each token that is shown can be replayed.
+            assert_eq!(result["codeFlows"].is_null(), open, "{path} {defines:?}: {result}");
+            flows += result["codeFlows"].as_array().map_or(0, Vec::len);
+        }
+        let prints: std::collections::BTreeSet<String> =
+            results.iter().map(|r| r["partialFingerprints"].to_string()).collect();
+        assert_eq!(prints.len(), results.len(), "{path}: fingerprints");
+        cases += elements(&junit::render(&reports, &mut at), "testcase");
+        let pairs = reports[0].pairs.len();
+        assert!(markdown::render(&reports, &mut at).lines().filter(|l| l.starts_with('|')).count() >= 3 + pairs);
+        assert!(github::render(&reports, &mut at).lines().all(|l| l.starts_with("::")), "{path}");
+    }
+    assert!(flows > 500 && cases > 300, "{flows} {cases}");
+}
+
+/// Results of many models are one report, from what was read back of JSON.
+#[test]
+fn many_models_are_one_report() {
+    let files = ["harnesses/papers/racefuzzer_fig1.race", "harnesses/bugs/missed_notify.race", MENU];
+    let reports: Vec<ConfirmReport> = files
+        .iter()
+        .map(|path| {
+            let run = call(&["confirm", path, "--format", "json"]);
+            serde_json::from_str(&run.out).unwrap()
+        })
+        .collect();
+    let xml = junit::render(&reports, &mut NoReplays);
+    assert_eq!((elements(&xml, "testsuite"), elements(&xml, "testcase")), (3, 5), "{xml}");
+    let log = valid(&sarif_schema(), &sarif::render(&reports, &mut NoReplays));
+    assert_eq!(log["runs"].as_array().unwrap().len(), 1);
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(result["properties"]["flows"], "the runs could not be made again");
+    // Eleven times the same errors: the first ten, and a line that says so.
+    let many: Vec<ConfirmReport> = (0..6).flat_map(|_| reports.clone()).collect();
+    let text = github::render(&many, &mut NoReplays);
+    let of = |kind: &str| text.lines().filter(|l| l.starts_with(kind)).count();
+    assert_eq!((of("::error "), of("::notice ")), (10, 1), "{text}");
+    assert!(text.ends_with("errors left out here\n"), "{text}");
+}
+
+#[test]
+fn fingerprints_outlive_edits_elsewhere() {
+    let prints = |text: &str| -> Vec<String> {
+        let model = load_bytes("m.race", text.as_bytes(), &[]);
+        let report = campaign("m.race", &model, Plan::new(&model));
+        let log: Value = serde_json::from_str(&sarif::render(&[report], &mut NoReplays)).unwrap();
+        let results = log["runs"][0]["results"].as_array().unwrap();
+        results.iter().map(|r| r["partialFingerprints"]["raceflip/v1"].as_str().unwrap().to_owned()).collect()
+    };
+    let text = "var x = 0\nthread a { x = 1 }\nthread b { x = 2; assert x == 2 }\n";
+    let before = prints(text);
+    assert!(before.len() >= 2, "{before:?}");
+    assert_eq!(before, prints(&format!("// A comment.\n\n{text}")));
+    assert_ne!(before, prints(&text.replace("x", "y")));
+}
+
+#[test]
+fn reports_are_the_same_for_any_number_of_workers() {
+    for format in ["junit", "sarif", "github", "markdown"] {
+        let of = |jobs: &str| call(&["confirm", MENU, "--format", format, "--jobs", jobs]).out;
+        let one = of("1");
+        assert!(!one.is_empty());
+        assert_eq!(one, of("3"), "{format}");
+    }
+}
+
+#[test]
+fn names_of_files_are_escaped_as_each_format_has_it() {
+    let folder = scratch("reports");
+    let path = file(&folder, "my app, v1:2 |`x`.race", &read(MENU));
+    let of = |format: &str| {
+        let run = call(&["confirm", &path, "--format", format]);
+        assert_eq!(run.status, 1, "{}", run.err);
+        run.out
+    };
+    let log = valid(&sarif_schema(), &of("sarif"));
+    let result = &log["runs"][0]["results"][0];
+    let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap();
+    assert!(uri.ends_with("/my%20app%2C%20v1%3A2%20%7C%60x%60.race"), "{uri}");
+    let replay = result["properties"]["runs"][0]["replay"][0].as_str().unwrap();
+    assert!(replay.contains("/my app, v1:2 |`x`.race' rf1-"), "{replay}");
+    assert!(of("github").contains("/my app%2C v1%3A2 |`x`.race,line=35,col=9,title="));
+    assert!(of("junit").contains("my app, v1:2 |`x`.race\" line=\"35\""));
+    // A `|` would end the cell of a table.
+    let markdown = of("markdown");
+    assert!(markdown.contains("/my app, v1&#58;2 &#124;&#96;x&#96;&#46;race</code> | "), "{markdown}");
+}
+
+#[test]
+fn only_confirm_takes_these_formats() {
+    for command in ["detect", "run", "test", "explore"] {
+        let run = call(&[command, MENU, "--format", "sarif"]);
+        assert_eq!((run.status, run.out.as_str()), (REFUSED, ""), "{command}");
+    }
+    let run = call(&["confirm", MENU, "--format", "junit", "--timeline"]);
+    assert_eq!(run.status, REFUSED);
+    assert!(run.err.contains("`--timeline` is for people"), "{}", run.err);
+}

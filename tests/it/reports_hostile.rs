@@ -1,0 +1,163 @@
+//! Reports whose texts nobody should write: whatever a model, a path or a file of results holds, each format stays what it is.
+
+use crate::load::load_bytes;
+use crate::reports::{campaign, elements, sarif_schema, valid};
+use proptest::prelude::*;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use raceflip::campaign::Plan;
+use raceflip::formats::campaign::{About, Access, Again, ConfirmReport, Driven};
+use raceflip::formats::report::{Failing, Replays, Run, Step, github, junit, markdown, sarif};
+use std::sync::OnceLock;
+
+/// Answers with the same text everywhere.
+struct Hostile(String);
+
+impl Replays for Hostile {
+    fn run(&mut self, _: &About, _: &Again, _: &[&Access]) -> Option<Run> {
+        let text = self.0.clone();
+        let step = |number, thread: Option<&str>| Step {
+            number,
+            thread: thread.map(str::to_owned),
+            what: text.clone(),
+            at: (number > 1).then_some((number as u32, 1)),
+            ..Step::default()
+        };
+        let steps = vec![step(1, Some("a")), step(2, Some(&text)), step(0, None), step(3, Some("a"))];
+        Some(Run { steps, failing: Some(Failing { text, line: Some(3), column: Some(1) }), diagram: None })
+    }
+}
+
+/// A harmful pair, a real one, and a failure that none explains.
+fn report() -> &'static ConfirmReport {
+    static REPORT: OnceLock<ConfirmReport> = OnceLock::new();
+    REPORT.get_or_init(|| {
+        let text = "var x = 0\nvar y = 0\nthread a { x = 1; y = 1 }\nthread b { x = 2; y = 2; assert x == 2; if * { fail \"z\" } }\n";
+        let model = load_bytes("m.race", text.as_bytes(), &[]);
+        campaign("m.race", &model, Plan::new(&model))
+    })
+}
+
+fn with(text: &str) -> ConfirmReport {
+    let mut report = report().clone();
+    let pair = |pair: &mut Driven| {
+        for a in [&mut pair.a, &mut pair.b] {
+            a.site = text.to_owned();
+            a.place = text.to_owned();
+            a.label = Some(text.to_owned());
+            a.from = Some(text.to_owned());
+        }
+        pair.location = text.to_owned();
+        pair.contexts = vec![text.to_owned()];
+    };
+    report.about.file = text.to_owned();
+    report.about.defines.insert(text.to_owned(), 1);
+    report.pairs.iter_mut().for_each(pair);
+    for fails in report.detection_failures.iter_mut().chain(&mut report.unexplained) {
+        fails.signature = text.to_owned();
+    }
+    report
+}
+
+fn hostile() -> impl Strategy<Value = String> {
+    let pieces = prop_oneof![
+        Just("]]>"),
+        Just("<!--"),
+        Just("&amp;"),
+        Just("\u{1b}[31m"),
+        Just("\u{0}"),
+        Just("\u{fffe}"),
+        Just("%0A"),
+        Just("::error::"),
+        Just("\n"),
+        Just("\r\n"),
+        Just("\""),
+        Just("'"),
+        Just("|"),
+        Just("\\|"),
+        Just("`"),
+        Just("```"),
+        Just("</details>"),
+        Just("[x](y)"),
+        Just("{0}"),
+        Just(", "),
+        Just(":"),
+        Just("%"),
+        Just("@someone"),
+        Just("a#1"),
+        Just("\u{202e}"),
+        Just("\u{85}"),
+        Just("ä"),
+        Just("x"),
+        Just(" "),
+        Just("../"),
+        Just("\\"),
+    ];
+    prop::collection::vec(pieces, 1..8).prop_map(|p| p.concat())
+}
+
+/// The cells of each row of the tables. Nothing in the text is a link, a quotation or HTML but ours.
+fn cells(text: &str) -> Vec<usize> {
+    let mut rows = Vec::new();
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::TableRow | Tag::TableHead) => rows.push(0),
+            Event::End(TagEnd::TableCell) => *rows.last_mut().unwrap() += 1,
+            Event::Start(tag @ (Tag::Link { .. } | Tag::Image { .. } | Tag::BlockQuote(_))) => {
+                panic!("{tag:?}\n{text}")
+            }
+            Event::InlineHtml(html) => assert!(["<code>", "</code>"].contains(&&*html), "{html}\n{text}"),
+            _ => {}
+        }
+    }
+    rows
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn hostile_texts_do_not_get_through(text in hostile()) {
+        let reports = [with(&text)];
+        let mut at = Hostile(text.clone());
+        let findings = reports[0].pairs.len() + 1;
+
+        let xml = junit::render(&reports, &mut at);
+        prop_assert!(elements(&xml, "testcase") >= findings, "{}", xml);
+        prop_assert!(!xml.contains("<!--"), "{}", xml);
+
+        static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
+        let log = valid(SCHEMA.get_or_init(sarif_schema), &sarif::render(&reports, &mut at));
+        prop_assert!(log["runs"][0]["results"].as_array().unwrap().len() >= findings);
+        let uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap();
+        prop_assert!(uri.chars().all(|c| c.is_ascii_alphanumeric() || "-._~/%:".contains(c)), "{}", uri);
+
+        let lines = github::render(&reports, &mut at);
+        prop_assert!(lines.lines().all(|l| ["::error ", "::warning ", "::notice "].iter().any(|k| l.starts_with(k))), "{}", lines);
+        for line in lines.lines() {
+            let (properties, _) = line[2..].split_once("::").unwrap();
+            let names: Vec<&str> = properties.split_once(' ').unwrap().1.split(',').map(|p| p.split('=').next().unwrap()).collect();
+            prop_assert!(names == ["file", "line", "col", "title"] || names == ["file", "title"], "{}", line);
+        }
+
+        let text = markdown::render(&reports, &mut at);
+        let rows = cells(&text);
+        prop_assert_eq!(rows.iter().filter(|n| **n == 7).count(), 2, "{}", &text);
+        prop_assert_eq!(rows.iter().filter(|n| **n == 5).count(), rows.len() - 2, "{}", &text);
+        prop_assert!(rows.len() >= 3 + findings, "{}", &text);
+        let details = text.lines().filter(|l| *l == "<details>").count();
+        prop_assert_eq!(details, text.lines().filter(|l| *l == "</details>").count());
+        prop_assert!(details >= 1);
+    }
+}
+
+/// What is too much for a comment is left out, and counted.
+#[test]
+fn long_reports_are_cut() {
+    let long = "x".repeat(3_000);
+    let reports: Vec<ConfirmReport> = (0..200).map(|_| with(&long)).collect();
+    let text = markdown::render(&reports, &mut Hostile(long.clone()));
+    assert!(text.len() < 65_000, "{}", text.len());
+    for what in ["models left out", "findings left out", "findings are left out"] {
+        assert!(text.contains(what), "{what}: {text}");
+    }
+}
