@@ -1,0 +1,66 @@
+//! `raceflip confirm`, counted: in which of all its runs a failure shows first.
+//!
+//! Counted are the detection runs, then for each pair in turn, races before order pairs, its trials and, if it is confirmed, the continuations of both orders. Detection's runs are looked at
+//! once more for each pair; they are the same runs, and not counted again. Nothing is searched (`--explore off`), as states are no runs. A campaign that shows no failure is followed by another one
+//! with another seed, up to the cap.
+
+use crate::runs::{Budget, by_seed};
+use crate::tally::Tally;
+use raceflip::base::mix;
+use raceflip::campaign::{Context, Explore, PairReport, Phase1, Plan, Silent, confirm, detect};
+use raceflip::vm::Model;
+use std::sync::atomic::AtomicBool;
+
+/// For each seed the number of the first run that fails.
+pub(crate) fn first_failures(model: &Model, budget: Budget) -> Tally {
+    by_seed(budget, || (), |(), seed| first_failure(model, seed, budget.cap))
+}
+
+fn first_failure(model: &Model, seed: u64, cap: u64) -> Option<u64> {
+    let mut before = 0;
+    let mut round = 0;
+    while before < cap {
+        let plan = Plan { seed: mix(seed, round), orders: true, explore: Explore::Off, ..Plan::new(model) };
+        match one(&plan) {
+            Ok(number) => return Some(before + number).filter(|n| *n <= cap),
+            Err(runs) => before += runs.max(1),
+        }
+        round += 1;
+    }
+    None
+}
+
+// The number of the first run that fails, or else how many there were.
+fn one(plan: &Plan) -> Result<u64, u64> {
+    let never = AtomicBool::new(false);
+    let context = Context { stop: &never, progress: &Silent };
+    let phase1 = detect(plan, context);
+    if let Some(number) = in_detection(plan, &phase1) {
+        return Ok(number);
+    }
+    let found = confirm(plan, context);
+    let mut runs = u64::from(phase1.runs);
+    for pair in found.pairs.iter().chain(&found.orders) {
+        if let Some(first) = pair.first_failure {
+            return Ok(runs + u64::from(first));
+        }
+        runs += u64::from(pair.trials) + continuations(pair);
+        // Which of the continuations it was is not known: the last.
+        if pair.verdict.confirmed() && pair.orders.iter().any(|o| o.failed() > 0) {
+            return Ok(runs);
+        }
+    }
+    Err(runs)
+}
+
+fn continuations(pair: &PairReport) -> u64 {
+    let runs = pair.orders.iter().map(|o| u64::from(o.runs)).sum::<u64>() + u64::from(pair.undecided);
+    if pair.verdict.confirmed() { runs } else { 0 }
+}
+
+// Detection names its runs by their seeds.
+fn in_detection(plan: &Plan, phase1: &Phase1) -> Option<u64> {
+    let failed = |seed: u64| phase1.failures.iter().any(|f| f.evidence.seed == seed);
+    let seed = |i: u64| if i == 0 { 0 } else { mix(plan.seed, i).max(1) };
+    (0..u64::from(phase1.runs)).find(|i| failed(seed(*i))).map(|i| i + 1)
+}

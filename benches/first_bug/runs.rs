@@ -1,0 +1,154 @@
+//! raceflip's strategies: runs of a model until one fails. Strategies are named as on the command line.
+
+use crate::tally::Tally;
+use raceflip::base::mix;
+use raceflip::campaign::in_order;
+use raceflip::event::{ContextId, Event, Outcome};
+use raceflip::exec::{Observer, Unobserved, run};
+use raceflip::sched::{Counting, Named, RoundRobin, SpecError, Strategy, StrategySpec, SurwSpec, site_text};
+use raceflip::vm::{Model, Vm};
+use raceflip::world::{Limits, Machine, World};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// The seed that all others are mixed from.
+const SEED: u64 = 2026;
+
+/// A model of the repository, by its path from the top.
+pub(crate) fn load(path: &str, defines: &[(&str, i64)]) -> Result<Model, String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let text = std::fs::read_to_string(&file).map_err(|e| format!("{path}: {e}"))?;
+    let defines: Vec<_> = defines.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    Model::from_text(path, &text, &defines).map_err(|e| e.to_string())
+}
+
+/// Whether the app fails by this; a limit is no failure.
+pub(crate) fn fails(outcome: Option<&Outcome>) -> bool {
+    matches!(outcome, Some(Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. }))
+}
+
+/// A seed for each number.
+pub(crate) fn seed(number: usize) -> u64 {
+    mix(SEED, number as u64)
+}
+
+/// How many seeds, and how many schedules of each.
+#[derive(Clone, Copy)]
+pub(crate) struct Budget {
+    /// Seeds.
+    pub(crate) seeds: usize,
+    /// Schedules of a seed at most.
+    pub(crate) cap: u64,
+    /// Seeds that go first: if none of them finds anything, the others are not run.
+    pub(crate) first: usize,
+}
+
+impl Budget {
+    /// All seeds, whatever they find.
+    pub(crate) fn all(seeds: usize, cap: u64) -> Self {
+        Self { seeds, cap, first: 0 }
+    }
+}
+
+/// One search for each seed, by as many workers as there are cores, in the order of the seeds.
+pub(crate) fn by_seed<W>(
+    budget: Budget,
+    state: impl Fn() -> W + Sync,
+    search: impl Fn(&mut W, u64) -> Option<u64> + Sync,
+) -> Tally {
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let never = AtomicBool::new(false);
+    let mut firsts = Vec::new();
+    for to in [budget.first.min(budget.seeds), budget.seeds] {
+        let from = firsts.len();
+        if from > 0 && firsts.iter().all(Option::is_none) {
+            break;
+        }
+        firsts.resize(to, None);
+        let found = |i: usize, first| firsts[from + i] = first;
+        in_order(jobs, to - from, &never, &state, |w, i| search(w, seed(from + i)), found);
+    }
+    Tally { firsts, cap: budget.cap }
+}
+
+/// `surw` with the events of one variable or lock as the interesting ones, drawn anew for each run among those that several threads or tasks touch: our reading of how the paper's tool chooses, which was not compared with it. No strategy of the command
+/// line has this name; each run is one of `surw:SITE,SITE`.
+pub(crate) const SURW_OF_ONE: &str = "surw of one variable";
+
+// The run that strategies are told of: the round robin, as on the command line.
+fn profile<O: Observer>(model: &Model, strategy: &mut impl Strategy, observer: &mut O) -> (u64, Machine<Vm>) {
+    let mut machine = model.machine(Limits::default());
+    let summary = run(&mut machine, strategy, 0, observer, &AtomicBool::new(false));
+    (summary.steps, machine)
+}
+
+/// The strategies for a model that a text means: one, or several of which each run draws one.
+pub(crate) fn strategies(model: &Model, text: &str) -> Result<Vec<Named>, String> {
+    let spec = |text: &str| text.parse::<StrategySpec>().map_err(|e| format!("{text}: {e}"));
+    let specs = if text == SURW_OF_ONE { surw_of_one(model) } else { vec![spec(text)?] };
+    specs.into_iter().map(|spec| built(model, spec).map_err(|e| format!("{text}: {e}"))).collect()
+}
+
+fn built(model: &Model, spec: StrategySpec) -> Result<Named, SpecError> {
+    let sites = &model.program.sites;
+    let spec = spec.profiled(|| profile(model, &mut RoundRobin::default(), &mut Unobserved).0);
+    let counted = spec.with_counts(|surw| {
+        let mut counting = Counting::new(RoundRobin::default(), surw.interesting(sites)?);
+        let (_, machine) = profile(model, &mut counting, &mut Unobserved);
+        Ok::<_, SpecError>(counting.counts(&machine.world))
+    })?;
+    counted.build(sites)
+}
+
+// Who touches what, by its name in the text.
+struct Touches<'m> {
+    model: &'m Model,
+    by: BTreeMap<String, Vec<ContextId>>,
+}
+
+impl Observer for Touches<'_> {
+    fn event(&mut self, _: &World, event: &Event) {
+        if let (Some(site), Some(context)) = (event.site, event.context) {
+            let by = self.by.entry(self.model.program.sites[site].place.clone()).or_default();
+            if !by.contains(&context) {
+                by.push(context);
+            }
+        }
+    }
+}
+
+fn surw_of_one(model: &Model) -> Vec<StrategySpec> {
+    let sites = &model.program.sites;
+    let all = SurwSpec { sites: Vec::new(), counts: None };
+    let mut touches = Touches { model, by: BTreeMap::new() };
+    profile(model, &mut RoundRobin::default(), &mut touches);
+    let interesting = all.interesting(sites).unwrap_or_default();
+    let of = |place: &str| -> Vec<_> {
+        let here = sites.enumerate().filter(|(id, s)| interesting[*id] && s.place == place);
+        here.filter_map(|(id, _)| site_text(sites, id).parse().ok()).collect()
+    };
+    let shared = touches.by.iter().filter(|(place, by)| !place.is_empty() && by.len() > 1);
+    let groups = shared.map(|(place, _)| of(place)).filter(|group| !group.is_empty());
+    let specs: Vec<_> = groups.map(|sites| StrategySpec::Surw(SurwSpec { sites, counts: None })).collect();
+    if specs.is_empty() { vec![StrategySpec::Surw(all)] } else { specs }
+}
+
+/// For each seed the number of the first run that fails.
+pub(crate) fn first_failures(model: &Model, text: &str, budget: Budget) -> Result<Tally, String> {
+    let drawn = strategies(model, text)?;
+    let state = || (model.machine(Limits::default()), drawn.clone());
+    Ok(by_seed(budget, state, |(machine, strategies), seed| first_failure(machine, strategies, seed, budget.cap)))
+}
+
+fn first_failure(machine: &mut Machine<Vm>, strategies: &mut [Named], seed: u64, cap: u64) -> Option<u64> {
+    let never = AtomicBool::new(false);
+    (1..=cap).find(|i| {
+        let seed = mix(seed, *i);
+        let which = mix(seed, WHICH) % strategies.len() as u64;
+        fails(run(machine, &mut strategies[which as usize], seed, &mut Unobserved, &never).outcome())
+    })
+}
+
+// Mixed into a run's seed: which of several strategies draws it.
+const WHICH: u64 = 1 << 32;

@@ -1,0 +1,45 @@
+//! Tables of a page, and what stands above them.
+
+use crate::machine::{locked, machine};
+
+/// The start of a page: what it is, the command, the day, the machine and the tools.
+pub(crate) fn head(title: &str, table: &str, peers: &[&str]) -> String {
+    let versions: Vec<String> = peers.iter().map(|name| format!("{name} {}", locked(name))).collect();
+    let machine = machine(&versions).replace(", ;", ";");
+    format!(
+        "# {title}\n\nWritten by `cargo bench --bench first_bug -- {table}` on {}; [benches/first_bug](../../benches/first_bug) is what it does. All numbers but the published ones were \
+         counted in one run of that command; they depend on seeds alone, so the same command gives the same numbers on every machine.\n\n{machine}\n\n",
+        today()
+    )
+}
+
+/// A row.
+pub(crate) fn row(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// The names of columns, and the line below.
+pub(crate) fn columns(names: &[&str]) -> String {
+    format!("| {} |\n{}|\n", names.join(" | "), "|---".repeat(names.len()))
+}
+
+/// Goals with what became of them.
+pub(crate) fn goals(rows: &[(&str, String, bool)]) -> String {
+    let mut out = format!("## Goals\n\n{}", columns(&["goal", "counted", ""]));
+    for (goal, counted, met) in rows {
+        out += &row(&[(*goal).to_owned(), counted.clone(), if *met { "met" } else { "not met" }.to_owned()]);
+    }
+    out
+}
+
+// The day, in the calendar of `date --iso-8601`, of UTC: days since 1970, by eras of 400 years that begin in March.
+fn today() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let days = now.as_secs() / 86_400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    format!("{}-{month:02}-{day:02}", era * 400 + year + u64::from(month <= 2))
+}
