@@ -275,7 +275,8 @@ impl Causes {
             let context = self.done[p].performer.map(|(_, c)| c);
             context.is_some() && of_first.iter().any(|q| *q > p && self.done[*q].performer.map(|(_, c)| c) == context)
         };
-        let mut ways = Vec::new();
+        // Inside its lock, where that is what brings the access about: who comes first through a lock may decide whether it is performed.
+        let (mut ways, mut inside) = (Vec::new(), Vec::new());
         for p in of_then.iter().rev().copied().filter(|p| !of_first.contains(p)) {
             let done = &self.done[p];
             // A post of the other access to the same queue in the same class: whoever stands there first runs first.
@@ -286,6 +287,14 @@ impl Causes {
             if let Some(what) = self.moment(world, p).filter(|_| !blocks && !needed(p)) {
                 let outermost = done.outermost.and_then(|i| self.moment(world, i));
                 let until = until.unwrap_or_else(|| whole.clone());
+                if outermost.is_some() {
+                    inside.push(Hold {
+                        what: what.clone(),
+                        outermost: None,
+                        until: until.clone(),
+                        second: second.clone(),
+                    });
+                }
                 ways.push(Hold { what, outermost, until, second: second.clone() });
             }
             let tick = Hold { what: Moment::Tick, outermost: None, until: whole.clone(), second: second.clone() };
@@ -293,6 +302,7 @@ impl Causes {
                 ways.push(tick);
             }
         }
+        ways.append(&mut inside);
         ways.truncate(MOST_WAYS);
         ways
     }
