@@ -195,7 +195,7 @@ impl<'c> Campaign<'c> {
         let verdict = match (refuted, driven.hits.is_empty()) {
             (Some(refutation), _) => Verdict::Refuted(refutation),
             (None, false) => Verdict::Adjacent,
-            (None, true) => driven.flip().map_or(Verdict::Unconfirmed, Verdict::Flipped),
+            (None, true) => driven.flip().map_or(Verdict::Unconfirmed, |flip| Verdict::Flipped(Box::new(flip))),
         };
         let undecided_by_search = undecided.filter(|_| !verdict.confirmed());
         let proof: Vec<Run> = match &verdict {

@@ -187,7 +187,7 @@ pub enum Verdict {
     /// At some step both statements were pending and enabled, in different threads, on one location, one writing (RaceFuzzer).
     Adjacent,
     /// The same two instances were performed in both orders.
-    Flipped(Flip),
+    Flipped(Box<Flip>),
     /// It is false: a search of all states has neither.
     Refuted(Refutation),
     /// Neither was seen. It says nothing more.

@@ -102,9 +102,9 @@ impl Journal {
     ///
     /// If it is none, or damaged: the line, and why.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
-        let mut journal = Journal::default();
         // Half a line at the end is left out.
-        journal.whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+        let mut journal = Journal { whole, ..Journal::default() };
         let text = std::str::from_utf8(&bytes[..journal.whole]).map_err(|_| "it is no text".to_owned())?;
         for (i, line) in text.lines().enumerate() {
             let damaged = |why: String| format!("line {} is damaged: {why}", i + 1);

@@ -35,8 +35,11 @@ pub trait Guest {
     /// A thread goes on with the reply to its operation, up to its next one.
     fn resume(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next;
 
-    /// A thread gives up the task that it runs, and stands at its next operation as if that had ended; one that runs none ends.
-    fn abandon(&mut self, world: &mut World, thread: ThreadId) -> Next;
+    /// A thread gives up the task that it runs, and stands at its next operation as if that had ended; one that runs none ends, as every thread of a guest without tasks.
+    fn abandon(&mut self, world: &mut World, thread: ThreadId) -> Next {
+        let _ = (world, thread);
+        Next::Finished
+    }
 
     /// [`resume`](Self::resume) with a value, for a thread that is the only open actor. The guest may perform up to `most` of its next operations by
     /// itself, as long as [`World::perform_alone`] does; it says how many it did.
