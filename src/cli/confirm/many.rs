@@ -17,7 +17,7 @@ use crate::formats::campaigns::{CampaignReport, Partition, Settings, TrialLine, 
 use crate::formats::journal::{Entry, Header};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// `2/8`
@@ -45,38 +45,6 @@ fn key_of(case: &Case) -> Key {
     (model.name().to_owned(), model.defines.iter().cloned().collect(), format!("{:016x}", model.digest()), source)
 }
 
-// Everything that a campaign works with.
-struct Work<'w> {
-    args: &'w Args,
-    journal: Option<OpenJournal>,
-}
-
-impl Work<'_> {
-    fn plan(&self, case: &Case, jobs: usize) -> Plan {
-        Plan { jobs, ..super::plan(self.args, &case.model) }
-    }
-
-    // A variant; what is finished is in the journal before anybody hears of it.
-    fn confirm(&self, case: &Case, jobs: usize, context: campaign::Context<'_>) -> Entry {
-        let (plan, model) = (self.plan(case, jobs), &case.model);
-        let found = campaign::confirm(&plan, context);
-        let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
-        let mut trials = Vec::new();
-        if self.args.trials_out.is_some() {
-            let pairs = found.pairs.iter().chain(&found.orders);
-            trials.extend(pairs.flat_map(|pair| TrialLine::of(model.name(), &plan, pair)));
-        }
-        let entry = Entry { report, trials };
-        if let Some(journal) = self.journal.as_ref().filter(|_| entry.report.about.complete)
-            && !journal.add(&entry)
-        {
-            // What cannot be kept is not worth to be gone on with.
-            context.stop.store(true, Ordering::Relaxed);
-        }
-        entry
-    }
-}
-
 // Tells results in the order of the variants, as soon as those before are there.
 struct Teller<'t> {
     results: BTreeMap<usize, Entry>,
@@ -87,6 +55,13 @@ struct Teller<'t> {
 }
 
 impl Teller<'_> {
+    // Those after one that was not begun; and all of them.
+    fn finish(self, out: &mut Output) -> BTreeMap<usize, Entry> {
+        let rest = self.order.iter().skip(self.told).filter_map(|i| self.results.get(i));
+        rest.filter(|_| self.text).for_each(|entry| told::variant(&entry.report, out));
+        self.results
+    }
+
     fn tell(&mut self, bar: &Bar, out: &mut Output) {
         while let Some(entry) = self.order.get(self.told).and_then(|i| self.results.get(i)) {
             self.told += 1;
@@ -107,111 +82,170 @@ fn refuse_single(args: &Args) -> Result<(), Refusal> {
     }
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
-    refuse_single(args)?;
-    let suite = Suite::load(&args.paths, &args.campaign.defines.resolve(), &args.filter, &Seeds::none(), &context.out)?;
-    let cases = &suite.cases;
-    super::results(args, &cases.iter().map(|case| &case.model).collect::<Vec<_>>())?;
-    let seeds = if args.save { Some(Seeds::to_keep(&args.seeds)?) } else { None };
-    let order: Vec<usize> = (0..cases.len()).filter(|i| args.partition.is_none_or(|part| part.has(*i))).collect();
-    let Some(first) = cases.first() else {
-        suite.refused.iter().for_each(|refusal| context.out.refuse(refusal));
-        return Ok(Status::Refused);
-    };
-    let settings = Settings::of(&super::plan(args, &first.model));
-    let mut results = BTreeMap::new();
-    let mut journal = None;
-    if let Some(path) = &args.journal {
-        let header = Header::new(settings.clone(), args.trials_out.is_some());
-        let (open, entries) = OpenJournal::open(path, &header, args.resume)?;
+// A campaign, and what it has come to so far.
+struct Campaign<'c> {
+    args: &'c Args,
+    cases: &'c [Case],
+    // Those of its part.
+    order: Vec<usize>,
+    settings: Settings,
+    journal: Option<OpenJournal>,
+    results: BTreeMap<usize, Entry>,
+}
+
+impl<'c> Campaign<'c> {
+    // With what the journal has.
+    fn open(args: &'c Args, cases: &'c [Case], settings: Settings, out: &mut Output) -> Result<Self, Refusal> {
+        let part = |i: &usize| args.partition.is_none_or(|part| part.has(*i));
+        let order = (0..cases.len()).filter(part).collect();
+        let mut campaign = Self { args, cases, order, settings, journal: None, results: BTreeMap::new() };
+        let Some(path) = &args.journal else { return Ok(campaign) };
+        let header = Header::new(campaign.settings.clone(), args.trials_out.is_some());
+        let (journal, entries) = OpenJournal::open(path, &header, args.resume)?;
+        campaign.journal = Some(journal);
         let mut finished: BTreeMap<Key, Entry> = entries.into_iter().map(|e| (key(&e.report), e)).collect();
-        results.extend(order.iter().filter_map(|i| Some((*i, finished.remove(&key_of(&cases[*i]))?))));
-        journal = Some(open);
-    }
-    let todo: Vec<usize> = order.iter().copied().filter(|i| !results.contains_key(i)).collect();
-    if args.resume {
-        let n = results.len();
-        context.out.note(format_args!("{n} of {} variants are in the journal already", order.len()));
-    }
-    let work = Work { args, journal };
-    let stop = interrupt::install();
-    let timer = Timer::start(args.time, stop.clone());
-    let jobs = workers(args.campaign.jobs);
-    // Variants side by side; what workers are left over share the runs of one.
-    let outer = jobs.min(todo.len()).max(1);
-    let bar = Bar::new("variant");
-    bar.phase("confirming", todo.len() as u64);
-    let runs = Runs::new(&bar);
-    let mut teller = Teller { results, order: &order, told: 0, text: args.format == ReportFormat::Text };
-    let mut refused = suite.refused;
-    teller.tell(&bar, &mut context.out);
-    campaign::in_order(
-        outer,
-        todo.len(),
-        &stop,
-        || (),
-        |(), i| {
-            let context = campaign::Context { stop: &stop, progress: &runs };
-            work.confirm(&cases[todo[i]], (jobs / outer).max(1), context)
-        },
-        |i, entry: Entry| {
-            bar.done();
-            teller.results.insert(todo[i], entry);
-            teller.tell(&bar, &mut context.out);
-        },
-    );
-    bar.finish();
-    refused.extend(work.journal.as_ref().and_then(OpenJournal::refusal));
-    let (told, results) = (teller.told, teller.results);
-    if teller.text {
-        // Variants after one that was not begun.
-        for entry in order.iter().skip(told).filter_map(|i| results.get(i)) {
-            told::variant(&entry.report, &mut context.out);
+        let known = |i: &usize| Some((*i, finished.remove(&key_of(&cases[*i]))?));
+        campaign.results = campaign.order.iter().filter_map(known).collect();
+        if args.resume {
+            let (n, all) = (campaign.results.len(), campaign.order.len());
+            out.note(format_args!("{n} of {all} variants are in the journal already"));
         }
+        Ok(campaign)
     }
-    let mut saved = BTreeSet::new();
-    if let Some(seeds) = &seeds {
-        let mut models = Models::new(cases.iter().map(|case| &case.model).collect(), &context.out);
-        // Also those of the journal: it may have been begun without --save. One that was cut short would show other runs when it is done again.
-        for (i, entry) in results.iter().filter(|(_, entry)| entry.report.about.complete) {
-            match save(seeds, &cases[*i].model, &entry.report, &mut models) {
+
+    // A variant; what is finished is in the journal before anybody hears of it.
+    fn confirm(&self, case: &Case, jobs: usize, context: campaign::Context<'_>) -> Entry {
+        let model = &case.model;
+        let plan = Plan { jobs, ..super::plan(self.args, model) };
+        let found = campaign::confirm(&plan, context);
+        let report = ConfirmReport::new(model.name(), model.digest(), &plan, &found);
+        let mut trials = Vec::new();
+        if self.args.trials_out.is_some() {
+            let pairs = found.pairs.iter().chain(&found.orders);
+            trials.extend(pairs.flat_map(|pair| TrialLine::of(model.name(), &plan, pair)));
+        }
+        let entry = Entry { report, trials };
+        if let Some(journal) = self.journal.as_ref().filter(|_| entry.report.about.complete)
+            && !journal.add(&entry)
+        {
+            // What cannot be kept is not worth to be gone on with.
+            context.stop.store(true, Ordering::Relaxed);
+        }
+        entry
+    }
+
+    // All variants that are left, each told as soon as those before it are.
+    fn perform(&mut self, stop: &AtomicBool, out: &mut Output) {
+        let todo: Vec<usize> = self.order.iter().copied().filter(|i| !self.results.contains_key(i)).collect();
+        let jobs = workers(self.args.campaign.jobs);
+        // Variants side by side; what workers are left over share the runs of one.
+        let outer = jobs.min(todo.len()).max(1);
+        let bar = Bar::new("variant");
+        bar.phase("confirming", todo.len() as u64);
+        let runs = Runs::new(&bar);
+        let results = std::mem::take(&mut self.results);
+        let mut teller = Teller { results, order: &self.order, told: 0, text: self.args.format == ReportFormat::Text };
+        teller.tell(&bar, out);
+        campaign::in_order(
+            outer,
+            todo.len(),
+            stop,
+            || (),
+            |(), i| {
+                let context = campaign::Context { stop, progress: &runs };
+                self.confirm(&self.cases[todo[i]], (jobs / outer).max(1), context)
+            },
+            |i, entry: Entry| {
+                bar.done();
+                teller.results.insert(todo[i], entry);
+                teller.tell(&bar, out);
+            },
+        );
+        bar.finish();
+        self.results = teller.finish(out);
+    }
+
+    fn models(&self) -> Vec<&'c Model> {
+        self.cases.iter().map(|case| &case.model).collect()
+    }
+
+    // Saves the harmful orders, also those that the journal has: it may have been begun without --save. A variant that was cut short would show other runs when it is
+    // done again.
+    fn save(&self, seeds: &Seeds, out: &Output) -> (BTreeSet<String>, Vec<Refusal>) {
+        let mut models = Models::new(self.models(), out);
+        let (mut saved, mut refused) = (BTreeSet::new(), Vec::new());
+        for (i, entry) in self.results.iter().filter(|(_, entry)| entry.report.about.complete) {
+            match save(seeds, &self.cases[*i].model, &entry.report, &mut models) {
                 Ok(files) => saved.extend(files),
                 Err(refusal) => refused.push(refusal),
             }
         }
+        (saved, refused)
     }
-    let (mut campaign, mut trials) =
-        (CampaignReport::new(settings, cases.len() as u64, digest(cases), args.partition), String::new());
-    for (i, entry) in results {
-        for line in &entry.trials {
-            // Writing to a string cannot fail.
-            let _ = writeln!(trials, "{}", line.to_json());
+
+    // What all of it has come to, and the trials as lines.
+    fn report(self, refused: &[Refusal]) -> (CampaignReport, String) {
+        let Self { args, cases, order, settings, results, .. } = self;
+        let mut report = CampaignReport::new(settings, cases.len() as u64, digest(cases), args.partition);
+        let mut trials = String::new();
+        for (i, entry) in results {
+            for line in &entry.trials {
+                // Writing to a string cannot fail.
+                let _ = writeln!(trials, "{}", line.to_json());
+            }
+            report.results.push(VariantReport { variant: i as u64, report: entry.report });
         }
-        campaign.results.push(VariantReport { variant: i as u64, report: entry.report });
+        report.complete = finished(&report) == order.len();
+        report.reproducible = report.complete;
+        report.refused = refused.iter().map(Refusal::plain).collect();
+        (report, trials)
     }
-    let finished = campaign.results.iter().filter(|r| r.report.about.complete).count();
-    campaign.complete = finished == order.len();
-    campaign.reproducible = campaign.complete;
-    campaign.refused = refused.iter().map(Refusal::plain).collect();
+}
+
+fn finished(campaign: &CampaignReport) -> usize {
+    campaign.results.iter().filter(|r| r.report.about.complete).count()
+}
+
+pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
+    refuse_single(args)?;
+    let defines = args.campaign.defines.resolve();
+    let Suite { cases, mut refused } = Suite::load(&args.paths, &defines, &args.filter, &Seeds::none(), &context.out)?;
+    let models: Vec<&Model> = cases.iter().map(|case| &case.model).collect();
+    super::results(args, &models)?;
+    let seeds = if args.save { Some(Seeds::to_keep(&args.seeds)?) } else { None };
+    let Some(first) = models.first() else {
+        refused.iter().for_each(|refusal| context.out.refuse(refusal));
+        return Ok(Status::Refused);
+    };
+    let out = &mut context.out;
+    let mut campaign = Campaign::open(args, &cases, Settings::of(&super::plan(args, first)), out)?;
+    let stop = interrupt::install();
+    let timer = Timer::start(args.time, stop.clone());
+    campaign.perform(&stop, out);
+    refused.extend(campaign.journal.as_ref().and_then(OpenJournal::refusal));
+    let (saved, unsaved) = seeds.as_ref().map(|seeds| campaign.save(seeds, out)).unwrap_or_default();
+    refused.extend(unsaved);
+    let all = campaign.order.len();
+    let (report, trials) = campaign.report(&refused);
     if let Some(path) = &args.trials_out {
         files::write(path, &trials)?;
     }
     if let Some(path) = &args.out {
-        files::write(path, &format!("{}\n", campaign.to_json()))?;
+        files::write(path, &format!("{}\n", report.to_json()))?;
     }
-    let status = finish(&campaign, args.format, cases.iter().map(|case| &case.model).collect(), &mut context.out);
-    saved.iter().for_each(|file| context.out.note(format_args!("saved {file}")));
-    refused.iter().for_each(|refusal| context.out.refuse(refusal));
-    if !campaign.complete {
+    let status = finish(&report, args.format, models, out);
+    saved.iter().for_each(|file| out.note(format_args!("saved {file}")));
+    refused.iter().for_each(|refusal| out.refuse(refusal));
+    if !report.complete {
         let what = if timer.is_up() { "the time is up" } else { "interrupted" };
-        context.out.note(format_args!(
-            "{what}: {finished} of {} variants are finished; the same command may bring other results",
-            order.len()
+        let done = finished(&report);
+        out.note(format_args!(
+            "{what}: {done} of {all} variants are finished; the same command may bring other results"
         ));
     }
     Ok(match () {
         () if !refused.is_empty() => Status::Refused,
-        () if !campaign.complete && !timer.is_up() => Status::Interrupted,
+        () if !report.complete && !timer.is_up() => Status::Interrupted,
         () => status,
     })
 }
