@@ -341,5 +341,6 @@ pub mod lang;
 pub mod sched;
 pub mod shrink;
 pub mod token;
+pub mod trace;
 pub mod vm;
 pub mod world;

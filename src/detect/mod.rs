@@ -66,6 +66,7 @@ mod candidate;
 mod carried;
 mod clock;
 mod deed;
+pub mod happens_before;
 mod held;
 mod hybrid;
 mod order;

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules from bottom to top: each may use those before it.
-const ORDER: [&str; 14] = [
-    "base", "event", "world", "lang", "vm", "sched", "exec", "detect", "explore", "token", "shrink", "campaign",
-    "formats", "cli",
+const ORDER: [&str; 15] = [
+    "base", "event", "world", "trace", "lang", "vm", "sched", "exec", "detect", "explore", "token", "shrink",
+    "campaign", "formats", "cli",
 ];
 
 /// Those that do not know each other.

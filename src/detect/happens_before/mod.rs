@@ -1,0 +1,5 @@
+//! Happens-before over traces.
+
+mod race;
+
+pub use race::{Race, RaceClass};

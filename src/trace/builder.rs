@@ -1,0 +1,295 @@
+//! Makes a trace, operation by operation, and refuses what cannot be.
+
+use super::{
+    Action, ChannelNo, EventNo, FieldNo, Illformed, LocationNo, LockNo, Names, OpNo, Operation, Place, SiteNo, Task,
+    TaskNo, Thread, ThreadNo, Trace,
+};
+use crate::base::{Id, IndexVec};
+use crate::event::PostTime;
+use smallvec::SmallVec;
+
+/// Makes a [`Trace`].
+///
+/// A thread that does something without having been started or forked has started before the trace. A lock that is taken again by its holder
+/// is counted, and only the first acquisition and the last release are kept.
+#[derive(Clone, Default, Debug)]
+pub struct Builder {
+    trace: Trace,
+    place_names: Names<LocationNo>,
+    threads: IndexVec<ThreadNo, State>,
+    locks: IndexVec<LockNo, Held>,
+    anonymous: u32,
+    unheld: u32,
+    taken: u32,
+}
+
+// What a thread is about.
+#[derive(Clone, Default, Debug)]
+struct State {
+    seen: bool,
+    forked: bool,
+    ended: bool,
+    queue: bool,
+    looping: bool,
+    running: Option<TaskNo>,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Held {
+    by: Option<ThreadNo>,
+    depth: u32,
+}
+
+impl Builder {
+    /// Has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A new thread.
+    pub fn thread(&mut self, name: &str) -> ThreadNo {
+        self.threads.add(State::default());
+        self.trace.threads.add(Thread { name: name.to_owned(), environment: false })
+    }
+
+    /// The environment: a thread whose operations have no order.
+    pub fn environment(&mut self, name: &str) -> ThreadNo {
+        self.threads.add(State::default());
+        self.trace.threads.add(Thread { name: name.to_owned(), environment: true })
+    }
+
+    /// A new task for a looper.
+    pub fn task(&mut self, name: &str, looper: ThreadNo, time: PostTime, is_async: bool) -> TaskNo {
+        let name = name.to_owned();
+        self.trace.tasks.add(Task { name, looper, time, is_async, events: SmallVec::new(), post: None, begin: None })
+    }
+
+    /// Says that a task is the handler of an event.
+    pub fn handles(&mut self, task: TaskNo, event: EventNo) {
+        let events = &mut self.trace.tasks[task].events;
+        if !events.contains(&event) {
+            events.push(event);
+        }
+    }
+
+    /// The lock of a name.
+    pub fn lock(&mut self, name: &str) -> LockNo {
+        let lock = self.trace.locks.add(name);
+        if lock.index() == self.locks.len() {
+            self.locks.add(Held::default());
+        }
+        lock
+    }
+
+    /// The location of a name.
+    pub fn location(&mut self, name: &str, field: &str) -> LocationNo {
+        let at = self.place_names.add(name);
+        if at.index() == self.trace.places.len() {
+            let field: FieldNo = self.trace.fields.add(field);
+            self.trace.places.add(Place { name: name.to_owned(), field });
+        }
+        at
+    }
+
+    /// The event of a name.
+    pub fn event(&mut self, name: &str) -> EventNo {
+        self.trace.events.add(name)
+    }
+
+    /// A new channel.
+    pub fn channel(&mut self) -> ChannelNo {
+        self.trace.channels += 1;
+        ChannelNo(self.trace.channels - 1)
+    }
+
+    /// The statement that is told as this text.
+    pub fn site(&mut self, text: &str) -> SiteNo {
+        self.trace.sites.add(text)
+    }
+
+    /// Tells people something about the file.
+    pub fn note(&mut self, text: String) {
+        self.trace.notes.push(text);
+    }
+
+    /// The task that a thread runs.
+    #[must_use]
+    pub fn running(&self, thread: ThreadNo) -> Option<TaskNo> {
+        self.threads[thread].running
+    }
+
+    /// Begins a section of a thread whose sections have no order among themselves: a binder thread that serves one call after another. Each is a task that
+    /// nobody has posted.
+    ///
+    /// # Errors
+    ///
+    /// If the thread has ended.
+    pub fn begin_section(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
+        self.check(thread, Action::ThreadExit)?;
+        self.threads[thread].looping = true;
+        self.end_running(thread, line);
+        let name = format!("section {} of {}", self.anonymous + 1, self.trace.threads[thread].name);
+        self.begin_anonymous(thread, &name, line);
+        Ok(())
+    }
+
+    /// Ends such a section.
+    ///
+    /// # Errors
+    ///
+    /// If none has begun.
+    pub fn end_section(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
+        if !self.is_anonymous(thread) {
+            return Err(Illformed::NotRunning(format!("section of {}", self.trace.threads[thread].name)));
+        }
+        self.end_running(thread, line);
+        Ok(())
+    }
+
+    fn begin_anonymous(&mut self, thread: ThreadNo, name: &str, line: u32) {
+        self.anonymous += 1;
+        let task = self.task(name, thread, PostTime::Now, false);
+        self.append(thread, Action::Begin(task), SiteNo::NONE, line);
+    }
+
+    /// Appends an operation, which comes from this line of a file (or 0).
+    ///
+    /// # Errors
+    ///
+    /// If a thread cannot do that now; nothing is appended then.
+    pub fn push(&mut self, thread: ThreadNo, action: Action, site: SiteNo, line: u32) -> Result<(), Illformed> {
+        self.check(thread, action)?;
+        if self.trace.ops.len() >= u32::MAX as usize - 2 {
+            return Err(Illformed::TooLong(u32::MAX - 2));
+        }
+        let between = self.threads[thread].looping && self.threads[thread].running.is_none();
+        if between && !matches!(action, Action::Begin(_) | Action::Leave | Action::ThreadExit) {
+            let name = format!("between tasks {}", self.anonymous + 1);
+            self.begin_anonymous(thread, &name, line);
+        }
+        // An exception may end a looper in the middle of a task.
+        if matches!(action, Action::Leave | Action::ThreadExit)
+            || matches!(action, Action::Begin(_)) && self.is_anonymous(thread)
+        {
+            self.end_running(thread, line);
+        }
+        match action {
+            Action::Acquire(lock) => self.acquire(thread, lock, site, line),
+            Action::Release(lock) => self.release(thread, lock, site, line),
+            action => self.append(thread, action, site, line),
+        }
+        Ok(())
+    }
+
+    // A task that nobody has posted runs: it ends when another begins.
+    fn is_anonymous(&self, thread: ThreadNo) -> bool {
+        self.threads[thread].running.is_some_and(|task| self.trace.tasks[task].post.is_none())
+    }
+
+    fn end_running(&mut self, thread: ThreadNo, line: u32) {
+        if let Some(task) = self.threads[thread].running {
+            self.append(thread, Action::End(task), SiteNo::NONE, line);
+        }
+    }
+
+    fn check(&self, thread: ThreadNo, action: Action) -> Result<(), Illformed> {
+        let state = &self.threads[thread];
+        let name = || self.trace.threads[thread].name.clone();
+        let task = |task: TaskNo| &self.trace.tasks[task];
+        if state.ended {
+            return Err(Illformed::Ended(name()));
+        }
+        match action {
+            Action::ThreadInit if state.seen => Err(Illformed::StartsAgain(name())),
+            Action::Fork(child) if self.threads[child].seen || self.threads[child].forked => {
+                Err(Illformed::ForkedAgain(self.trace.threads[child].name.clone()))
+            }
+            Action::AttachQueue if state.queue => Err(Illformed::QueueAgain(name())),
+            Action::Loop if !state.queue => Err(Illformed::NoQueue(name())),
+            Action::Loop if state.looping => Err(Illformed::LoopsAgain(name())),
+            Action::Begin(_) | Action::End(_) | Action::Leave if !state.looping => Err(Illformed::NotLooping(name())),
+            Action::Post(t) if task(t).post.is_some() => Err(Illformed::PostedAgain(task(t).name.clone())),
+            Action::Begin(t) => self.check_begin(thread, task(t)),
+            Action::End(t) if state.running != Some(t) => Err(Illformed::NotRunning(task(t).name.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_begin(&self, thread: ThreadNo, task: &Task) -> Result<(), Illformed> {
+        let (name, thread_name) = (|| task.name.clone(), |t: ThreadNo| self.trace.threads[t].name.clone());
+        if task.begin.is_some() {
+            return Err(Illformed::BeginsAgain(name()));
+        }
+        if task.post.is_none() {
+            return Err(Illformed::NotPosted(name()));
+        }
+        if task.looper != thread {
+            return Err(Illformed::WrongLooper(name(), thread_name(thread), thread_name(task.looper)));
+        }
+        match self.threads[thread].running {
+            Some(other) if !self.is_anonymous(thread) => {
+                Err(Illformed::Preempts(name(), self.trace.tasks[other].name.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn append(&mut self, thread: ThreadNo, action: Action, site: SiteNo, line: u32) {
+        let op: OpNo = self.trace.ops.next_id();
+        let state = &mut self.threads[thread];
+        state.seen = true;
+        match action {
+            Action::Fork(child) => self.threads[child].forked = true,
+            Action::ThreadExit => state.ended = true,
+            Action::AttachQueue => state.queue = true,
+            Action::Loop => state.looping = true,
+            Action::Leave => state.looping = false,
+            Action::Post(task) => self.trace.tasks[task].post = Some(op),
+            Action::Begin(task) => {
+                state.running = Some(task);
+                self.trace.tasks[task].begin = Some(op);
+            }
+            Action::End(_) => state.running = None,
+            _ => {}
+        }
+        self.trace.ops.add(Operation { thread, site, action });
+        self.trace.lines.push(line);
+    }
+
+    fn acquire(&mut self, thread: ThreadNo, lock: LockNo, site: SiteNo, line: u32) {
+        let held = &mut self.locks[lock];
+        if held.by == Some(thread) {
+            held.depth += 1;
+            return;
+        }
+        self.taken += u32::from(held.by.is_some());
+        *held = Held { by: Some(thread), depth: 1 };
+        self.append(thread, Action::Acquire(lock), site, line);
+    }
+
+    fn release(&mut self, thread: ThreadNo, lock: LockNo, site: SiteNo, line: u32) {
+        let held = &mut self.locks[lock];
+        if held.by != Some(thread) {
+            self.unheld += 1;
+            return;
+        }
+        held.depth -= 1;
+        if held.depth == 0 {
+            held.by = None;
+            self.append(thread, Action::Release(lock), site, line);
+        }
+    }
+
+    /// The trace.
+    #[must_use]
+    pub fn finish(mut self) -> Trace {
+        let tell = |n: u32, what: &str| (n > 0).then(|| format!("{n} {what}"));
+        let notes = [
+            tell(self.taken, "acquisitions of a lock that another thread held: the trace lacks its release"),
+            tell(self.unheld, "releases of a lock that the thread did not hold: they are left out"),
+        ];
+        self.trace.notes.extend(notes.into_iter().flatten());
+        self.trace
+    }
+}

@@ -1,0 +1,71 @@
+//! Names and their numbers.
+
+use crate::base::Id;
+use indexmap::IndexSet;
+use std::marker::PhantomData;
+use std::ops::Index;
+use xxhash_rust::xxh3::Xxh3Builder;
+
+/// Different names, numbered in the order in which they came.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::trace::{LockNo, Names};
+///
+/// let mut names: Names<LockNo> = Names::default();
+/// let m = names.add("m");
+/// assert_eq!((names.add("n"), names.add("m")), (LockNo(1), m));
+/// assert_eq!(&names[m], "m");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Names<I> {
+    names: IndexSet<Box<str>, Xxh3Builder>,
+    index: PhantomData<fn(I) -> I>,
+}
+
+impl<I> Default for Names<I> {
+    fn default() -> Self {
+        Self { names: IndexSet::with_hasher(Xxh3Builder::new()), index: PhantomData }
+    }
+}
+
+impl<I: Id> Names<I> {
+    /// The number of a name, a new one if it is new.
+    pub fn add(&mut self, name: &str) -> I {
+        match self.names.get_index_of(name) {
+            Some(at) => I::new(at),
+            None => I::new(self.names.insert_full(name.into()).0),
+        }
+    }
+
+    /// The number of a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<I> {
+        self.names.get_index_of(name).map(I::new)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The names in the order of their numbers.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+}
+
+impl<I: Id> Index<I> for Names<I> {
+    type Output = str;
+    fn index(&self, id: I) -> &str {
+        &self.names[id.index()]
+    }
+}
