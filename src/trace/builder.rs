@@ -113,6 +113,18 @@ impl Builder {
         self.trace.notes.push(text);
     }
 
+    /// How many operations there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.trace.ops.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.trace.ops.is_empty()
+    }
+
     /// The task that a thread runs.
     #[must_use]
     pub fn running(&self, thread: ThreadNo) -> Option<TaskNo> {

@@ -205,3 +205,12 @@ pub struct Trace {
     /// What is odd in the file, for people: one line each.
     pub notes: Vec<String>,
 }
+
+impl Trace {
+    /// Whether a task handles an event of the environment.
+    #[must_use]
+    pub fn is_event(&self, task: TaskNo) -> bool {
+        let Task { events, post, .. } = &self.tasks[task];
+        !events.is_empty() || post.is_some_and(|post| self.threads[self.ops[post].thread].environment)
+    }
+}

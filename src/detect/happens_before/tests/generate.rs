@@ -1,0 +1,198 @@
+//! Random traces that figure 5 allows, with everything that the relation speaks of.
+
+use crate::base::Rng;
+use crate::event::PostTime;
+use crate::trace::{Action, Builder, ChannelNo, EventNo, LocationNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
+
+/// How likely things are, in a hundred; drawn anew for each trace.
+struct Shape {
+    begin: u32,
+    unordered: u32,
+    broken: u32,
+}
+
+struct Generator<'r> {
+    rng: &'r mut Rng,
+    shape: Shape,
+    builder: Builder,
+    threads: Vec<ThreadNo>,
+    loopers: Vec<ThreadNo>,
+    environment: ThreadNo,
+    locks: Vec<(LockNo, Option<ThreadNo>)>,
+    events: Vec<EventNo>,
+    channels: Vec<ChannelNo>,
+    places: Vec<LocationNo>,
+    // Posted and not begun, with what a queue sorts by.
+    queued: Vec<(TaskNo, ThreadNo, (i64, i64))>,
+    running: Vec<TaskNo>,
+    time: i64,
+}
+
+pub(super) fn trace(rng: &mut Rng, most: u32) -> Trace {
+    let mut builder = Builder::new();
+    let threads: Vec<_> = (0..2 + rng.below(4)).map(|i| builder.thread(&format!("t{i}"))).collect();
+    let loopers = threads[..1 + rng.below(2.min(threads.len() as u32 - 1) + 1) as usize].to_vec();
+    let environment = builder.environment("environment");
+    let locks = (0..1 + rng.below(2)).map(|i| (builder.lock(&format!("l{i}")), None)).collect();
+    let events = (0..2).map(|i| builder.event(&format!("e{i}"))).collect();
+    let channels = (0..2).map(|_| builder.channel()).collect();
+    let places = (0..2).map(|i| builder.location(&format!("x{i}"), "x")).collect();
+    let shape = Shape {
+        begin: 20 + rng.below(60),
+        unordered: [0, 0, 30][rng.below(3) as usize],
+        broken: [0, 0, 5][rng.below(3) as usize],
+    };
+    let mut generator = Generator {
+        rng,
+        shape,
+        builder,
+        threads,
+        loopers,
+        environment,
+        locks,
+        events,
+        channels,
+        places,
+        queued: vec![],
+        running: vec![],
+        time: 1,
+    };
+    let ops = 10 + generator.rng.below(most - 10);
+    let mut tries = 0;
+    while generator.builder.len() < ops as usize && tries < 20 * ops {
+        generator.step();
+        tries += 1;
+    }
+    generator.builder.finish()
+}
+
+impl Generator<'_> {
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.rng.below(of.len() as u32) as usize]
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        self.rng.below(100) < percent
+    }
+
+    // What cannot be is refused, and tried no more.
+    fn push(&mut self, thread: ThreadNo, action: Action) -> bool {
+        self.builder.push(thread, action, SiteNo::NONE, 0).is_ok()
+    }
+
+    fn step(&mut self) {
+        self.time += i64::from(self.rng.below(3));
+        if self.chance(4) {
+            self.post(self.environment);
+            return;
+        }
+        let thread = self.pick(&self.threads.clone());
+        if self.loopers.contains(&thread) && self.chance(self.shape.begin) && self.turn(thread) {
+            return;
+        }
+        match self.rng.below(24) {
+            0 => self.push(thread, Action::ThreadInit),
+            1 if self.chance(10) => self.push(thread, Action::ThreadExit),
+            2 | 3 => {
+                let child = self.pick(&self.threads.clone());
+                child != thread && self.push(thread, Action::Fork(child))
+            }
+            4 => {
+                let other = self.pick(&self.threads.clone());
+                other != thread && self.push(thread, Action::Join(other))
+            }
+            5..=10 => {
+                self.post(thread);
+                true
+            }
+            11..=14 => self.lock(thread),
+            15 => {
+                let event = self.pick(&self.events.clone());
+                self.push(thread, Action::Enable(event))
+            }
+            16 => {
+                let channel = self.pick(&self.channels.clone());
+                self.push(thread, Action::Send(channel))
+            }
+            17 => {
+                let channel = self.pick(&self.channels.clone());
+                self.push(thread, Action::Receive(channel))
+            }
+            n => {
+                let place = self.pick(&self.places.clone());
+                self.push(thread, if n % 2 == 0 { Action::Read(place) } else { Action::Write(place) })
+            }
+        };
+    }
+
+    // A looper goes on: it attaches, loops, begins, ends.
+    fn turn(&mut self, looper: ThreadNo) -> bool {
+        if self.push(looper, Action::AttachQueue) || self.push(looper, Action::Loop) {
+            return true;
+        }
+        if let Some(at) = self.running.iter().position(|task| self.builder.running(looper) == Some(*task)) {
+            let task = self.running.remove(at);
+            return self.push(looper, Action::End(task));
+        }
+        if self.chance(1) {
+            return self.push(looper, Action::Leave);
+        }
+        let mut waiting: Vec<_> = (0..self.queued.len()).filter(|i| self.queued[*i].1 == looper).collect();
+        waiting.sort_by_key(|i| self.queued[*i].2);
+        let Some(mut at) = waiting.first().copied() else { return false };
+        if self.chance(self.shape.unordered) {
+            at = self.pick(&waiting);
+        }
+        let task = self.queued[at].0;
+        if !self.push(looper, Action::Begin(task)) {
+            return false;
+        }
+        self.queued.remove(at);
+        self.running.push(task);
+        true
+    }
+
+    fn post(&mut self, thread: ThreadNo) {
+        let looper = self.pick(&self.loopers.clone());
+        let time = match self.rng.below(8) {
+            0 => PostTime::Front,
+            1 => PostTime::After(5),
+            2 => PostTime::After(10),
+            3 if self.chance(30) => PostTime::At(20),
+            _ => PostTime::Now,
+        };
+        let is_async = self.chance(5);
+        let task = self.builder.task("p", looper, time, is_async);
+        if self.chance(30) {
+            let event = self.pick(&self.events.clone());
+            self.builder.handles(task, event);
+        }
+        // One in twenty is cancelled.
+        if self.push(thread, Action::Post(task)) && !self.chance(5) {
+            let place = self.queued.len() as i64;
+            let key = match time {
+                PostTime::Front => (0, -place),
+                PostTime::At(t) => (t, place),
+                PostTime::After(d) => (self.time + d, place),
+                PostTime::Now => (self.time, place),
+            };
+            self.queued.push((task, looper, key));
+        }
+    }
+
+    fn lock(&mut self, thread: ThreadNo) -> bool {
+        let at = self.rng.below(self.locks.len() as u32) as usize;
+        let (lock, holder) = self.locks[at];
+        match holder {
+            Some(holder) if holder == thread => {
+                self.locks[at].1 = None;
+                self.push(thread, Action::Release(lock))
+            }
+            Some(_) if !self.chance(self.shape.broken) => false,
+            _ => {
+                self.locks[at].1 = Some(thread);
+                self.push(thread, Action::Acquire(lock))
+            }
+        }
+    }
+}
