@@ -66,18 +66,26 @@ mod candidate;
 mod carried;
 mod clock;
 mod deed;
+mod fasttrack;
 pub mod happens_before;
 mod held;
 mod hybrid;
 mod order;
 mod order_pairs;
 mod queues;
+mod record;
 mod section;
+mod signals;
 #[cfg(test)]
 mod tests;
+mod traced;
 mod watch;
 
 pub use candidate::{Candidate, Candidates, ContextKind, Evidence, Instance, Pair, Place, Rank};
 pub use deed::things;
+pub use fasttrack::fasttrack;
 pub use hybrid::Hybrid;
 pub use order_pairs::OrderPairs;
+pub use record::Recorder;
+pub use signals::{Passed, Signals};
+pub use traced::{Detector, Traced};

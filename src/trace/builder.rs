@@ -113,6 +113,24 @@ impl Builder {
         self.trace.notes.push(text);
     }
 
+    /// How many threads there are.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// How often a thread holds a lock.
+    #[must_use]
+    pub fn depth(&self, thread: ThreadNo, lock: LockNo) -> u32 {
+        let held = &self.locks[lock];
+        if held.by == Some(thread) { held.depth } else { 0 }
+    }
+
+    /// A new event whose name begins so.
+    pub fn new_event(&mut self, name: &str) -> EventNo {
+        self.trace.events.add(&format!("{name} #{}", self.trace.events.len() + 1))
+    }
+
     /// How many operations there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,12 +1,18 @@
 //! Happens-before over traces.
 
+mod accesses;
+mod analysis;
 mod carriers;
+mod classes;
+mod coverage;
+mod locksets;
 mod order;
 mod queue;
 mod race;
 mod state;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
+pub use analysis::{Analysis, Options, analyze};
 pub use order::Edges;
 pub use race::{Race, RaceClass};

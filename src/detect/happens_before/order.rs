@@ -140,8 +140,12 @@ impl<'t> Order<'t> {
         // What knows a post of the environment knows the begin of its task.
         let is_fired = self.poster(first).is_some_and(|thread| self.trace.threads[thread].environment);
         let point = if is_fired { self.begins[first] } else { self.posts[first] };
-        first == second
-            || point.is_some_and(|point| self.reach(state.get(point.chain), point.chain, poster) >= point.epoch)
+        let is_known = |point: Point| {
+            let known = state.get(point.chain);
+            let reach = if is_fired { known.any() } else { self.reach(known, point.chain, poster) };
+            reach >= point.epoch
+        };
+        first == second || point.is_some_and(is_known)
     }
 
     fn poster(&self, task: TaskNo) -> Option<ThreadNo> {

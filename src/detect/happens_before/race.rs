@@ -1,7 +1,7 @@
 //! Races of a trace and their classes (DroidRacer, section 4.3).
 
 use crate::detect::Rank;
-use crate::trace::{LocationNo, OpNo};
+use crate::trace::{LocationNo, OpNo, TaskNo};
 
 /// Why the two accesses of a race have no order, as far as the posts that led to them tell (DroidRacer, section 4.3). The first one that fits, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -51,10 +51,14 @@ pub struct Race {
     pub first: OpNo,
     /// The later one.
     pub second: OpNo,
+    /// The tasks that they belong to; none of a thread's own code.
+    pub tasks: (Option<TaskNo>, Option<TaskNo>),
     /// Its class.
     pub class: RaceClass,
     /// How suspicious it is.
     pub rank: Rank,
     /// How many such pairs were seen. Accesses that repeat one of the same context and statement count once: a lower bound.
     pub count: u64,
+    /// The place of a race that covers it: if something orders that one, it orders this one as well.
+    pub covered_by: Option<usize>,
 }

@@ -18,17 +18,18 @@ use crate::trace::ThreadNo;
 use std::sync::Arc;
 
 crate::define_id! {
+    #[allow(unreachable_pub, reason = "the macro makes public types")]
     /// A chain of contexts of one thread, each of which is st-before the next.
     ChainNo
 }
 
 /// An epoch of a chain: what a context does between two operations that tell others something. Epochs count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Point {
+pub(super) struct Point {
     /// The chain.
-    pub chain: ChainNo,
+    pub(super) chain: ChainNo,
     /// How far on it.
-    pub epoch: u32,
+    pub(super) epoch: u32,
 }
 
 /// How far a chain is known, by the shape of the path.

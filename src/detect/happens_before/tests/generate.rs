@@ -9,6 +9,7 @@ struct Shape {
     begin: u32,
     unordered: u32,
     broken: u32,
+    sites: bool,
 }
 
 struct Generator<'r> {
@@ -28,7 +29,7 @@ struct Generator<'r> {
     time: i64,
 }
 
-pub(super) fn trace(rng: &mut Rng, most: u32) -> Trace {
+pub(in crate::detect) fn trace(rng: &mut Rng, most: u32) -> Trace {
     let mut builder = Builder::new();
     let threads: Vec<_> = (0..2 + rng.below(4)).map(|i| builder.thread(&format!("t{i}"))).collect();
     let loopers = threads[..1 + rng.below(2.min(threads.len() as u32 - 1) + 1) as usize].to_vec();
@@ -41,6 +42,7 @@ pub(super) fn trace(rng: &mut Rng, most: u32) -> Trace {
         begin: 20 + rng.below(60),
         unordered: [0, 0, 30][rng.below(3) as usize],
         broken: [0, 0, 5][rng.below(3) as usize],
+        sites: rng.coin(),
     };
     let mut generator = Generator {
         rng,
@@ -77,7 +79,11 @@ impl Generator<'_> {
 
     // What cannot be is refused, and tried no more.
     fn push(&mut self, thread: ThreadNo, action: Action) -> bool {
-        self.builder.push(thread, action, SiteNo::NONE, 0).is_ok()
+        let site = match action.access() {
+            Some(_) if self.shape.sites => self.builder.site(["a", "b", "c"][self.rng.below(3) as usize]),
+            _ => SiteNo::NONE,
+        };
+        self.builder.push(thread, action, site, 0).is_ok()
     }
 
     fn step(&mut self) {

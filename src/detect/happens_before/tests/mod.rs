@@ -1,7 +1,8 @@
 //! The relation in one pass against the rules as printed, on random traces: every pair of operations.
 
-mod generate;
+pub(in crate::detect) mod generate;
 mod naive;
+mod races;
 
 use super::order::Order;
 use super::{Edges, state::Point};
@@ -65,7 +66,7 @@ fn posts(trace: &Trace, naive: &Naive<'_>, order: &Order<'_>) {
     }
 }
 
-fn listing(trace: &Trace) -> Vec<String> {
+pub(in crate::detect) fn listing(trace: &Trace) -> Vec<String> {
     let line = |(i, op): (OpNo, &crate::trace::Operation)| format!("{} {:?} {:?}", i.0, op.thread, op.action);
     trace.ops.enumerate().map(line).collect()
 }

@@ -1,0 +1,294 @@
+//! FastTrack (Flanagan, Freund, PLDI 2009) over a trace: races between threads, by epochs.
+//!
+//! A thread is in program order from its start to its end, a looper with all its tasks: so no race between two tasks of one looper is ever found, and many between a task and a thread are
+//! missed. What happens-before has besides: fork, join, locks, signals (as volatiles are), post to begin, enable to post, attachQ to post.
+//!
+//! Of each location the last write is kept, and the last read, or the last read of each thread if reads are not ordered. So it finds a race on a location if there is one, and then not
+//! all: what comes after a race that is ordered with a later access may go unseen. It never reports two accesses that this happens-before orders.
+
+use super::Rank;
+use super::clock::{ChainId, Clock, Point};
+use super::happens_before::{Race, RaceClass};
+use crate::base::{Id, IndexVec};
+use crate::trace::{Action, LocationNo, OpNo, TaskNo, ThreadNo, Trace};
+use indexmap::IndexMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use xxhash_rust::xxh3::Xxh3Builder;
+
+/// The races that FastTrack finds, in the order of the trace. All are [`RaceClass::MultiThreaded`]. `None` if it was interrupted.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::detect::fasttrack;
+/// use raceflip::trace::{Action, Builder, SiteNo};
+/// # use std::sync::atomic::AtomicBool;
+/// # let stop = AtomicBool::new(false);
+///
+/// let mut builder = Builder::new();
+/// let (main, worker) = (builder.thread("main"), builder.thread("worker"));
+/// let x = builder.location("x", "x");
+/// for (thread, action) in [(main, Action::Fork(worker)), (worker, Action::Write(x)), (main, Action::Read(x))] {
+///     builder.push(thread, action, SiteNo::NONE, 0)?;
+/// }
+/// let races = fasttrack(&builder.finish(), &stop).expect("nobody stops it");
+/// assert_eq!((races.len(), races[0].first.0, races[0].second.0), (1, 1, 2));
+/// # Ok::<(), raceflip::trace::Illformed>(())
+/// ```
+#[must_use]
+pub fn fasttrack(trace: &Trace, stop: &AtomicBool) -> Option<Vec<Race>> {
+    let mut state = State::new(trace);
+    for (op, operation) in trace.ops.enumerate() {
+        if op.0 % 65536 == 0 && stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        if trace.threads[operation.thread].environment {
+            if let Action::Post(task) = operation.action {
+                state.fire(task);
+            }
+            continue;
+        }
+        match operation.action {
+            Action::Begin(task) => state.running[operation.thread] = Some(task),
+            Action::End(_) => state.running[operation.thread] = None,
+            _ => {}
+        }
+        match operation.action.access() {
+            Some((at, false)) => state.read(op, operation.thread, at),
+            Some((at, true)) => state.write(op, operation.thread, at),
+            None => state.synchronize(operation.thread, operation.action),
+        }
+    }
+    let mut races: Vec<Race> = state.found.into_values().collect();
+    races.sort_by_key(|race| (race.second, race.first));
+    Some(races)
+}
+
+#[derive(Clone, Copy)]
+struct Access {
+    at: Point,
+    op: OpNo,
+    task: Option<TaskNo>,
+}
+
+// The last accesses of a location.
+#[derive(Clone, Default)]
+struct Variable {
+    write: Option<Access>,
+    // The last read; or of each thread, if no read is after all others.
+    reads: Vec<Access>,
+}
+
+struct State<'t> {
+    trace: &'t Trace,
+    // What each thread knows of the others, and its own epoch.
+    clocks: IndexVec<ThreadNo, Clock>,
+    epochs: IndexVec<ThreadNo, u32>,
+    running: IndexVec<ThreadNo, Option<TaskNo>>,
+    exits: IndexVec<ThreadNo, Clock>,
+    attached: IndexVec<ThreadNo, Clock>,
+    posts: IndexVec<TaskNo, Clock>,
+    locks: Vec<Clock>,
+    channels: Vec<Clock>,
+    enables: Vec<Clock>,
+    variables: IndexVec<LocationNo, Variable>,
+    found: IndexMap<(LocationNo, u64, u64), Race, Xxh3Builder>,
+}
+
+impl<'t> State<'t> {
+    fn new(trace: &'t Trace) -> Self {
+        let threads = || trace.threads.iter();
+        let clocks = || threads().map(|_| Clock::default());
+        Self {
+            trace,
+            clocks: clocks().collect(),
+            epochs: threads().map(|_| 1).collect(),
+            running: threads().map(|_| None).collect(),
+            exits: clocks().collect(),
+            attached: clocks().collect(),
+            posts: trace.tasks.iter().map(|_| Clock::default()).collect(),
+            locks: vec![Clock::default(); trace.locks.len()],
+            channels: vec![Clock::default(); trace.channels as usize],
+            enables: vec![Clock::default(); trace.events.len()],
+            variables: trace.places.iter().map(|_| Variable::default()).collect(),
+            found: IndexMap::with_hasher(Xxh3Builder::new()),
+        }
+    }
+
+    fn at(&self, thread: ThreadNo) -> Point {
+        Point { chain: ChainId::new(thread.index()), epoch: self.epochs[thread] }
+    }
+
+    fn knows(&self, thread: ThreadNo, point: Point) -> bool {
+        point.chain.index() == thread.index() || self.clocks[thread].has(point)
+    }
+
+    // What a thread tells others; what it does from now on is not in it.
+    fn send(&mut self, thread: ThreadNo) -> Clock {
+        let mut clock = self.clocks[thread].clone();
+        clock.learn(self.at(thread));
+        self.epochs[thread] += 1;
+        clock
+    }
+
+    fn synchronize(&mut self, thread: ThreadNo, action: Action) {
+        match action {
+            Action::Fork(child) => {
+                let clock = self.send(thread);
+                self.clocks[child].join(&clock);
+            }
+            Action::Join(other) => self.clocks[thread].join(&self.exits[other]),
+            Action::ThreadExit => self.exits[thread] = self.send(thread),
+            Action::AttachQueue => self.attached[thread] = self.send(thread),
+            Action::Post(task) => {
+                let about = &self.trace.tasks[task];
+                self.clocks[thread].join(&self.attached[about.looper]);
+                about.events.iter().for_each(|event| self.clocks[thread].join(&self.enables[event.index()]));
+                self.posts[task] = self.send(thread);
+            }
+            Action::Begin(task) => {
+                let posted = std::mem::take(&mut self.posts[task]);
+                self.clocks[thread].join(&posted);
+            }
+            Action::Enable(event) => {
+                let clock = self.send(thread);
+                self.enables[event.index()].join(&clock);
+            }
+            Action::Acquire(lock) => self.clocks[thread].join(&self.locks[lock.index()]),
+            // Whoever releases has acquired: what others have released is in it.
+            Action::Release(lock) => {
+                let clock = self.send(thread);
+                self.locks[lock.index()].join(&clock);
+            }
+            Action::Send(channel) => {
+                let clock = self.send(thread);
+                self.channels[channel.index()].join(&clock);
+            }
+            Action::Receive(channel) => self.clocks[thread].join(&self.channels[channel.index()]),
+            Action::ThreadInit | Action::Loop | Action::Leave | Action::End(_) | Action::Read(_) | Action::Write(_) => {
+            }
+        }
+    }
+
+    // The environment posts because of what enabled it, and of nothing else.
+    fn fire(&mut self, task: TaskNo) {
+        for event in &self.trace.tasks[task].events {
+            self.posts[task].join(&self.enables[event.index()]);
+        }
+    }
+
+    fn read(&mut self, op: OpNo, thread: ThreadNo, place: LocationNo) {
+        let now = Access { at: self.at(thread), op, task: self.running[thread] };
+        let variable = &self.variables[place];
+        // FT READ SAME EPOCH
+        if variable.reads.iter().any(|read| read.at == now.at) {
+            return;
+        }
+        let raced = variable.write.filter(|write| !self.knows(thread, write.at));
+        raced.into_iter().for_each(|write| self.race(place, write, now));
+        // FT READ EXCLUSIVE: what was read before is before this. Else FT READ SHARE, SHARED.
+        let ordered = self.variables[place].reads.iter().all(|read| self.knows(thread, read.at));
+        let reads = &mut self.variables[place].reads;
+        if ordered {
+            reads.clear();
+        } else {
+            reads.retain(|read| read.at.chain != now.at.chain);
+        }
+        reads.push(now);
+    }
+
+    fn write(&mut self, op: OpNo, thread: ThreadNo, place: LocationNo) {
+        let now = Access { at: self.at(thread), op, task: self.running[thread] };
+        let variable = &self.variables[place];
+        // FT WRITE SAME EPOCH
+        if variable.write.is_some_and(|write| write.at == now.at) {
+            return;
+        }
+        let before = variable.write.iter().chain(&variable.reads);
+        let raced: Vec<Access> = before.filter(|old| !self.knows(thread, old.at)).copied().collect();
+        raced.into_iter().for_each(|old| self.race(place, old, now));
+        // FT WRITE EXCLUSIVE, SHARED
+        self.variables[place] = Variable { write: Some(now), reads: Vec::new() };
+    }
+
+    fn race(&mut self, location: LocationNo, old: Access, new: Access) {
+        let end = |access: &Access| match self.trace.ops[access.op].site {
+            crate::trace::SiteNo::NONE => 1 << 32 | u64::from(access.at.chain.0),
+            site => u64::from(site.0),
+        };
+        let (x, y) = (end(&old), end(&new));
+        let fresh = || Race {
+            location,
+            first: old.op,
+            second: new.op,
+            tasks: (old.task, new.task),
+            class: RaceClass::MultiThreaded,
+            rank: Rank::Unordered,
+            count: 0,
+            covered_by: None,
+        };
+        self.found.entry((location, x.min(y), x.max(y))).or_insert_with(fresh).count += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fasttrack;
+    use crate::base::Rng;
+    use crate::detect::happens_before::tests::{generate, listing};
+    use crate::trace::{Action, LocationNo, OpNo, Trace};
+    use std::collections::BTreeSet;
+    use std::sync::atomic::AtomicBool;
+
+    // The order of threads, by definition: edges, and their closure. before[j][i]: i is before j.
+    fn closure(trace: &Trace) -> Vec<Vec<bool>> {
+        let n = trace.ops.len();
+        let op = |i: usize| trace.ops[OpNo(i as u32)];
+        let fleeting = |i: usize| trace.threads[op(i).thread].environment;
+        let edge = |i: usize, j: usize| match (op(i).action, op(j).action) {
+            _ if op(i).thread == op(j).thread && !fleeting(i) => true,
+            (Action::Fork(child), _) => child == op(j).thread,
+            (Action::ThreadExit, Action::Join(other)) => other == op(i).thread,
+            (Action::AttachQueue, Action::Post(task)) if !fleeting(j) => trace.tasks[task].looper == op(i).thread,
+            (Action::Post(p), Action::Begin(q)) => p == q,
+            (Action::Enable(event), Action::Post(task)) => trace.tasks[task].events.contains(&event),
+            (Action::Release(l), Action::Acquire(m)) => l == m,
+            (Action::Send(c), Action::Receive(d)) => c == d,
+            _ => false,
+        };
+        let mut before = vec![vec![false; n]; n];
+        for j in 0..n {
+            for i in (0..j).filter(|i| edge(*i, j)) {
+                before[j][i] = true;
+                for k in 0..i {
+                    before[j][k] |= before[i][k];
+                }
+            }
+        }
+        before
+    }
+
+    #[test]
+    fn it_finds_a_race_on_a_location_if_there_is_one_and_nothing_that_is_ordered() {
+        let (mut with, mut without) = (0, 0);
+        for seed in 0..1500 {
+            let trace = generate::trace(&mut Rng::seeded(seed), 60);
+            let before = closure(&trace);
+            let is_race = |i: OpNo, j: OpNo| {
+                let (x, y) = (trace.ops[i], trace.ops[j]);
+                let Some(((a, writes), (b, also))) = x.action.access().zip(y.action.access()) else { return false };
+                a == b && (writes || also) && x.thread != y.thread && !before[j.0 as usize][i.0 as usize]
+            };
+            let ops = || trace.ops.ids();
+            let on = |j: OpNo| trace.ops[j].action.access().map(|(at, _)| at);
+            let racy: BTreeSet<LocationNo> =
+                ops().filter(|j| (0..j.0).any(|i| is_race(OpNo(i), *j))).filter_map(on).collect();
+            let found = fasttrack(&trace, &AtomicBool::new(false)).unwrap();
+            assert!(found.iter().all(|race| is_race(race.first, race.second)), "{seed} {:#?}", listing(&trace));
+            assert_eq!(found.iter().map(|race| race.location).collect::<BTreeSet<_>>(), racy, "{seed}");
+            with += racy.len();
+            without += trace.places.len() - racy.len();
+        }
+        assert!(with > 300 && without > 300, "{with} {without}");
+    }
+}

@@ -1,0 +1,229 @@
+//! Which accesses of a location are not ordered: all pairs of statements, each with its class.
+//!
+//! A location keeps one entry for each context, statement and kind, that of the latest access: what comes later and is not after an earlier one is not after that one either.
+//! (A summary of the last accesses, as FastTrack's, would lose pairs of statements.) Accesses between two operations that tell others something are one node
+//! (DroidRacer, section 6), so that repetitions cost nothing. When a list grows long, entries leave it that can bring no new pair of statements: those that are st-before a later
+//! entry of the same thread and statement. Past [`MOST_ENTRIES`] the oldest leave, and the trace is told to have lost some.
+
+use super::classes::Classes;
+use super::locksets::{Lockset, Locksets};
+use super::order::{Context, Order};
+use super::race::{Race, RaceClass};
+use super::state::Point;
+use crate::base::IndexVec;
+use crate::detect::Rank;
+use crate::trace::{LocationNo, OpNo, SiteNo, Trace};
+use indexmap::IndexMap;
+use xxhash_rust::xxh3::Xxh3Builder;
+
+/// The most unordered entries of one location and kind that are kept.
+pub(super) const MOST_ENTRIES: u32 = 4096;
+// From which length on a list is looked through for entries that bring nothing.
+const LONG: u32 = 64;
+const NONE: u32 = u32::MAX;
+
+// The locks of all threads, and those that are held now.
+type Locks<'l> = Option<(&'l Locksets, Lockset)>;
+// Two statements, or contexts where statements are not known.
+type Ends = (u64, u64);
+
+/// The accesses so far, and the races.
+pub(super) struct Accesses<'t> {
+    trace: &'t Trace,
+    places: IndexVec<LocationNo, Lists>,
+    entries: Vec<Entry>,
+    // Places in `entries` that are free again.
+    free: u32,
+    merging: bool,
+    found: IndexMap<(LocationNo, Ends, RaceClass), Race, Xxh3Builder>,
+    lost: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Lists {
+    reads: List,
+    writes: List,
+}
+
+// Entries, the latest first.
+#[derive(Clone, Copy)]
+struct List {
+    head: u32,
+    len: u32,
+    // At which length it is looked through next.
+    long: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    next: u32,
+    context: u32,
+    at: Point,
+    site: SiteNo,
+    op: OpNo,
+    lockset: Lockset,
+}
+
+impl List {
+    const EMPTY: List = List { head: NONE, len: 0, long: LONG };
+}
+
+impl<'t> Accesses<'t> {
+    /// `merging`: accesses of one node count once.
+    pub(super) fn new(trace: &'t Trace, merging: bool) -> Self {
+        let lists = Lists { reads: List::EMPTY, writes: List::EMPTY };
+        Self {
+            trace,
+            places: trace.places.iter().map(|_| lists).collect(),
+            entries: Vec::new(),
+            free: NONE,
+            merging,
+            found: IndexMap::with_hasher(Xxh3Builder::new()),
+            lost: false,
+        }
+    }
+
+    /// A context accesses a location; with its locks, if a common lock keeps two threads apart.
+    pub(super) fn meet(
+        &mut self,
+        order: &Order<'_>,
+        classes: &Classes<'_>,
+        (now, locks): (&Context, Locks<'_>),
+        op: OpNo,
+        (at, writes): (LocationNo, bool),
+    ) {
+        let lockset = locks.map_or(0, |(_, lockset)| lockset);
+        let new = Entry { next: NONE, context: now.number, at: now.at, site: self.trace.ops[op].site, op, lockset };
+        let Lists { reads, writes: written } = self.places[at];
+        let mine = if writes { written } else { reads };
+        let known = self.find(mine, &new);
+        if self.merging && known.is_some_and(|known| self.entries[known as usize].at == new.at) {
+            return;
+        }
+        self.meet_all(order, classes, (now, locks), &new, (at, written));
+        if writes {
+            self.meet_all(order, classes, (now, locks), &new, (at, reads));
+        }
+        match known {
+            Some(known) => {
+                let entry = &mut self.entries[known as usize];
+                (entry.at, entry.op) = (new.at, new.op);
+            }
+            None => {
+                let mut list = mine;
+                if list.len >= list.long {
+                    self.tidy(order, now, &new, &mut list);
+                }
+                let place = self.add(Entry { next: list.head, ..new });
+                list.head = place;
+                list.len += 1;
+                let lists = &mut self.places[at];
+                *(if writes { &mut lists.writes } else { &mut lists.reads }) = list;
+            }
+        }
+    }
+
+    fn find(&self, list: List, new: &Entry) -> Option<u32> {
+        let mut at = list.head;
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            if entry.context == new.context && entry.site == new.site && entry.lockset == new.lockset {
+                return Some(at);
+            }
+            at = entry.next;
+        }
+        None
+    }
+
+    fn meet_all(
+        &mut self,
+        order: &Order<'_>,
+        classes: &Classes<'_>,
+        (now, locks): (&Context, Locks<'_>),
+        new: &Entry,
+        (place, list): (LocationNo, List),
+    ) {
+        let mut at = list.head;
+        while at != NONE {
+            let old = self.entries[at as usize];
+            let guarded = || {
+                let apart = locks.is_some_and(|(sets, lockset)| sets.exclude(old.lockset, lockset));
+                apart && classes.task_of(old.context).0 != classes.task_of(new.context).0
+            };
+            if old.context != new.context && !order.is_before(old.at, now) && !guarded() {
+                let class = classes.of(order, old.context, new.context);
+                let rank = if classes.by_queue(old.context, new.context) { Rank::ByQueue } else { Rank::Unordered };
+                let (x, y) = (end(&old), end(new));
+                let key = (place, (x.min(y), x.max(y)), class);
+                let fresh = || Race {
+                    location: place,
+                    first: old.op,
+                    second: new.op,
+                    tasks: (classes.task_of(old.context).1, classes.task_of(new.context).1),
+                    class,
+                    rank,
+                    count: 0,
+                    covered_by: None,
+                };
+                let race = self.found.entry(key).or_insert_with(fresh);
+                race.count += 1;
+                race.rank = race.rank.min(rank);
+            }
+            at = old.next;
+        }
+    }
+
+    fn add(&mut self, entry: Entry) -> u32 {
+        if self.free == NONE {
+            self.entries.push(entry);
+            return self.entries.len() as u32 - 1;
+        }
+        let place = self.free;
+        self.free = self.entries[place as usize].next;
+        self.entries[place as usize] = entry;
+        place
+    }
+
+    // Drops what can bring no new pair of statements, as far as the new access tells; and the oldest, if there are too many.
+    fn tidy(&mut self, order: &Order<'_>, now: &Context, new: &Entry, list: &mut List) {
+        let (mut kept, mut last, mut at) = (0, NONE, list.head);
+        while at != NONE {
+            let entry = self.entries[at as usize];
+            let is_news = entry.site != new.site || entry.lockset != new.lockset || !order.is_st_before(entry.at, now);
+            if is_news && kept + 1 < MOST_ENTRIES {
+                match last {
+                    NONE => list.head = at,
+                    last => self.entries[last as usize].next = at,
+                }
+                last = at;
+                kept += 1;
+            } else {
+                self.lost |= is_news;
+                self.entries[at as usize].next = self.free;
+                self.free = at;
+            }
+            at = entry.next;
+        }
+        match last {
+            NONE => list.head = NONE,
+            last => self.entries[last as usize].next = NONE,
+        }
+        list.len = kept;
+        list.long = LONG.max(2 * kept).min(MOST_ENTRIES);
+    }
+
+    /// The races, in the order of the trace. And whether entries were dropped that could have brought more.
+    pub(super) fn finish(self) -> (Vec<Race>, bool) {
+        let mut races: Vec<Race> = self.found.into_values().collect();
+        races.sort_by_key(|race| (race.second, race.first, race.class));
+        (races, self.lost)
+    }
+}
+
+// What stands for an access in a pair.
+fn end(entry: &Entry) -> u64 {
+    match entry.site {
+        SiteNo::NONE => 1 << 32 | u64::from(entry.context),
+        site => u64::from(site.0),
+    }
+}

@@ -1,0 +1,181 @@
+//! What lets a thread go on besides locks, as messages on numbered channels: who sends on one, and who receives later, comes after.
+//!
+//! - a notify, to the return of those that it woke; an interrupt, to what it broke off;
+//! - each up of a semaphore, to each later down; each write of an atomic, to each later read of it; each registration, to each later perform of the listener;
+//! - each write-unlock, to each later lock of either side, each read-unlock to each later write-lock;
+//! - the arrivals at a barrier, to the passing of its generation;
+//! - the write that let an await go on to its end (one whose condition held from the start has no cause that is known);
+//! - a quit, to the end of the looper's loop.
+//!
+//! The channels of a run are numbered in the order in which something is sent on them first.
+
+use super::awaits::{Awaits, Turned};
+use super::carried::atomic;
+use crate::event::{
+    BarrierId, Event, Happening, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
+};
+use crate::world::World;
+use std::collections::BTreeMap;
+
+/// What one event of a run receives on and sends on, as numbers of channels.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Passed {
+    /// What it goes on because of.
+    pub receives: Vec<u32>,
+    /// What it lets others go on by.
+    pub sends: Vec<u32>,
+}
+
+/// The signals of a run. It is shown every event from the first one on.
+#[derive(Default)]
+pub struct Signals {
+    awaits: Awaits,
+    channels: u32,
+    semaphores: BTreeMap<SemaphoreId, u32>,
+    atomics: BTreeMap<Location, u32>,
+    listeners: BTreeMap<ListenerId, u32>,
+    quits: BTreeMap<ThreadId, u32>,
+    written: BTreeMap<RwLockId, u32>,
+    read: BTreeMap<RwLockId, u32>,
+    barriers: BTreeMap<BarrierId, (u32, i64)>,
+    // What a thread will receive when it goes on.
+    passes: BTreeMap<ThreadId, u32>,
+    waiting: BTreeMap<ThreadId, WaitSet>,
+    woken: BTreeMap<ThreadId, u32>,
+    interrupts: BTreeMap<ThreadId, u32>,
+    turned: BTreeMap<ThreadId, u32>,
+}
+
+impl Signals {
+    /// Has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next event. The world is the state after its step.
+    pub fn observe(&mut self, world: &World, event: &Event) -> Passed {
+        let turned = self.awaits.observe(world, event);
+        let mut passed = Passed::default();
+        if let (Happening::Performed { op, made, value }, Some(thread)) = (&event.what, event.thread) {
+            match op {
+                Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&thread)),
+                op => self.perform(world, thread, (op, *value), &turned, &mut passed),
+            }
+        }
+        passed
+    }
+
+    fn fresh(&mut self) -> u32 {
+        self.channels += 1;
+        self.channels - 1
+    }
+
+    fn perform(
+        &mut self,
+        world: &World,
+        thread: ThreadId,
+        (op, value): (&Op, Value),
+        turned: &[Turned],
+        passed: &mut Passed,
+    ) {
+        let Self { channels, .. } = self;
+        let mut next = || {
+            *channels += 1;
+            *channels - 1
+        };
+        match *op {
+            Op::Up(s) => passed.sends.push(*self.semaphores.entry(s).or_insert_with(next)),
+            Op::Down(s) => passed.receives.extend(self.semaphores.get(&s)),
+            Op::Register { listener, .. } => passed.sends.push(*self.listeners.entry(listener).or_insert_with(next)),
+            Op::Perform(listener) => passed.receives.extend(self.listeners.get(&listener)),
+            Op::Quit { looper, .. } => passed.sends.push(*self.quits.entry(looper).or_insert_with(next)),
+            Op::WriteUnlock(lock) => passed.sends.push(*self.written.entry(lock).or_insert_with(next)),
+            Op::ReadUnlock(lock) => passed.sends.push(*self.read.entry(lock).or_insert_with(next)),
+            Op::ReadLock(lock) => passed.receives.extend(self.written.get(&lock)),
+            Op::WriteLock(lock) => {
+                passed.receives.extend(self.written.get(&lock));
+                passed.receives.extend(self.read.get(&lock));
+            }
+            Op::Await { .. } => passed.receives.extend(self.turned.remove(&thread)),
+            Op::Arrive(barrier) => {
+                let parties = world.setup().barriers.get(barrier.0 as usize).map_or(1, |(_, parties)| *parties);
+                let (channel, arrived) = self.barriers.remove(&barrier).unwrap_or_else(|| (next(), 0));
+                passed.sends.push(channel);
+                self.passes.insert(thread, channel);
+                if arrived + 1 < parties {
+                    self.barriers.insert(barrier, (channel, arrived + 1));
+                }
+            }
+            Op::Pass { .. } => passed.receives.extend(self.passes.remove(&thread)),
+            Op::Wait { .. } | Op::Reacquire { .. } | Op::Notify { .. } | Op::Interrupt(_) | Op::Sleep(_) | Op::Wake => {
+                self.signal(world, thread, (op, value), passed);
+            }
+            _ => self.memory(world, (op, value), turned, passed),
+        }
+    }
+
+    fn memory(&mut self, world: &World, (op, value): (&Op, Value), turned: &[Turned], passed: &mut Passed) {
+        let atomic = atomic(world, op, value);
+        if let Some((location, _)) = atomic
+            && !matches!(op, Op::AtomicWrite(..))
+        {
+            passed.receives.extend(self.atomics.get(&location));
+        }
+        if let Some((location, true)) = atomic {
+            let channel = self.atomics.get(&location).copied().unwrap_or_else(|| self.fresh());
+            self.atomics.insert(location, channel);
+            passed.sends.push(channel);
+        }
+        if turned.is_empty() {
+            return;
+        }
+        let channel = self.fresh();
+        passed.sends.push(channel);
+        for Turned { thread, holds } in turned {
+            if *holds {
+                self.turned.insert(*thread, channel);
+            } else {
+                self.turned.remove(thread);
+            }
+        }
+    }
+
+    fn signal(&mut self, world: &World, thread: ThreadId, (op, value): (&Op, Value), passed: &mut Passed) {
+        match *op {
+            Op::Wait { on, .. } => {
+                if matches!(world.thread(thread).pending, Op::Reacquire { .. }) {
+                    self.waiting.insert(thread, on);
+                } else {
+                    passed.receives.extend(self.interrupts.remove(&thread));
+                }
+            }
+            Op::Reacquire { .. } => {
+                self.waiting.remove(&thread);
+                passed.receives.extend(self.woken.remove(&thread));
+                // Woken by a notify it leaves the interrupt for later.
+                if value == 0 {
+                    passed.receives.extend(self.interrupts.remove(&thread));
+                }
+            }
+            Op::Notify { on, .. } => {
+                let left = |waiter: &ThreadId| !world.waiters(on).contains(waiter);
+                let set = self.waiting.iter().filter(|(waiter, set)| **set == on && left(waiter));
+                let woken: Vec<ThreadId> =
+                    set.map(|(waiter, _)| *waiter).filter(|w| !self.woken.contains_key(w)).collect();
+                if !woken.is_empty() {
+                    let channel = self.fresh();
+                    passed.sends.push(channel);
+                    self.woken.extend(woken.into_iter().map(|waiter| (waiter, channel)));
+                }
+            }
+            Op::Interrupt(other) if !world.finished(other) => {
+                let channel = self.interrupts.get(&other).copied().unwrap_or_else(|| self.fresh());
+                self.interrupts.insert(other, channel);
+                passed.sends.push(channel);
+            }
+            Op::Sleep(_) | Op::Wake => passed.receives.extend(self.interrupts.remove(&thread)),
+            _ => {}
+        }
+    }
+}
