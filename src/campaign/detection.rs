@@ -4,12 +4,12 @@
 //! bounding, which come to places where walks do not. So a detection run is named by its seed alone, 0 for the round robin.
 
 use super::failures::Failures;
-use super::flips::{Flips, Tasks};
+use super::flips::{Flips, Seen as TaskOrder, Tasks};
 use super::report::{Phase1, Risk};
 use super::trial::{Run, RunId, Worker};
 use super::{Context, Plan, parallel};
 use crate::base::mix;
-use crate::detect::{Candidate, Candidates, Evidence, Hybrid, Pair, Rank};
+use crate::detect::{Candidate, Candidates, Detector, Evidence, Hybrid, Pair, Rank, Traced};
 use crate::event::{Event, Outcome, SiteId};
 use crate::exec::{End, Observer, Unobserved};
 use crate::sched::StrategySpec;
@@ -57,6 +57,7 @@ fn given(plan: &Plan, found: &Candidates, pair: Pair) -> Candidate {
         // Whatever may bring it about is tried.
         kinds: BTreeSet::new(),
         evidence: Evidence::unseen(pair, 0, plan.model.code.setup.sites[pair.a].place.clone()),
+        by: BTreeSet::new(),
         count: 0,
     })
 }
@@ -64,12 +65,37 @@ fn given(plan: &Plan, found: &Candidates, pair: Pair) -> Candidate {
 // What detection watches.
 struct Seen<'s> {
     hybrid: Hybrid,
+    traced: Option<Traced>,
     tasks: Tasks<'s>,
+}
+
+impl<'s> Seen<'s> {
+    fn new(detectors: &[Detector], sites: &'s [SiteId]) -> Self {
+        let traced = detectors.iter().any(|by| *by != Detector::Hybrid).then(Traced::new);
+        Self { hybrid: Hybrid::with_order_pairs(), traced, tasks: Tasks::new(sites) }
+    }
+
+    // The races by detector, and the order pairs.
+    fn finish(self, detectors: &[Detector], world: &World) -> (Found, Vec<TaskOrder>) {
+        let (hybrid, orders) = self.hybrid.finish_both();
+        let mut races = if detectors.contains(&Detector::Hybrid) { hybrid } else { Vec::new() };
+        races.extend(self.traced.into_iter().flat_map(|traced| traced.finish(world, detectors)));
+        (Found { races, orders }, self.tasks.finish(world))
+    }
+}
+
+// What one run has shown. A pair that two detectors have seen is there twice.
+struct Found {
+    races: Vec<Candidate>,
+    orders: Vec<Candidate>,
 }
 
 impl Observer for Seen<'_> {
     fn event(&mut self, world: &World, event: &Event) {
         self.hybrid.observe(world, event);
+        if let Some(traced) = &mut self.traced {
+            traced.observe(world, event);
+        }
         self.tasks.event(world, event);
     }
 }
@@ -103,6 +129,8 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
     let sites: Vec<SiteId> = accesses.map(|(site, _)| site).collect();
     let (mut candidates, mut orders) = (Candidates::new(), Candidates::new());
     let mut flips = Flips::default();
+    // Pairs that no run shows by itself are found by no detector of one run: they go with the one that recall is asked of.
+    let hybrid = plan.detectors.contains(&Detector::Hybrid);
     let mut failures = Failures::default();
     let (mut runs, mut longest, mut limits) = (0, 0, BTreeMap::new());
     // In how many of the random walks each pair was seen, and how many those were.
@@ -117,16 +145,16 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
             context.stop,
             || Worker::new(plan),
             |worker, i| {
-                let mut seen = Seen { hybrid: Hybrid::with_order_pairs(), tasks: Tasks::new(&sites) };
+                let mut seen = Seen::new(&plan.detectors, &sites);
                 let run = stream.run(seed_of(plan, u64::from(planned) + i as u64));
                 let trial = worker.perform(&run, &mut seen, context.stop);
-                (trial, seen.hybrid.finish_both(), seen.tasks.finish(&worker.machine.world))
+                let (found, of_tasks) = seen.finish(&plan.detectors, &worker.machine.world);
+                (trial, found, of_tasks)
             },
             || context.progress.done(),
         );
         for (i, result) in results.into_iter().enumerate() {
-            let Some((trial, (found, of_order), of_tasks)) = result.filter(|(t, ..)| t.summary.end != End::Interrupted)
-            else {
+            let Some((trial, found, of_tasks)) = result.filter(|(t, ..)| t.summary.end != End::Interrupted) else {
                 complete = false;
                 continue;
             };
@@ -135,12 +163,15 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
             longest = longest.max(trial.summary.steps);
             if matches!(&trial.run, Run::Drawn(id) if id.strategy == StrategySpec::Random) {
                 walks += 1;
-                found.iter().for_each(|c| *sightings.entry(c.pair).or_default() += 1);
+                let seen: BTreeSet<Pair> = found.races.iter().map(|c| c.pair).collect();
+                seen.into_iter().for_each(|pair| *sightings.entry(pair).or_default() += 1);
             }
             let known = candidates.len() + failures.len() + flips.len();
-            candidates.add(number, found);
-            orders.add(number, of_order);
-            flips.add(number, of_tasks);
+            candidates.add(number, found.races);
+            orders.add(number, found.orders);
+            if hybrid {
+                flips.add(number, of_tasks);
+            }
             if let Some(Outcome::Limit(kind, limit)) = trial.summary.outcome() {
                 *limits.entry((*kind, *limit)).or_default() += 1;
             }

@@ -19,7 +19,7 @@ pub(super) struct Tasks<'s> {
 }
 
 /// Two accesses of tasks of one looper, on one location, in the order of their names; and whether the first came first.
-type Seen = (Instance, Instance, String, bool);
+pub(super) type Seen = (Instance, Instance, String, bool);
 
 impl<'s> Tasks<'s> {
     /// Watches all these statements, which are sorted.

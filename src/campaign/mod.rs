@@ -52,7 +52,7 @@ pub use variant::{RARE, test};
 pub use ways::{counts, holds};
 
 use crate::base::mix;
-use crate::detect::Pair;
+use crate::detect::{Detector, Pair};
 use crate::vm::Model;
 use crate::world::Limits;
 use std::sync::Arc;
@@ -80,6 +80,8 @@ pub struct Plan {
     pub seed: u64,
     /// Detection runs at least: they go on until two thirds of them have brought nothing new, up to twenty times as many.
     pub runs: u32,
+    /// Which detectors find the pairs.
+    pub detectors: Vec<Detector>,
     /// Whether order pairs are driven as well.
     pub orders: bool,
     /// The pairs to drive, whatever detection finds; `None` for those that it finds.
@@ -122,6 +124,7 @@ impl Plan {
             limits: Limits::default(),
             seed: 0,
             runs: Self::RUNS,
+            detectors: vec![Detector::Hybrid],
             orders: false,
             pairs: None,
             trials: Self::TRIALS,

@@ -6,7 +6,7 @@ use super::load::Model;
 use super::outcome::limit_text;
 use super::output::Output;
 use crate::campaign::{self, FailureReport, Phase1};
-use crate::detect::{ContextKind, Pair};
+use crate::detect::{ContextKind, Detector, Pair};
 use crate::event::SiteId;
 pub(super) use crate::formats::report::ending;
 use crate::sched::site_text;
@@ -31,6 +31,9 @@ pub(super) struct CampaignArgs {
     /// Detection runs at least: they go on until two thirds of them have brought nothing new
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::RUNS, value_parser = number_of_runs())]
     runs: u32,
+    /// What finds potential pairs: `all` is the union. Others than `hybrid` find fewer, and more surely
+    #[arg(long, value_enum, default_value_t, value_name = "DETECTOR")]
+    pub(super) detector: DetectorArg,
     /// Workers; the result is the same for any number [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(super) jobs: Option<u16>,
@@ -47,9 +50,35 @@ impl CampaignArgs {
             limits: self.limits.resolve(),
             seed: self.seed,
             runs: self.runs,
+            detectors: self.detector.resolve(),
             trials,
             jobs: workers(self.jobs),
             ..campaign::Plan::new(model)
+        }
+    }
+}
+
+/// `--detector`.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum DetectorArg {
+    /// Locksets, and the order that every run has: misses the least
+    #[default]
+    Hybrid,
+    /// DroidRacer's happens-before for loopers, with locks and signals
+    Droidracer,
+    /// FastTrack: threads alone, a looper in the order of its tasks
+    Fasttrack,
+    /// All of them
+    All,
+}
+
+impl DetectorArg {
+    pub(super) fn resolve(self) -> Vec<Detector> {
+        match self {
+            DetectorArg::Hybrid => vec![Detector::Hybrid],
+            DetectorArg::Droidracer => vec![Detector::DroidRacer],
+            DetectorArg::Fasttrack => vec![Detector::FastTrack],
+            DetectorArg::All => Detector::ALL.to_vec(),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::load;
 use super::output::{BAD, BOLD, paint};
 use super::{Context, Refusal, files, interrupt};
 use crate::campaign;
+use crate::detect::{Candidate, Detector};
 use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ const AFTER: &str = "\
 Examples:
   raceflip detect app.race
   raceflip detect app.race --runs 200 --seed 1
+  raceflip detect app.race --detector all   by whom is each pair seen?
   raceflip detect app.race --format json
   raceflip detect app.race --out pairs.json && raceflip confirm app.race --pairs pairs.json";
 
@@ -39,6 +41,12 @@ pub(super) struct Args {
     /// Write the pairs to this file, for `raceflip confirm --pairs`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+}
+
+// Who has seen it, where several have looked.
+fn seen_by(detectors: &[Detector], candidate: &Candidate) -> String {
+    let names: Vec<&str> = candidate.by.iter().map(|by| by.name()).collect();
+    if detectors.len() > 1 { format!("  by {}", names.join(", ")) } else { String::new() }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
@@ -64,11 +72,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         for candidate in &found.candidates {
             writeln!(
                 out,
-                "{}  {}  {}  ({})",
+                "{}  {}  {}  ({}){}",
                 candidate.rank.letter(),
                 paint(BOLD, &candidate.evidence.location),
                 pair(&model, candidate.pair),
                 kinds(&candidate.kinds),
+                seen_by(&plan.detectors, candidate),
             );
         }
         if !found.orders.is_empty() {

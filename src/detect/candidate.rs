@@ -1,5 +1,6 @@
 //! Candidates: pairs of sites that might race or whose order may matter, with what was seen of them.
 
+use super::Detector;
 use crate::event::{AccessPlace, Location, ObjectId, SiteId};
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -180,6 +181,8 @@ pub struct Candidate {
     pub kinds: BTreeSet<ContextKind>,
     /// Where it was seen first.
     pub evidence: Evidence,
+    /// Which detectors have seen it; none of a pair that somebody wants to be driven, or that no run shows by itself.
+    pub by: BTreeSet<Detector>,
     /// How often it was seen. What repeats an access of the same chain of contexts counts only what is new since: a lower bound.
     pub count: u64,
 }
@@ -235,6 +238,7 @@ impl Candidates {
                 Some(known) => {
                     known.rank = known.rank.min(candidate.rank);
                     known.kinds.append(&mut candidate.kinds);
+                    known.by.append(&mut candidate.by);
                     known.count = known.count.saturating_add(candidate.count);
                     if run < known.evidence.run {
                         known.evidence = candidate.evidence;
@@ -251,6 +255,7 @@ impl Candidates {
             rank: Rank::ByQueue,
             kinds: BTreeSet::from([ContextKind::SameLooper]),
             evidence: Evidence::unseen(pair, run, location),
+            by: BTreeSet::new(),
             count: 0,
         });
     }

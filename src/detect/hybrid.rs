@@ -4,6 +4,7 @@
 //! access x is before the later x' of the same chain, so that a y which is not after x is not after x' either. A summary of the last
 //! read and write only would lose pairs of sites.
 
+use super::Detector;
 use super::candidate::{Candidate, Pair, Place};
 use super::order_pairs::Orders;
 use super::watch::{Act, Group, Watch};
@@ -140,7 +141,7 @@ impl Races {
             for was in unordered.filter(|old| !watch.is_before(old, now)) {
                 let how = (watch, watch.rank(was, now), old.kind(&act.by));
                 let at = || (Place::of(world, place), world.place_name(place));
-                act.found(&mut self.found, how, (old, was), world, at);
+                act.found(&mut self.found, how, Detector::Hybrid, (old, was), world, at);
             }
         }
     }

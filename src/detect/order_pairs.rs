@@ -8,6 +8,7 @@
 //! - A post and a cancel of its handler that would remove it; a post and a quit of its looper; an enable and a disable of one event.
 //! - What sends and what receives: notify and wait, up and down of a semaphore (and two downs), an interrupt and a sleep or wait of that thread.
 
+use super::Detector;
 use super::awaits::Turned;
 use super::candidate::{Candidate, Pair, Place, Rank};
 use super::deed::{Deed, Thing, deeds};
@@ -133,7 +134,7 @@ impl Orders {
             let unordered = whens.range(since..).map(|(_, old)| old);
             for was in unordered.filter(|old| !watch.is_before(old, act.when.context)) {
                 let how = (watch, Rank::Order, old.kind(&act.by));
-                act.found(&mut self.found, how, (old, was), world, || place(world, thing));
+                act.found(&mut self.found, how, Detector::Hybrid, (old, was), world, || place(world, thing));
             }
         }
         Group::keep(self.things.entry(thing).or_default(), act.by, deed, act.when);
@@ -147,7 +148,7 @@ impl Orders {
                 None => (Place::Object { name: String::new() }, String::new()),
             };
             let how = (watch, Rank::Order, old.by.kind(&act.by));
-            act.found(&mut self.found, how, (&old.by, &old.when), world, place);
+            act.found(&mut self.found, how, Detector::Hybrid, (&old.by, &old.when), world, place);
         }
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! A section is compared with those before it whenever it touches something new: a run that ends inside of it (a deadlock) has been looked at.
 
+use super::Detector;
 use super::candidate::{Candidate, ContextKind, Pair, Place, Rank};
 use super::deed::{Thing, Touch, Touched, conflict, touches};
 use super::held::Hold;
@@ -178,7 +179,7 @@ impl Open {
             for was in whens.iter().filter(|_| conflicts) {
                 let name = || thing(*hold).name(world);
                 let how = (watch, Rank::Order, by.kind(&act.by));
-                act.found(found, how, (by, was), world, || (Place::Object { name: name() }, name()));
+                act.found(found, how, Detector::Hybrid, (by, was), world, || (Place::Object { name: name() }, name()));
             }
             !conflicts
         });

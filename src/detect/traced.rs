@@ -96,23 +96,27 @@ impl Traced {
         let Self { watch, recorder, acts } = self;
         let trace = recorder.finish();
         let stop = AtomicBool::new(false);
-        let mut races = Vec::new();
-        if detectors.contains(&Detector::DroidRacer) {
-            let options = happens_before::Options { coverage: false, ..happens_before::Options::default() };
-            races.extend(happens_before::analyze(&trace, options, &stop).into_iter().flat_map(|found| found.races));
-        }
-        if detectors.contains(&Detector::FastTrack) {
-            races.extend(fasttrack(&trace, &stop).into_iter().flatten());
-        }
+        let races = detectors.iter().flat_map(|by| {
+            let races = match by {
+                Detector::DroidRacer => {
+                    let options = happens_before::Options { coverage: false, ..happens_before::Options::default() };
+                    happens_before::analyze(&trace, options, &stop).map(|found| found.races)
+                }
+                Detector::FastTrack => fasttrack(&trace, &stop),
+                Detector::Hybrid => None,
+            };
+            races.into_iter().flatten().map(|race| (*by, race))
+        });
         let mut found: BTreeMap<Pair, Candidate> = BTreeMap::new();
         let act = |op: OpNo| acts.binary_search_by_key(&op, |(op, ..)| *op).ok().map(|at| &acts[at]);
-        for race in races {
+        for (by, race) in races {
             let (Some((_, old, old_place)), Some((_, new, new_place))) = (act(race.first), act(race.second)) else {
                 continue;
             };
             let place = (*old_place).max(*new_place);
             let at = || (Place::of(world, place), world.place_name(place));
-            new.found(&mut found, (&watch, race.rank, old.by.kind(&new.by)), (&old.by, &old.when), world, at);
+            let how = (&watch, race.rank, old.by.kind(&new.by));
+            new.found(&mut found, how, by, (&old.by, &old.when), world, at);
         }
         debug_assert!(found.values().all(|candidate| candidate.rank != Rank::Order));
         found.into_values().collect()

@@ -1,5 +1,6 @@
 //! What both kinds of candidates are found with: the relations, the locksets, and what an operation of the run looks like to them.
 
+use super::Detector;
 use super::awaits::{Awaits, Turned};
 use super::candidate::{Candidate, ContextKind, Evidence, Instance, Pair, Place, Rank};
 use super::clock::{ChainId, Point};
@@ -206,6 +207,7 @@ impl Act {
         &self,
         found: &mut BTreeMap<Pair, Candidate>,
         (watch, rank, kind): (&Watch, Rank, ContextKind),
+        by: Detector,
         (old, was): (&By, &When),
         world: &World,
         place: impl FnOnce() -> (Place, String),
@@ -214,11 +216,19 @@ impl Act {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(free) => {
                 let (pair, evidence) = watch.evidence(world, place(), ((old, was), (&self.by, &self.when)));
-                free.insert(Candidate { pair, rank, kinds: BTreeSet::new(), evidence, count: 0 })
+                free.insert(Candidate {
+                    pair,
+                    rank,
+                    kinds: BTreeSet::new(),
+                    evidence,
+                    by: BTreeSet::from([by]),
+                    count: 0,
+                })
             }
         };
         candidate.rank = candidate.rank.min(rank);
         candidate.kinds.insert(kind);
+        candidate.by.insert(by);
         candidate.count += 1;
     }
 }

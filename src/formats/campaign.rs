@@ -4,7 +4,7 @@ use crate::base::{at_most, interval};
 use crate::campaign::{
     Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Phase1, Plan, Undecided, Verdict, WayReport,
 };
-use crate::detect::ContextKind;
+use crate::detect::{ContextKind, Detector};
 use crate::event::{LimitKind, SiteId};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
@@ -26,8 +26,24 @@ pub struct About {
     pub seed: u64,
     pub runs: u32,
     pub trials: u32,
+    #[serde(default = "usual", skip_serializing_if = "is_usual")]
+    pub detectors: Vec<String>,
     pub risk: Risk,
     pub complete: bool,
+}
+
+/// Detectors by name.
+pub(super) fn names<'d>(detectors: impl IntoIterator<Item = &'d Detector>) -> Vec<String> {
+    detectors.into_iter().map(|by| by.name().to_owned()).collect()
+}
+
+/// What finds pairs unless somebody says otherwise: files of before there was a choice do not say it, and neither do others.
+pub(super) fn usual() -> Vec<String> {
+    names(&[Detector::Hybrid])
+}
+
+pub(super) fn is_usual(detectors: &[String]) -> bool {
+    *detectors == usual()
 }
 
 /// What detection may have missed.
@@ -220,6 +236,7 @@ pub(super) fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, comp
         seed: plan.seed,
         runs: plan.runs,
         trials: plan.trials,
+        detectors: names(&plan.detectors),
         risk: Risk { once: phase1.risk.once, walks: phase1.risk.walks },
         complete,
     }

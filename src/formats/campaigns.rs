@@ -1,6 +1,6 @@
 //! The result of a campaign over many models, `raceflip-campaign` version 1, and the lines of `--trials-out` (`docs/formats.md`).
 
-use super::campaign::ConfirmReport;
+use super::campaign::{ConfirmReport, is_usual, names, usual};
 use crate::campaign::{Explore, First, PairReport, Plan};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,9 @@ pub struct Settings {
     pub seed: u64,
     pub runs: u32,
     pub trials: u32,
+    /// Who finds the pairs.
+    #[serde(default = "usual", skip_serializing_if = "is_usual")]
+    pub detectors: Vec<String>,
     /// `auto`, `off`, `only`.
     pub explore: String,
     pub explore_limit: u64,
@@ -39,6 +42,7 @@ impl Settings {
             seed: plan.seed,
             runs: plan.runs,
             trials: plan.trials,
+            detectors: names(&plan.detectors),
             explore: explore.to_owned(),
             explore_limit: plan.states,
             order_pairs: plan.orders,

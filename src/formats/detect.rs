@@ -1,6 +1,8 @@
 //! The result of `detect` as a JSON object, `raceflip-detect` version 2 (`docs/formats.md`).
 
-use super::campaign::{About, Access, Cut, Fails, VERSION, about, access, context, cuts, fails};
+use super::campaign::{
+    About, Access, Cut, Fails, VERSION, about, access, context, cuts, fails, is_usual, names, usual,
+};
 use crate::campaign::{Phase1, Plan};
 use crate::detect::Candidate;
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,9 @@ pub struct Potential {
     pub a: Access,
     pub b: Access,
     pub rank: char,
+    /// Which detectors have seen it.
+    #[serde(default = "usual", skip_serializing_if = "is_usual")]
+    pub detectors: Vec<String>,
     pub location: String,
     pub contexts: Vec<String>,
     pub seen: u64,
@@ -46,6 +51,7 @@ fn potential(plan: &Plan, candidate: &Candidate) -> Potential {
         a: access(plan, candidate.pair.a),
         b: access(plan, candidate.pair.b),
         rank: candidate.rank.letter(),
+        detectors: names(&candidate.by),
         location: e.location.clone(),
         contexts: candidate.kinds.iter().map(context).collect(),
         seen: candidate.count,
