@@ -1,0 +1,186 @@
+//! `raceflip analyze`: the races of a recorded trace.
+
+use super::args::Format;
+use super::check::counted;
+use super::exit::Status;
+use super::output::{BOLD, clean, paint};
+use super::{Context, Refusal, interrupt, trace};
+use crate::detect::fasttrack;
+use crate::detect::happens_before::{Analysis, Options, Race, RaceClass, SourceOrder, analyze};
+use crate::formats::analysis::{AnalysisReport, End, FoundRace};
+use crate::trace::Trace;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+const ABOUT: &str = "\
+Reads a recorded trace (of `raceflip run --trace`, or a log of DroidRacer), computes what happens before what, and prints the accesses \
+that conflict and that nothing orders. Each race is told with its class (what to look at: two threads, two events, a delay, a post from another thread), \
+its rank, both accesses, the posts that led to them, and, if there is one, a race that covers it: if something orders that one, it orders this one as well. \
+Only what the trace shows is known: a race need not be real, and what another run would do is not seen.";
+
+const AFTER: &str = "\
+Ranks:
+  A  nothing orders the two
+  C  the queue does, but only because one post came before the other
+  B  only locks and signals do (shown by --locked)
+
+Examples:
+  raceflip analyze abc_log.txt
+  raceflip analyze abc_log.txt --rules source      what DroidRacer itself reports
+  raceflip analyze run.jsonl --uncovered           the races to look at first
+  raceflip run app.race --trace run.jsonl --quiet; raceflip analyze run.jsonl
+  raceflip analyze abc_log.txt --format json
+
+Exit status: 0 no race, 1 races, 2 no trace.";
+
+/// Whose rules.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Rules {
+    /// DroidRacer's, as its paper prints them
+    #[default]
+    Printed,
+    /// DroidRacer's, as its source applies them
+    Source,
+    /// FastTrack's: threads alone, a looper in the order of its tasks
+    Fasttrack,
+}
+
+/// Print the races of a recorded trace
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_help = AFTER)]
+pub(super) struct Args {
+    /// The trace, or `-` for stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// What happens before what
+    #[arg(long, value_enum, default_value_t, value_name = "RULES")]
+    rules: Rules,
+    /// Also the pairs that only locks and signals order (rank B)
+    #[arg(long)]
+    locked: bool,
+    /// Only races that no other one covers
+    #[arg(long)]
+    uncovered: bool,
+    /// All pairs of statements, not one for each location and class
+    #[arg(long)]
+    all: bool,
+    /// The form of the result on stdout; JSON has everything
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let name = trace::name(&args.file);
+    if args.rules != Rules::Printed && (args.locked || args.uncovered) {
+        return Err(Refusal::new("ranks and coverage are of the printed rules: leave out `--rules`, or `--locked` and `--uncovered`"));
+    }
+    let trace = trace::read(&args.file)?;
+    let stop = interrupt::install();
+    let Some(found) = find(&args, &trace, &stop)? else { return Ok(Status::Interrupted) };
+    let rules = match args.rules {
+        Rules::Printed => "DroidRacer's rules, as printed",
+        Rules::Source => "DroidRacer's rules, as in its source",
+        Rules::Fasttrack => "FastTrack",
+    };
+    let report = AnalysisReport::new(&name, rules, &trace, &found);
+    if args.format == Format::Json {
+        writeln!(context.out, "{}", report.to_json());
+    } else {
+        tell(&args, &report, context);
+    }
+    let races = report.races.iter().any(|race| race.rank != 'B');
+    Ok(if races { Status::Found } else { Status::Nothing })
+}
+
+fn find(args: &Args, trace: &Trace, stop: &AtomicBool) -> Result<Option<Analysis>, Refusal> {
+    let plain = |races: Vec<Race>| Analysis { races, overtaken: Vec::new(), lost: false, covered: false };
+    Ok(match args.rules {
+        Rules::Printed => analyze(trace, Options::default(), stop),
+        Rules::Source => Some(plain(SourceOrder::new(trace).map_err(Refusal::new)?.races())),
+        Rules::Fasttrack => fasttrack(trace, stop).map(plain),
+    })
+}
+
+fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
+    let out = &mut context.out;
+    let some = |n: usize, what: &str| counted(n as u64, what);
+    let [ops, threads, tasks] =
+        [(report.operations, "operation"), (report.threads, "thread"), (report.tasks, "task")].map(|(n, what)| some(n, what));
+    writeln!(out, "{}: {ops}, {threads}, {tasks}; {}", paint(BOLD, &report.file), report.rules);
+    let total: usize = report.classes.values().sum();
+    let classes = RaceClass::ALL.iter().filter_map(|class| {
+        let n = report.classes.get(class.name()).filter(|n| **n > 0)?;
+        Some(format!("{n} {} ({})", class.name(), some(report.fields[class.name()], "field")))
+    });
+    let classes: Vec<String> = classes.collect();
+    let colon = if classes.is_empty() { "" } else { ": " };
+    writeln!(out, "{}{colon}{}", some(total, "race"), classes.join(", "));
+    told(args, report, context);
+    let out = &mut context.out;
+    let locked = report.races.iter().filter(|race| race.rank == 'B').count();
+    if locked > 0 && !args.locked {
+        writeln!(out, "\n{} that only locks and signals order: --locked shows them", some(locked, "more pair"));
+    }
+    for (task, other) in &report.overtaken {
+        let (task, other) = (clean(task), clean(other));
+        out.note(format_args!("{task} began before {other}, which its post had put behind: it was posted to the front of the queue, and the trace does not say so"));
+    }
+    if report.lost {
+        out.note("a location had more unordered accesses than are kept: there may be more races on it");
+    }
+    if !report.covered && args.rules == Rules::Printed && total > 0 {
+        out.note("there are too many races to say which cover which");
+    }
+    for note in &report.notes {
+        out.note(clean(note));
+    }
+}
+
+// The races: of each location and class the first, unless all are wanted.
+fn told(args: &Args, report: &AnalysisReport, context: &mut Context) {
+    let wanted = |race: &FoundRace| (args.locked || race.rank != 'B') && !(args.uncovered && race.covered_by.is_some());
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut known: BTreeMap<(&str, &str, bool), usize> = BTreeMap::new();
+    for (i, race) in report.races.iter().enumerate().filter(|(_, race)| wanted(race)) {
+        let key = (race.location.as_str(), race.class.as_str(), race.rank == 'B');
+        match known.get(&key).filter(|_| !args.all) {
+            Some(at) => groups[*at].push(i),
+            None => {
+                known.insert(key, groups.len());
+                groups.push(vec![i]);
+            }
+        }
+    }
+    for group in groups {
+        let (number, race) = (group[0] + 1, &report.races[group[0]]);
+        let out = &mut context.out;
+        let more = if group.len() > 1 { format!("  (and {})", counted(group.len() as u64 - 1, "more pair")) } else { String::new() };
+        writeln!(out, "\n{}  #{number}  {}  {}{more}", race.rank, paint(BOLD, clean(&race.location)), race.class);
+        for end in [&race.first, &race.second] {
+            writeln!(out, "   {}", clean(&access(end)));
+        }
+        if let Some(by) = race.covered_by {
+            writeln!(out, "   covered by #{}: if something orders that one, it orders this one as well", by + 1);
+        }
+    }
+}
+
+// An access, and what led to it: `write  line 812  access 3  on main, in msg 12 < msg 3, posted by 5`.
+fn access(end: &End) -> String {
+    let mut text = format!("{:<5}", end.access);
+    if let Some(site) = &end.site {
+        text.push_str(&format!("  {site}"));
+    }
+    if end.line > 0 {
+        text.push_str(&format!("  line {}", end.line));
+    }
+    text.push_str(&format!("  on {}", end.thread));
+    if !end.tasks.is_empty() {
+        text.push_str(&format!(", in {}", end.tasks.join(" < ")));
+    }
+    if let Some(poster) = &end.posted_by {
+        text.push_str(&format!(", posted by {poster}"));
+    }
+    text
+}

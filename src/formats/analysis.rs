@@ -1,0 +1,187 @@
+//! The races of a trace: `raceflip analyze`, as JSON `raceflip-analysis` version 1 (`docs/formats.md`).
+
+use crate::detect::Rank;
+use crate::detect::happens_before::{Analysis, Race, RaceClass};
+use crate::trace::{OpNo, SiteNo, TaskNo, Trace};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+pub const VERSION: u32 = 1;
+
+/// `raceflip analyze --format json`.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::detect::happens_before::{Options, analyze};
+/// use raceflip::formats::{analysis::AnalysisReport, traces};
+/// # use std::sync::atomic::AtomicBool;
+///
+/// let log = "1 START\n2 THREADINIT tid:1\n3 FORK par-tid:1 child-tid:2\n4 THREADINIT tid:2\n\
+///            5 WRITE tid:1 obj:0x1 class:La; field:8\n6 READ tid:2 obj:0x1 class:La; field:8\n";
+/// let trace = traces::read("trace.txt", log.as_bytes())?;
+/// let found = analyze(&trace, Options::default(), &AtomicBool::new(false)).expect("nobody stops it");
+/// let report = AnalysisReport::new("trace.txt", "droidracer, as printed", &trace, &found);
+/// assert_eq!(report.races[0].location, "0x1 La;.8");
+/// # Ok::<(), traces::ReadError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct AnalysisReport {
+    pub format: String,
+    pub version: u32,
+    pub file: String,
+    /// Whose relation.
+    pub rules: String,
+    pub operations: usize,
+    pub threads: usize,
+    /// Tasks that have begun.
+    pub tasks: usize,
+    pub locations: usize,
+    /// How many races each class has, as DroidRacer counts them: one for each location and class. Without those of rank B.
+    pub classes: BTreeMap<String, usize>,
+    /// And on how many fields.
+    pub fields: BTreeMap<String, usize>,
+    pub races: Vec<FoundRace>,
+    /// Messages that began before one that was posted before: (this one, that one).
+    pub overtaken: Vec<(String, String)>,
+    /// Some location had more accesses than are kept.
+    pub lost: bool,
+    /// Whether it is known which races cover which.
+    pub covered: bool,
+    pub notes: Vec<String>,
+}
+
+/// A race.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct FoundRace {
+    pub location: String,
+    pub field: String,
+    pub class: String,
+    pub rank: char,
+    pub first: End,
+    pub second: End,
+    /// How often such a pair was seen at least.
+    pub seen: u64,
+    /// The place of a race in the list that covers it, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered_by: Option<usize>,
+}
+
+/// An access of a race.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct End {
+    /// `read` or `write`.
+    pub access: String,
+    /// The operation, by its place in the trace, from 0.
+    pub operation: u32,
+    /// The line of the file, from 1; 0 if it is not known.
+    pub line: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+    pub thread: String,
+    /// The tasks that led to it, its own one first: each was posted in the next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+    /// Who has posted the last of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub posted_by: Option<String>,
+}
+
+impl AnalysisReport {
+    /// The report of an analysis.
+    #[must_use]
+    pub fn new(file: &str, rules: &str, trace: &Trace, found: &Analysis) -> Self {
+        let parents = Parents::new(trace);
+        let counted = || found.races.iter().filter(|race| race.rank != Rank::ByLocks);
+        let by_class = |key: &dyn Fn(&Race) -> u32| {
+            let keys: BTreeSet<(RaceClass, u32)> = counted().map(|race| (race.class, key(race))).collect();
+            let of = |class: RaceClass| keys.iter().filter(|(c, _)| *c == class).count();
+            RaceClass::ALL.map(|class| (class.name().to_owned(), of(class))).into_iter().collect()
+        };
+        let task = |task: TaskNo| trace.tasks[task].name.clone();
+        Self {
+            format: "raceflip-analysis".to_owned(),
+            version: VERSION,
+            file: file.to_owned(),
+            rules: rules.to_owned(),
+            operations: trace.ops.len(),
+            threads: trace.threads.len(),
+            tasks: trace.tasks.iter().filter(|task| task.begin.is_some()).count(),
+            locations: trace.places.len(),
+            classes: by_class(&|race| race.location.0),
+            fields: by_class(&|race| trace.places[race.location].field.0),
+            races: found.races.iter().map(|race| race_of(trace, &parents, race)).collect(),
+            overtaken: found.overtaken.iter().map(|(a, b)| (task(*a), task(*b))).collect(),
+            lost: found.lost,
+            covered: found.covered,
+            notes: trace.notes.clone(),
+        }
+    }
+
+    /// As JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
+    }
+}
+
+fn race_of(trace: &Trace, parents: &Parents, race: &Race) -> FoundRace {
+    let place = &trace.places[race.location];
+    FoundRace {
+        location: place.name.clone(),
+        field: trace.fields[place.field].to_owned(),
+        class: race.class.name().to_owned(),
+        rank: race.rank.letter(),
+        first: end(trace, parents, race.first, race.tasks.0),
+        second: end(trace, parents, race.second, race.tasks.1),
+        seen: race.count,
+        covered_by: race.covered_by,
+    }
+}
+
+fn end(trace: &Trace, parents: &Parents, op: OpNo, task: Option<TaskNo>) -> End {
+    let operation = trace.ops[op];
+    let writes = operation.action.access().is_some_and(|(_, writes)| writes);
+    let chain: Vec<TaskNo> = std::iter::successors(task, |task| parents.of(*task)).collect();
+    let post = chain.last().and_then(|task| trace.tasks[*task].post);
+    End {
+        access: if writes { "write" } else { "read" }.to_owned(),
+        operation: op.0,
+        line: trace.lines[op.0 as usize],
+        site: (operation.site != SiteNo::NONE).then(|| trace.sites[operation.site].to_owned()),
+        thread: trace.threads[operation.thread].name.clone(),
+        tasks: chain.iter().map(|task| trace.tasks[*task].name.clone()).collect(),
+        posted_by: post.map(|post| trace.threads[trace.ops[post].thread].name.clone()),
+    }
+}
+
+// In which task each task was posted.
+struct Parents {
+    by_task: Vec<Option<TaskNo>>,
+}
+
+impl Parents {
+    fn new(trace: &Trace) -> Self {
+        use crate::trace::Action;
+        let mut running: Vec<Option<TaskNo>> = vec![None; trace.threads.len()];
+        let mut by_task = vec![None; trace.tasks.len()];
+        for operation in trace.ops.iter() {
+            let running = &mut running[operation.thread.0 as usize];
+            match operation.action {
+                Action::Begin(task) => *running = Some(task),
+                Action::End(_) => *running = None,
+                Action::Post(task) => by_task[task.0 as usize] = *running,
+                _ => {}
+            }
+        }
+        Self { by_task }
+    }
+
+    fn of(&self, task: TaskNo) -> Option<TaskNo> {
+        self.by_task[task.0 as usize]
+    }
+}
