@@ -73,7 +73,9 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let name = trace::name(&args.file);
     if args.rules != Rules::Printed && (args.locked || args.uncovered) {
-        return Err(Refusal::new("ranks and coverage are of the printed rules: leave out `--rules`, or `--locked` and `--uncovered`"));
+        return Err(Refusal::new(
+            "ranks and coverage are of the printed rules: leave out `--rules`, or `--locked` and `--uncovered`",
+        ));
     }
     let trace = trace::read(&args.file)?;
     let stop = interrupt::install();
@@ -105,8 +107,8 @@ fn find(args: &Args, trace: &Trace, stop: &AtomicBool) -> Result<Option<Analysis
 fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
     let out = &mut context.out;
     let some = |n: usize, what: &str| counted(n as u64, what);
-    let [ops, threads, tasks] =
-        [(report.operations, "operation"), (report.threads, "thread"), (report.tasks, "task")].map(|(n, what)| some(n, what));
+    let [ops, threads, tasks] = [(report.operations, "operation"), (report.threads, "thread"), (report.tasks, "task")]
+        .map(|(n, what)| some(n, what));
     writeln!(out, "{}: {ops}, {threads}, {tasks}; {}", paint(BOLD, &report.file), report.rules);
     let total: usize = report.classes.values().sum();
     let classes = RaceClass::ALL.iter().filter_map(|class| {
@@ -155,7 +157,11 @@ fn told(args: &Args, report: &AnalysisReport, context: &mut Context) {
     for group in groups {
         let (number, race) = (group[0] + 1, &report.races[group[0]]);
         let out = &mut context.out;
-        let more = if group.len() > 1 { format!("  (and {})", counted(group.len() as u64 - 1, "more pair")) } else { String::new() };
+        let more = if group.len() > 1 {
+            format!("  (and {})", counted(group.len() as u64 - 1, "more pair"))
+        } else {
+            String::new()
+        };
         writeln!(out, "\n{}  #{number}  {}  {}{more}", race.rank, paint(BOLD, clean(&race.location)), race.class);
         for end in [&race.first, &race.second] {
             writeln!(out, "   {}", clean(&access(end)));

@@ -25,6 +25,7 @@ Examples:
   raceflip shrink app.race rf1-...         the same failure, with fewer preemptions
   raceflip detect app.race                 which pairs of accesses may race?
   raceflip confirm app.race                which of them are real, and which hurt?
+  raceflip analyze abc_log.txt             the races of a recorded trace, of ours or of DroidRacer
   raceflip explore app.race                every state: what can happen, and what never can
   raceflip test models                     do the `expect` lines of these models hold?
   raceflip new app.race                    a first model, to be changed into yours
@@ -79,6 +80,7 @@ commands! {
     Detect = detect,
     Confirm = confirm,
     Merge = merge,
+    Analyze = analyze,
     Trace = trace,
     Test = test,
     Explore = explore,

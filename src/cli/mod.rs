@@ -5,6 +5,7 @@
 //! to stderr.
 
 mod again;
+mod analyze;
 mod args;
 mod bug;
 mod campaign;

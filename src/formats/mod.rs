@@ -11,10 +11,12 @@
 //! | what of such a campaign is finished | [`journal`] |
 //! | those of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
 //! | lists of potential pairs, as JSON or lines | [`mod@pairs`] |
+//! | the races of a trace | [`mod@analysis`] |
 //! | the results of `test` | [`mod@test`] |
 //! | the results of `shrink` | [`mod@shrink`] |
 //! | saved failures, as TOML | [`seed::SeedFile`] |
 
+pub mod analysis;
 pub mod campaign;
 pub mod campaigns;
 mod clean;

@@ -25,6 +25,8 @@ mod confirm_table;
 mod detect_models;
 mod determinism;
 mod directed;
+mod droidracer_logs;
+mod droidracer_reader;
 mod endless;
 mod enumerate;
 mod evidence;

@@ -43,12 +43,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
 }
 
 /// The name of a file, for messages.
-fn name(path: &Path) -> String {
+pub(super) fn name(path: &Path) -> String {
     if path == Path::new("-") { "<stdin>".to_owned() } else { clean(&path.to_string_lossy()) }
 }
 
 /// Reads a trace from a file, or from stdin.
-fn read(path: &Path) -> Result<Trace, Refusal> {
+pub(super) fn read(path: &Path) -> Result<Trace, Refusal> {
     let name = name(path);
     if path == Path::new("-") {
         return traces::read(&name, std::io::stdin().lock()).map_err(Refusal::new);

@@ -9,6 +9,7 @@ mod locksets;
 mod order;
 mod queue;
 mod race;
+mod source;
 mod state;
 #[cfg(test)]
 pub(super) mod tests;
@@ -16,3 +17,4 @@ pub(super) mod tests;
 pub use analysis::{Analysis, Options, analyze};
 pub use order::Edges;
 pub use race::{Race, RaceClass};
+pub use source::{SourceOrder, TooLarge, races as source_races};

@@ -1,0 +1,162 @@
+//! Accesses without an order, and what the source calls them.
+
+use super::SourceOrder;
+use super::nodes::{Context, Node};
+use crate::base::IndexVec;
+use crate::detect::Rank;
+use crate::detect::happens_before::{Race, RaceClass};
+use crate::trace::{Action, LocationNo, OpNo, SiteNo, TaskNo, Trace};
+use indexmap::IndexMap;
+use xxhash_rust::xxh3::Xxh3Builder;
+
+/// What led to a task: handed on from the task that posts to the one that is posted.
+#[derive(Clone, Copy, Default, Debug)]
+struct Cause {
+    /// The last task that handles an event.
+    event: Option<TaskNo>,
+    /// The last task that was posted with a delay.
+    delayed: Option<TaskNo>,
+    /// The last task that was posted from another thread.
+    crossed: Option<TaskNo>,
+}
+
+/// An access; of those of one node, statement and kind the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Access {
+    op: OpNo,
+    node: Node,
+    site: SiteNo,
+    writes: bool,
+}
+
+/// What makes two pairs of accesses one race, at one location.
+type Key = (Place, Place, RaceClass);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Place {
+    Site(SiteNo),
+    Context(Context),
+}
+
+pub(super) fn races(order: &SourceOrder<'_>) -> Vec<Race> {
+    let causes = causes(order.trace);
+    let mut races = Vec::new();
+    for (location, accesses) in accesses(order).enumerate() {
+        if accesses.iter().any(|access| access.writes) {
+            let from = races.len();
+            races.extend(races_at(order, &causes, location, accesses));
+            races[from..].sort_by_key(|race: &Race| (race.first, race.second));
+        }
+    }
+    races
+}
+
+fn races_at(
+    order: &SourceOrder<'_>,
+    causes: &IndexVec<TaskNo, Cause>,
+    location: LocationNo,
+    accesses: &[Access],
+) -> impl Iterator<Item = Race> + use<> {
+    let mut found: IndexMap<Key, Race, Xxh3Builder> = IndexMap::default();
+    for (at, second) in accesses.iter().enumerate() {
+        for first in &accesses[..at] {
+            let ordered = || order.is_before(first.op, second.op) || order.is_before(second.op, first.op);
+            let apart = order.nodes.context[first.node] != order.nodes.context[second.node];
+            if !apart || !(first.writes || second.writes) || ordered() {
+                continue;
+            }
+            let class = class(order, causes, first.node, second.node);
+            let task = |access: &Access| order.nodes.pieces[order.nodes.context[access.node]].task;
+            let place = |access: &Access| match access.site {
+                SiteNo::NONE => Place::Context(order.nodes.context[access.node]),
+                site => Place::Site(site),
+            };
+            let race = found.entry((place(first), place(second), class)).or_insert(Race {
+                location,
+                first: first.op,
+                second: second.op,
+                tasks: (task(first), task(second)),
+                class,
+                rank: Rank::Unordered,
+                count: 0,
+                covered_by: None,
+            });
+            race.count += 1;
+        }
+    }
+    found.into_values()
+}
+
+// The accesses of each location in the order of the run.
+fn accesses(order: &SourceOrder<'_>) -> IndexVec<LocationNo, Vec<Access>> {
+    let mut accesses: IndexVec<LocationNo, Vec<Access>> = order.trace.places.ids().map(|_| Vec::new()).collect();
+    for (op, operation) in order.trace.ops.enumerate() {
+        let Some((location, writes)) = operation.action.access() else { continue };
+        let access = Access { op, node: order.nodes.of[op], site: operation.site, writes };
+        let same = |other: &Access| (other.node, other.site, other.writes) == (access.node, access.site, access.writes);
+        // Others of the node are the last ones of their thread; few come between.
+        let of_node = accesses[location].iter().rev().take(64);
+        if !of_node.clone().any(same) {
+            accesses[location].push(access);
+        }
+    }
+    accesses
+}
+
+fn causes(trace: &Trace) -> IndexVec<TaskNo, Cause> {
+    let mut causes: IndexVec<TaskNo, Cause> = trace.tasks.ids().map(|_| Cause::default()).collect();
+    let mut running: IndexVec<crate::trace::ThreadNo, Option<TaskNo>> = trace.threads.ids().map(|_| None).collect();
+    for (_, op) in trace.ops.enumerate() {
+        match op.action {
+            Action::Post(no) => {
+                let task = &trace.tasks[no];
+                let cause = &mut running[op.thread].map(|parent| causes[parent]).unwrap_or_default();
+                if task.is_delayed() {
+                    cause.delayed = Some(no);
+                }
+                if task.looper != op.thread {
+                    cause.crossed = Some(no);
+                }
+                causes[no] = *cause;
+            }
+            Action::Begin(no) => {
+                running[op.thread] = Some(no);
+                let events = &trace.tasks[no].events;
+                if !events.is_empty() {
+                    causes[no].event = Some(no);
+                }
+                if events.iter().any(|event| !trace.events[*event].starts_with("idle ")) {
+                    causes[no].crossed = None;
+                }
+            }
+            Action::End(_) => running[op.thread] = None,
+            _ => {}
+        }
+    }
+    causes
+}
+
+fn class(order: &SourceOrder<'_>, causes: &IndexVec<TaskNo, Cause>, first: Node, second: Node) -> RaceClass {
+    if order.nodes.piece(first).thread != order.nodes.piece(second).thread {
+        return RaceClass::MultiThreaded;
+    }
+    let (Some(one), Some(two)) = (order.nodes.task(first), order.nodes.task(second)) else { return RaceClass::Unknown };
+    let (one, two) = (causes[one], causes[two]);
+    let begin = |task: TaskNo| order.trace.tasks[task].begin;
+    let co_enabled = match (one.event, two.event) {
+        (Some(a), Some(b)) if a != b => match (begin(a), begin(b)) {
+            (Some(a), Some(b)) => !order.is_before(a, b) && !order.is_before(b, a),
+            _ => false,
+        },
+        _ => false,
+    };
+    if co_enabled {
+        RaceClass::CoEnabled
+    } else if one.delayed != two.delayed {
+        RaceClass::Delayed
+    } else if one.crossed != two.crossed {
+        RaceClass::CrossPosted
+    } else {
+        RaceClass::Unknown
+    }
+}

@@ -1,0 +1,150 @@
+//! The races that DroidRacer reports at the end of eight logs of real apps, against the relation of its source: the same races, and the same headings.
+
+use crate::droidracer_reader::{Field, Report, report, trace};
+use crate::support::read;
+use raceflip::base::Id;
+use raceflip::detect::happens_before::{Race, RaceClass, SourceOrder};
+use raceflip::trace::{OpNo, Trace};
+use std::collections::{BTreeMap, BTreeSet};
+
+const EM: &str = "em-explorer/test-traces/tacas-2016";
+const PLDI: &str = "droidracer/pldi-2014-tested-apps";
+
+/// A log: its folder, its name, races and fields in its report, and fields that are found besides.
+pub(crate) struct Log {
+    pub(crate) name: &'static str,
+    folder: &'static str,
+    app: &'static str,
+    races: usize,
+    fields: usize,
+    extra: usize,
+    /// Fields with a class that has not their heading.
+    unlike: &'static [(&'static str, &'static str)],
+}
+
+const fn log(name: &'static str, folder: &'static str, app: &'static str, races: usize, fields: usize) -> Log {
+    Log { name, folder, app, races, fields, extra: 0, unlike: &[] }
+}
+
+pub(crate) const LOGS: [Log; 8] = [
+    log("character-recognition", EM, "charachter-recognition", 4, 3),
+    log("music", EM, "music", 8, 4),
+    log("mytracks", EM, "mytracks", 3, 2),
+    log("remind-me", EM, "remind-me", 1, 1),
+    log("aarddict", EM, "aarddict", 1, 1),
+    log("RemindMe", PLDI, "RemindMe", 54, 36),
+    log("Twitter", PLDI, "twitter", 31, 20),
+    Log { unlike: &[], ..log("Adobe Reader", PLDI, "adobe-reader", 125, 51) },
+];
+
+/// What is compared of a log.
+pub(crate) struct Case {
+    pub(crate) trace: Trace,
+    pub(crate) report: Report,
+    /// The operation of each access of the log.
+    ops: BTreeMap<u32, OpNo>,
+}
+
+impl Log {
+    pub(crate) fn case(&self) -> Case {
+        let file = if self.folder == EM { "abc_log.txt" } else { "abc_log.txt1" };
+        let text = read(&format!("tests/it/traces/{}/{}/{file}", self.folder, self.app));
+        let (trace, report) = (trace(&text), report(&text));
+        let of_line: BTreeMap<u32, OpNo> = trace
+            .ops
+            .enumerate()
+            .filter(|(_, op)| op.action.access().is_some())
+            .map(|(no, _)| (trace.lines[no.index()], no))
+            .collect();
+        let ops = report.lines.iter().filter_map(|(id, line)| Some((*id, *of_line.get(line)?))).collect();
+        Case { trace, report, ops }
+    }
+}
+
+impl Case {
+    /// The field of a race, as the report has it.
+    pub(crate) fn field(&self, race: &Race) -> Field {
+        let name = &self.trace.fields[self.trace.places[race.location].field];
+        let (class, field) = name.rsplit_once('.').unwrap();
+        (class.to_owned(), field.to_owned())
+    }
+
+    /// Ours, by class. DroidRacer leaves races of databases out.
+    pub(crate) fn ours(&self, races: &[Race]) -> BTreeMap<RaceClass, BTreeSet<Field>> {
+        let mut ours: BTreeMap<RaceClass, BTreeSet<Field>> = BTreeMap::new();
+        for race in races.iter().filter(|race| !self.trace.places[race.location].name.starts_with("database:")) {
+            ours.entry(race.class).or_default().insert(self.field(race));
+        }
+        ours
+    }
+
+    /// The report's, by class. Races of co-enabled events stand there with their object, whose class is that of its race.
+    pub(crate) fn theirs(&self) -> BTreeMap<RaceClass, BTreeSet<Field>> {
+        let of = |class: RaceClass| {
+            let mut fields = BTreeSet::new();
+            for (what, field) in self.report.headings.get(heading(class)).into_iter().flatten() {
+                let classes = self.report.races.iter().filter(|race| {
+                    let object = || {
+                        self.trace.places[self.trace.ops[self.ops[&race.first]].action.access().unwrap().0]
+                            .name
+                            .as_str()
+                    };
+                    race.field.1 == *field && object().starts_with(what.as_str())
+                });
+                fields.extend(classes.map(|race| race.field.clone()));
+            }
+            fields
+        };
+        RaceClass::ALL.into_iter().map(|class| (class, of(class))).filter(|(_, fields)| !fields.is_empty()).collect()
+    }
+
+    pub(crate) fn fields(&self) -> BTreeSet<Field> {
+        self.report.races.iter().map(|race| race.field.clone()).collect()
+    }
+}
+
+fn heading(class: RaceClass) -> &'static str {
+    match class {
+        RaceClass::MultiThreaded => "Multithreaded races",
+        RaceClass::CoEnabled => "Races due to co-enabled events",
+        RaceClass::Delayed => "Races due to a delayed post in ancestor asyncblocks",
+        RaceClass::CrossPosted => "Races due to cross thread post in ancestor asyncblocks",
+        RaceClass::Unknown => "Uncategorized races",
+    }
+}
+
+#[test]
+fn what_droidracer_reports_is_found_and_nothing_else() {
+    for log in &LOGS {
+        let case = log.case();
+        let name = log.name;
+        assert_eq!((case.report.races.len(), case.fields().len()), (log.races, log.fields), "{name}");
+        let order = SourceOrder::new(&case.trace).unwrap();
+        for race in &case.report.races {
+            let (a, b) = (case.ops[&race.first], case.ops[&race.second]);
+            assert!(!order.is_before(a, b) && !order.is_before(b, a), "{name}: {} {}", race.first, race.second);
+        }
+        let races = order.races();
+        let (ours, theirs) = (case.ours(&races), case.theirs());
+        let all: BTreeSet<Field> = ours.values().flatten().cloned().collect();
+        assert_eq!(all.difference(&case.fields()).count(), log.extra, "{name}: {:?}", all.difference(&case.fields()));
+        assert_eq!(case.fields().difference(&all).count(), 0, "{name}");
+        headings(log, &ours, &theirs);
+    }
+}
+
+// DroidRacer puts a race below a heading for each of its fields and objects, and one of delayed posts that is not the first of its object also below that of cross posts.
+fn headings(log: &Log, ours: &BTreeMap<RaceClass, BTreeSet<Field>>, theirs: &BTreeMap<RaceClass, BTreeSet<Field>>) {
+    let none = BTreeSet::new();
+    let unlike: BTreeSet<Field> =
+        log.unlike.iter().map(|(class, field)| ((*class).to_owned(), (*field).to_owned())).collect();
+    for class in RaceClass::ALL {
+        let [ours_here, theirs_here] = [ours, theirs].map(|of| of.get(&class).unwrap_or(&none));
+        let only_ours: BTreeSet<Field> = ours_here.difference(theirs_here).cloned().collect();
+        assert!(only_ours.is_subset(&unlike), "{}: {class:?} only here: {only_ours:?}", log.name);
+        for field in theirs_here.difference(ours_here) {
+            let delayed = ours.get(&RaceClass::Delayed).is_some_and(|fields| fields.contains(field));
+            assert!(class == RaceClass::CrossPosted && delayed, "{}: {class:?} only there: {field:?}", log.name);
+        }
+    }
+}
