@@ -1,5 +1,6 @@
 //! Traces as JSON lines, `raceflip-trace` version 1: a header, then an object for each event.
 
+use crate::detect::{Passed, Signals};
 use crate::event::{AccessPlace, Event, Happening, Op, PostTime, Target, WaitSet};
 use crate::world::World;
 use serde::{Deserialize, Serialize};
@@ -142,13 +143,14 @@ pub struct Row {
 /// ```
 pub struct TraceWriter<W: Write> {
     to: W,
+    signals: Signals,
     written: io::Result<()>,
 }
 
 impl<W: Write> TraceWriter<W> {
     /// Starts a trace.
     pub fn new(to: W, header: &Header) -> Self {
-        let mut writer = Self { to, written: Ok(()) };
+        let mut writer = Self { to, signals: Signals::new(), written: Ok(()) };
         writer.line(header);
         writer
     }
@@ -161,10 +163,11 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    /// Writes an event of the step that was just performed.
+    /// Writes an event of the step that was just performed. It is to be told of every event of a run.
     pub fn event(&mut self, world: &World, event: &Event) {
+        let Passed { receives, sends } = self.signals.observe(world, event);
         if self.written.is_ok() {
-            self.line(&row(world, event));
+            self.line(&Row { receives, sends, ..row(world, event) });
         }
     }
 

@@ -58,6 +58,7 @@ mod shrink;
 mod shrink_table;
 mod small;
 mod snapshot;
+mod sound;
 mod stateless;
 mod support;
 mod surw;

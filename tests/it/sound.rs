@@ -1,0 +1,281 @@
+//! That happens-before is true of other runs: what one run orders, no run of the model has the other way round.
+//!
+//! Without the edges of locks and signals ([`Edges::Forced`]) that holds for any two runs; with them ([`Edges::Full`]) for runs with the same order of acquisitions, in which each
+//! thread goes on because of the same signals. Runs are compared that take the same branches: the models that are generated have none, cancel nothing, and enable each event once
+//! (`docs/detectors.md` says what else a run's order depends on).
+
+use crate::complete::all_variants;
+use crate::enumerate::choices;
+use crate::load::load;
+use raceflip::base::Rng;
+use raceflip::detect::Recorder;
+use raceflip::detect::happens_before::{Edges, Ordered};
+use raceflip::event::{Choice, Event, Happening, SiteId};
+use raceflip::exec::{Observer, run};
+use raceflip::sched::RandomWalk;
+use raceflip::trace::{Action, OpNo, ThreadNo, Trace};
+use raceflip::vm::{Model, Vm};
+use raceflip::world::{Limits, Machine, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// A context by its pedigree, a statement, and the how-manieth time.
+type Instance = (String, SiteId, u32);
+/// The first has come before the second.
+type Orders = BTreeSet<(Instance, Instance)>;
+/// Who has acquired each lock, in turn; and what each receive has received.
+type Signature = (BTreeMap<String, Vec<Step>>, BTreeMap<Step, BTreeSet<Step>>);
+/// A context, and the how-manieth synchronization of it.
+type Step = (String, u32);
+
+/// Accesses of a run that are looked at.
+const MOST_ACCESSES: usize = 100;
+
+/// Records a run, and which accesses it has.
+#[derive(Default)]
+struct Recording {
+    recorder: Recorder,
+    visits: BTreeMap<(String, SiteId), u32>,
+    accesses: Vec<(OpNo, Instance)>,
+}
+
+impl Observer for Recording {
+    fn event(&mut self, world: &World, event: &Event) {
+        let first = OpNo(self.recorder.len() as u32);
+        self.recorder.observe(world, event);
+        let (Some(context), Some(site)) = (event.context, event.site) else { return };
+        let Happening::Performed { op, .. } = &event.what else { return };
+        if op.access().is_some() && self.accesses.len() < MOST_ACCESSES {
+            let context = world.contexts().name(world.setup(), context);
+            let visit = self.visits.entry((context.clone(), site)).or_default();
+            *visit += 1;
+            self.accesses.push((first, (context, site, *visit)));
+        }
+    }
+}
+
+/// What a run tells: the orders that it had, and those that it says every run has.
+struct Told {
+    had: Orders,
+    forced: Orders,
+    full: Orders,
+    signature: Signature,
+}
+
+impl Recording {
+    fn finish(self) -> Told {
+        let trace = self.recorder.finish();
+        let ops: Vec<OpNo> = self.accesses.iter().map(|(op, _)| *op).collect();
+        let order = |edges| Ordered::new(&trace, edges, &ops, &AtomicBool::new(false)).unwrap();
+        let orders = |holds: &dyn Fn(OpNo, OpNo) -> bool| {
+            let mut orders = Orders::new();
+            for (j, (second, b)) in self.accesses.iter().enumerate() {
+                let before = self.accesses[..j].iter().filter(|(first, _)| holds(*first, *second));
+                orders.extend(before.map(|(_, a)| (a.clone(), b.clone())));
+            }
+            orders
+        };
+        let (forced, full) = (order(Edges::Forced), order(Edges::Full));
+        Told {
+            had: orders(&|_, _| true),
+            forced: orders(&|a, b| forced.is_ordered(a, b)),
+            full: orders(&|a, b| full.is_ordered(a, b)),
+            signature: signature(&trace),
+        }
+    }
+}
+
+fn signature(trace: &Trace) -> Signature {
+    let mut running: BTreeMap<ThreadNo, String> = BTreeMap::new();
+    let mut steps: BTreeMap<String, u32> = BTreeMap::new();
+    let mut sent: BTreeMap<u32, BTreeSet<Step>> = BTreeMap::new();
+    let mut signature = Signature::default();
+    for operation in trace.ops.iter() {
+        let own = || trace.threads[operation.thread].name.clone();
+        let context = running.get(&operation.thread).cloned().unwrap_or_else(own);
+        let mut step = || {
+            let nth = steps.entry(context.clone()).or_default();
+            *nth += 1;
+            (context.clone(), *nth)
+        };
+        match operation.action {
+            Action::Begin(task) => drop(running.insert(operation.thread, trace.tasks[task].name.clone())),
+            Action::End(_) => drop(running.remove(&operation.thread)),
+            Action::Acquire(lock) => signature.0.entry(trace.locks[lock].to_owned()).or_default().push(step()),
+            Action::Send(channel) => drop(sent.entry(channel.0).or_default().insert(step())),
+            Action::Receive(channel) => {
+                signature.1.insert(step(), sent.get(&channel.0).cloned().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+    signature
+}
+
+/// What runs of a model contradict each other in.
+fn contradictions(runs: Vec<Told>) -> Vec<String> {
+    let mut had = Orders::new();
+    let mut alike: BTreeMap<&Signature, Orders> = BTreeMap::new();
+    for run in &runs {
+        had.extend(run.had.iter().cloned());
+        alike.entry(&run.signature).or_default().extend(run.had.iter().cloned());
+    }
+    let turned = |(a, b): &(Instance, Instance)| (b.clone(), a.clone());
+    let mut wrong = BTreeSet::new();
+    for run in &runs {
+        let forced = run.forced.iter().filter(|pair| had.contains(&turned(pair)));
+        wrong.extend(forced.map(|pair| format!("forced {pair:?}")));
+        let full = run.full.iter().filter(|pair| alike[&run.signature].contains(&turned(pair)));
+        wrong.extend(full.map(|pair| format!("full {pair:?}")));
+    }
+    wrong.into_iter().collect()
+}
+
+/// All runs of a model on the critical instants of its clock; `None` if they are too many.
+fn all_runs(model: &Model, most: usize) -> Option<Vec<Told>> {
+    let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
+    machine.start(false);
+    let (mut open, mut ends, mut steps) = (vec![(machine.clone(), Vec::<Choice>::new())], Vec::new(), 0);
+    while let Some((mut at, path)) = open.pop() {
+        let Ok(next) = choices(&mut at) else {
+            ends.push(path);
+            continue;
+        };
+        for choice in next {
+            let mut path = path.clone();
+            path.push(choice);
+            if choice.actor == raceflip::event::Actor::Stop {
+                ends.push(path);
+                continue;
+            }
+            let mut after = at.clone();
+            after.step(choice);
+            open.push((after, path));
+        }
+        steps += 1;
+        if steps > 20 * most || ends.len() > most {
+            return None;
+        }
+    }
+    let record = |path: Vec<Choice>| {
+        let mut recording = Recording::default();
+        machine.start(true);
+        let mut tell = |machine: &Machine<Vm>| {
+            machine.world.recorded().iter().for_each(|event| recording.event(&machine.world, event));
+        };
+        tell(&machine);
+        for choice in path.into_iter().filter(|choice| choice.actor != raceflip::event::Actor::Stop) {
+            machine.step(choice);
+            tell(&machine);
+        }
+        recording.finish()
+    };
+    Some(ends.into_iter().map(record).collect())
+}
+
+/// Statements of threads and tasks; `$p` is an access, `$t` a task.
+const STATEMENTS: [&str; 20] = [
+    "$p",
+    "$p",
+    "$p",
+    "post $t to main",
+    "post $t to main",
+    "post $t to main",
+    "post $t to main after 2",
+    "post $t to main after 5",
+    "post $t to main at front",
+    "post $t to main async",
+    "post $t to other",
+    "sync m { $p }",
+    "sync m { $p; $p }",
+    "sync m { post $t to main }",
+    "join (fork $t())",
+    "let f = fork $t(); $p; join f",
+    "up s",
+    "down s",
+    "await x == 1; $p",
+    "sleep 2; $p",
+];
+
+const ACCESSES: [&str; 5] = ["x = 1", "y = x", "x = 2", "y = 1", "x += 1"];
+
+/// A random model without branches, of two threads and two tasks, each event of which is enabled once.
+fn model(seed: u64) -> String {
+    let mut rng = Rng::seeded(seed);
+    let mut pick = |of: &[&str]| of[rng.below(of.len() as u32) as usize].to_owned();
+    let mut statement = |tasks: &[&str]| {
+        let mut text = pick(&STATEMENTS);
+        // A task that posts itself has no end.
+        if tasks.is_empty() && text.contains("$t") {
+            text = "$p".to_owned();
+        }
+        while text.contains("$p") {
+            text = text.replacen("$p", &pick(&ACCESSES), 1);
+        }
+        if text.contains("$t") { text.replace("$t", &pick(tasks)) } else { text }
+    };
+    let u = statement(&[]);
+    let t = format!("{}; {}", statement(&["u"]), statement(&[]));
+    let a = format!("{}; {}", statement(&["t", "u"]), statement(&["t", "u"]));
+    let b = format!("{}; {}", statement(&["t", "u"]), statement(&["t", "u"]));
+    let (of_a, of_b) = [("enable e(); ", ""), ("", "enable e(); "), ("", "")][seed as usize % 3];
+    format!(
+        "var x = 0\nvar y = 0\nlock m\nsemaphore s = 0\nlooper main\nlooper other\ntask u() {{ {u} }}\ntask t() {{ {t} }}\n\
+         event e on main {{ y = 2; y = x }}\nthread a {{ {of_a}{a} }}\nthread b {{ {of_b}{b} }}\n"
+    )
+}
+
+/// Compares all runs of the models of some seeds; returns how many models and runs there were, and how many orders the runs told of each kind.
+fn compare(seeds: std::ops::Range<u64>, most: usize) -> [usize; 4] {
+    let mut total = [0; 4];
+    for seed in seeds {
+        let text = model(seed);
+        let model = Model::from_text(&format!("seed {seed}"), &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let Some(runs) = all_runs(&model, most) else { continue };
+        let orders = |of: &dyn Fn(&Told) -> usize| runs.iter().map(of).sum::<usize>();
+        let told = [1, runs.len(), orders(&|run| run.forced.len()), orders(&|run| run.full.len())];
+        (0..4).for_each(|i| total[i] += told[i]);
+        let wrong = contradictions(runs);
+        assert!(wrong.is_empty(), "seed {seed}: {:#?}\n{text}", &wrong[..wrong.len().min(5)]);
+    }
+    total
+}
+
+#[test]
+fn what_a_run_orders_no_run_of_the_model_turns() {
+    let [models, runs, forced, full] = compare(0..600, 150);
+    println!("{models} models, {runs} runs, {forced} orders without locks and signals, {full} with them");
+    assert!(models > 100 && forced > 3_000 && full > forced, "{models} {runs} {forced} {full}");
+}
+
+#[test]
+#[ignore = "minutes: 5,000 models; in release"]
+fn what_a_run_orders_no_run_of_five_thousand_models_turns() {
+    let [models, runs, forced, full] = compare(0..16_000, 1_000);
+    println!("{models} models, {runs} runs, {forced} orders without locks and signals, {full} with them");
+    assert!(models >= 5_000);
+}
+
+/// Harnesses whose branches make a run's order its own: what is told of one run is not true of one that branches otherwise.
+const BRANCHING: [(&str, &str); 0] = [];
+
+#[test]
+fn what_a_run_of_a_harness_orders_no_other_run_turns() {
+    let mut wrong = BTreeMap::new();
+    for (path, defines) in all_variants() {
+        let model = load(Path::new(&path), &defines);
+        let limits = Limits { steps: 2_000, ..Limits::default() };
+        let mut machine = model.machine(limits);
+        let runs = (0..12).map(|seed| {
+            let mut recording = Recording::default();
+            run(&mut machine, &mut RandomWalk::new(), seed, &mut recording, &AtomicBool::new(false));
+            recording.finish()
+        });
+        let found = contradictions(runs.collect());
+        if !found.is_empty() && !BRANCHING.iter().any(|(known, _)| path.contains(known)) {
+            wrong.insert(format!("{path} {defines:?}"), found.into_iter().take(3).collect::<Vec<_>>());
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
