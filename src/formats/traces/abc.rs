@@ -132,21 +132,9 @@ impl Log {
         if matches!(line.word, "READ" | "WRITE" | "READ-STATIC" | "WRITE-STATIC") {
             return self.access(line, place);
         }
-        if let Some(said) = events::said(line, &mut self.services)? {
-            let thread = self.thread(said.tid);
-            for event in said.enables {
-                let event = self.builder.event(&event);
-                self.add(thread, What::Do(Action::Enable(event)), place);
-            }
-            for event in said.handles {
-                let event = self.builder.event(&event);
-                self.add(thread, What::Handles(event), place);
-            }
-            self.previous = Some(thread);
-            return Ok(());
-        }
         let known = !line.is_access
-            && (self.threads_and_loopers(line, place)?
+            && (self.events(line, place)?
+                || self.threads_and_loopers(line, place)?
                 || self.locks_and_signals(line, place)?
                 || self.others(line, place)?);
         if known {
@@ -154,6 +142,21 @@ impl Log {
         }
         let reason = format!("`{}` is no operation", grammar::short(line.word));
         Err(Wrong::new(line.at, reason, "the line is damaged, or of another version of DroidRacer"))
+    }
+
+    fn events(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
+        let Some(said) = events::said(line, &mut self.services)? else { return Ok(false) };
+        let thread = self.thread(said.tid);
+        self.previous = Some(thread);
+        for event in said.enables {
+            let event = self.builder.event(&event);
+            self.add(thread, What::Do(Action::Enable(event)), place);
+        }
+        for event in said.handles {
+            let event = self.builder.event(&event);
+            self.add(thread, What::Handles(event), place);
+        }
+        Ok(true)
     }
 
     fn threads_and_loopers(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
