@@ -246,12 +246,14 @@ impl Log {
             }
             "INSTANCE-INTENT" => {
                 let [tid, instance, intent] = line.fields(["tid", "instance", "intentId"])?;
-                (instance.number::<i64>()?, intent.number::<i64>()?);
+                instance.number::<i64>()?;
+                intent.number::<i64>()?;
                 self.previous = Some(self.thread(tid.number()?));
             }
             "ADD_IDLE_HANDLER" | "REMOVE_IDLE_HANDLER" => {
                 let [idler, queue] = line.fields(["idler", "queue"])?;
-                (idler.number::<i64>()?, queue.number::<i64>()?);
+                idler.number::<i64>()?;
+                queue.number::<i64>()?;
                 let Some(thread) = self.previous else {
                     let reason = format!("`{}` names no thread, and stands before all of them", line.word);
                     return Err(Wrong::new(line.at, reason, DISORDER));
@@ -263,7 +265,8 @@ impl Log {
             }
             "QUEUE_IDLE" => {
                 let [tid, idler, queue] = line.fields(["tid", "idler", "queue"])?;
-                (idler.number::<i64>()?, queue.number::<i64>()?);
+                idler.number::<i64>()?;
+                queue.number::<i64>()?;
                 let event = self.builder.event(&format!("idle {}", idler.text));
                 let thread = self.thread(tid.number()?);
                 self.acts(thread, What::Handles(event), place);
