@@ -24,6 +24,7 @@ mod cli_trace;
 mod complete;
 mod confirm_table;
 mod detect_models;
+mod detectors_table;
 mod determinism;
 mod directed;
 mod droidracer_logs;

@@ -5,7 +5,7 @@
 //!
 //! - A message is posted to `dest:-1`: its looper is the thread that calls it. So the operations are kept in a compact list until the whole log has been seen. A post
 //!   whose message is never called is left out.
-//! - `rwId` lines are accesses of the next `ACCESS` of their thread. They take their place there, in order, and share its statement, `access N`.
+//! - `rwId` lines are accesses of the next `ACCESS` of their thread. They take their place there, in order.
 //! - A `NATIVE-ENTRY` begins a call that a binder thread serves, and has no order with the one before ([`Builder::begin_section`]).
 //! - A `NOTIFY` is received by the next `WAIT` of the notified thread.
 //! - Events: see [`events`].
@@ -237,8 +237,10 @@ impl Log {
             }
             "ACCESS" => {
                 let [tid, access] = line.fields(["tid", "accessId"])?;
-                let (thread, access) = (self.thread(tid.number()?), access.number::<u64>()?);
-                let site = self.builder.site(&format!("access {access}"));
+                let thread = self.thread(tid.number()?);
+                access.number::<u64>()?;
+                // A log does not say which statement it was: the number is of this one access.
+                let site = SiteNo::NONE;
                 for (action, place) in self.pending.remove(&thread).unwrap_or_default() {
                     self.records.push(Record { place, thread, site, what: What::Do(action) });
                 }

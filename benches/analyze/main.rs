@@ -1,0 +1,217 @@
+//! Speed of `analyze`: parsing, DroidRacer's relation, races; on real logs, and on synthetic traces with the statistics of DroidRacer's table 2.
+//!
+//! `cargo bench --bench analyze` writes `docs/results/analyze.md`. With `--quick`, and where a test run starts it, the same happens in seconds, with numbers that mean nothing, below
+//! `target/tmp`.
+
+#[path = "../common/machine.rs"]
+mod machine;
+#[path = "../common/numbers.rs"]
+mod numbers;
+#[path = "../common/pages.rs"]
+mod pages;
+mod synthetic;
+
+use clap::Parser;
+use numbers::Spread;
+use raceflip::detect::happens_before::{Options, SourceOrder, analyze};
+use raceflip::formats::traces;
+use raceflip::trace::Trace;
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use synthetic::{APPS, Shape, published_seconds};
+
+#[derive(Parser)]
+#[command(about = "Measures the analysis of traces")]
+struct Args {
+    /// Only to see that it works
+    #[arg(long)]
+    quick: bool,
+    /// Given by `cargo bench`, not by `cargo test`
+    #[arg(long, hide = true)]
+    bench: bool,
+    /// Names of benchmarks, which cargo hands to all of them
+    #[arg(hide = true)]
+    filters: Vec<String>,
+}
+
+/// The races of the relation alone: what DroidRacer does.
+const RACES: Options = Options { merging: true, forced: false, coverage: false };
+
+const LOGS: [(&str, &str, u32); 3] = [
+    ("Remind Me", "RemindMe/abc_log.txt1", 66),
+    ("Twitter", "twitter/abc_log.txt1", 945),
+    ("Adobe Reader", "adobe-reader/abc_log.txt1", 1_151),
+];
+
+/// What one analysis costs.
+struct Cost {
+    operations: usize,
+    seconds: Spread,
+    // Bytes at the peak, besides the trace itself.
+    peak: u64,
+    races: usize,
+}
+
+impl Cost {
+    fn of(trace: &Trace, options: Options, rounds: usize) -> Self {
+        let stop = AtomicBool::new(false);
+        let mut races = 0;
+        let info = allocation_counter::measure(|| {
+            races = analyze(trace, options, &stop).map_or(0, |found| found.races.len());
+        });
+        let seconds = Spread::of((0..rounds).map(|_| {
+            let start = Instant::now();
+            let found = analyze(trace, options, &stop);
+            let seconds = start.elapsed().as_secs_f64();
+            drop(found);
+            seconds
+        }));
+        Self { operations: trace.ops.len(), seconds, peak: info.bytes_max, races }
+    }
+
+    fn rate(&self) -> f64 {
+        self.operations as f64 / self.seconds.median / 1e6
+    }
+
+    fn bytes(&self) -> f64 {
+        // An operation is 16 bytes, and its line 4.
+        20.0 + self.peak as f64 / self.operations as f64
+    }
+
+    fn cells(&self) -> String {
+        let Self { operations, seconds, races, .. } = self;
+        format!(
+            "{operations} | {races} | {:.2} | {:.1} | {:.0}",
+            seconds.median * 1e3,
+            self.rate(),
+            self.bytes()
+        )
+    }
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    pages::exit(everything(args.quick || !args.bench))
+}
+
+fn everything(quick: bool) -> Result<(), String> {
+    let mut page = format!(
+        "# Analysis of traces\n\nWritten by `cargo bench --bench analyze`. {}\n\n\
+         An operation is what a trace has: a fork, a post, a read. \"M/s\" is millions of operations a second, after parsing, in the middle of some rounds; \"bytes\" is memory for each operation at the peak, \
+         the trace (20 bytes) included. Only races of the relation are asked for, as DroidRacer does, if nothing else is said.\n",
+        machine::machine(&[])
+    );
+    let rounds = if quick { 1 } else { 15 };
+    logs(&mut page, rounds)?;
+    apps(&mut page, rounds);
+    growth(&mut page, quick);
+    pages::write(&pages::folder(quick, "analyze"), &[("analyze.md", page)])
+}
+
+fn logs(page: &mut String, rounds: usize) -> Result<(), String> {
+    let _ = writeln!(
+        page,
+        "\n## Real logs\n\n`everything` is what `raceflip analyze` does: also pairs that only locks order, and coverage. `source` are the rules of DroidRacer's source. `DroidRacer` are its own seconds, in an emulator of 2013 \
+         (`pldi-race.log`).\n\n| log | MB | parsing MB/s | operations | races | ms | M/s | bytes | no merging M/s | everything ms | source ms | DroidRacer s |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
+    );
+    for (name, file, published) in LOGS {
+        let path = format!("tests/it/traces/droidracer/pldi-2014-tested-apps/{file}");
+        let text = std::fs::read(&path).map_err(|e| format!("{path}: {e}"))?;
+        let parse = || traces::read(file, text.as_slice()).map_err(|e| e.to_string());
+        let trace = parse()?;
+        let parsing = Spread::of((0..rounds).map(|_| {
+            let start = Instant::now();
+            let read = parse();
+            let seconds = start.elapsed().as_secs_f64();
+            drop(read);
+            seconds
+        }));
+        let megabytes = text.len() as f64 / 1e6;
+        let cost = Cost::of(&trace, RACES, rounds);
+        let apart = Cost::of(&trace, Options { merging: false, ..RACES }, rounds);
+        let all = Cost::of(&trace, Options::default(), rounds);
+        let source = Spread::of((0..rounds.min(5)).map(|_| {
+            let start = Instant::now();
+            let races = SourceOrder::new(&trace).map(|order| order.races().len());
+            let seconds = start.elapsed().as_secs_f64();
+            drop(races);
+            seconds
+        }));
+        let _ = writeln!(
+            page,
+            "| {name} | {megabytes:.2} | {:.0} | {} | {:.1} | {:.1} | {:.0} | {published} |",
+            megabytes / parsing.median,
+            cost.cells(),
+            apart.rate(),
+            all.seconds.median * 1e3,
+            source.median * 1e3,
+        );
+    }
+    Ok(())
+}
+
+fn apps(page: &mut String, rounds: usize) {
+    let _ = writeln!(
+        page,
+        "\n## Synthetic traces with the statistics of DroidRacer's table 2\n\nNo app has made these: `benches/analyze/synthetic.rs` draws traces with as many operations, fields, threads, loopers and tasks as the table has. \
+         `DroidRacer` are its seconds for the app's own trace, where they are public.\n\n| like | operations | races | ms | M/s | bytes | DroidRacer s |\n|---|---|---|---|---|---|---|"
+    );
+    for shape in &APPS {
+        let cost = Cost::of(&synthetic::trace(shape, 1), RACES, rounds);
+        let published = published_seconds(shape.name).map_or("".to_owned(), |s| s.to_string());
+        let _ = writeln!(page, "| {} | {} | {published} |", shape.name, cost.cells());
+    }
+}
+
+fn growth(page: &mut String, quick: bool) {
+    let base = Shape { name: "base", operations: 1_000_000, fields: 20_000, threads: 30, loopers: 4, tasks: 20_000, joined: 300 };
+    let scale = if quick { 100 } else { 1 };
+    let rounds = if quick { 1 } else { 3 };
+    let shapes = [
+        ("operations", vec![
+            Shape { operations: 100_000, tasks: 2_000, ..base },
+            base,
+            Shape { operations: 10_000_000, tasks: 200_000, ..base },
+        ]),
+        ("tasks, of 1 M operations", vec![
+            Shape { tasks: 200, ..base },
+            Shape { tasks: 2_000, ..base },
+            base,
+            Shape { tasks: 60_000, ..base },
+        ]),
+        ("tasks, of 10 M operations", vec![Shape { operations: 10_000_000, tasks: 20_000, ..base }, Shape { operations: 10_000_000, tasks: 200_000, ..base }]),
+        ("loopers", vec![Shape { loopers: 1, ..base }, Shape { loopers: 4, ..base }, Shape { loopers: 20, ..base }]),
+        ("threads that nobody joins", vec![
+            Shape { threads: 100, joined: 0, ..base },
+            Shape { threads: 1_000, joined: 0, ..base },
+            Shape { threads: 10_000, joined: 0, ..base },
+        ]),
+    ];
+    let _ = writeln!(
+        page,
+        "\n## Growth\n\nSynthetic traces, of which one number grows. The rest is 1 M operations, 20,000 fields, 30 threads, 4 loopers, 20,000 tasks.\n\n| what grows | operations | tasks | loopers | threads | races | ms | M/s | bytes | no merging M/s |\n|---|---|---|---|---|---|---|---|---|---|"
+    );
+    for (what, shapes) in shapes {
+        for shape in shapes {
+            let shape = Shape { operations: shape.operations / scale, tasks: shape.tasks / scale as u32, threads: shape.threads.div_ceil(scale as u32), ..shape };
+            let trace = synthetic::trace(&shape, 1);
+            let cost = Cost::of(&trace, RACES, rounds);
+            let apart = Cost::of(&trace, Options { merging: false, ..RACES }, 1);
+            let Shape { tasks, loopers, threads, .. } = shape;
+            let Cost { operations, seconds, races, .. } = &cost;
+            let _ = writeln!(
+                page,
+                "| {what} | {operations} | {tasks} | {loopers} | {threads} | {races} | {:.1} | {:.1} | {:.0} | {:.1} |",
+                seconds.median * 1e3,
+                cost.rate(),
+                cost.bytes(),
+                apart.rate(),
+            );
+            if !quick {
+                eprintln!("{what} {shape:?}: {:.1} M/s, {:.0} bytes", cost.rate(), cost.bytes());
+            }
+        }
+    }
+}

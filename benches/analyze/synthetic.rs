@@ -1,0 +1,250 @@
+//! Synthetic traces with the statistics of DroidRacer's table 2: what the apps did is not public, how much of it they did is.
+//!
+//! A shape fixes how many operations, fields, threads, loopers and tasks there are. The rest is the same for all, as in the logs that are public: of a thousand operations some 940 are
+//! accesses, in runs of 25 in the middle; a tenth of the tasks is delayed, a fifth comes from the environment, a fifth from another thread; one access in 50 is to a field that all
+//! threads share, and half of those are in a critical section. Threads without a queue are forked by a task and end; `joined` per mille of them are joined.
+
+use raceflip::base::Rng;
+use raceflip::event::PostTime;
+use raceflip::trace::{Action, Builder, LocationNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
+use std::collections::VecDeque;
+
+/// How large a trace is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    pub(crate) operations: usize,
+    pub(crate) fields: u32,
+    pub(crate) threads: u32,
+    pub(crate) loopers: u32,
+    pub(crate) tasks: u32,
+    /// Threads that are joined, per mille.
+    pub(crate) joined: u32,
+}
+
+const fn app(name: &'static str, operations: usize, [fields, threads, loopers, tasks]: [u32; 4]) -> Shape {
+    Shape { name, operations, fields, threads, loopers, tasks, joined: 300 }
+}
+
+/// DroidRacer, table 2.
+pub(crate) const APPS: [Shape; 15] = [
+    app("Aard Dictionary", 1_355, [189, 2, 1, 58]),
+    app("Music Player", 5_532, [521, 3, 2, 62]),
+    app("My Tracks", 7_305, [573, 11, 7, 164]),
+    app("Messenger", 10_106, [845, 11, 4, 99]),
+    app("Tomdroid Notes", 10_120, [413, 3, 1, 348]),
+    app("FBReader", 10_723, [322, 14, 1, 119]),
+    app("Browser", 19_062, [963, 13, 4, 103]),
+    app("OpenSudoku", 24_901, [334, 5, 1, 45]),
+    app("K-9 Mail", 29_662, [1_296, 7, 2, 689]),
+    app("SGTPuzzles", 38_864, [566, 4, 1, 80]),
+    app("Remind Me", 10_348, [348, 3, 1, 176]),
+    app("Twitter", 16_975, [1_362, 21, 5, 97]),
+    app("Adobe Reader", 33_866, [1_267, 17, 4, 226]),
+    app("Facebook", 52_146, [801, 16, 3, 16]),
+    app("Flipkart", 157_539, [2_065, 36, 3, 105]),
+];
+
+/// The seconds that DroidRacer took for the races of an app, where its own record of the run is public (`pldi-race.log`).
+pub(crate) fn published_seconds(app: &str) -> Option<u32> {
+    let known = [
+        ("Flipkart", 1_460),
+        ("OpenSudoku", 18_093),
+        ("K-9 Mail", 3_358),
+        ("Remind Me", 66),
+        ("Twitter", 945),
+        ("Adobe Reader", 1_151),
+    ];
+    known.iter().find(|(name, _)| *name == app).map(|(_, seconds)| *seconds)
+}
+
+struct Maker<'s> {
+    shape: &'s Shape,
+    rng: Rng,
+    builder: Builder,
+    environment: ThreadNo,
+    loopers: Vec<ThreadNo>,
+    workers: Vec<ThreadNo>,
+    forked: usize,
+    alive: Vec<ThreadNo>,
+    ended: Vec<ThreadNo>,
+    queues: Vec<VecDeque<TaskNo>>,
+    running: Vec<Option<TaskNo>>,
+    posted: u32,
+    locks: Vec<LockNo>,
+    places: Vec<LocationNo>,
+}
+
+/// The trace of a shape and a seed.
+pub(crate) fn trace(shape: &Shape, seed: u64) -> Trace {
+    let mut builder = Builder::new();
+    let environment = builder.environment("environment");
+    let loopers: Vec<ThreadNo> = (0..shape.loopers).map(|i| builder.thread(&format!("looper {i}"))).collect();
+    let workers = (0..shape.threads).map(|i| builder.thread(&format!("worker {i}"))).collect();
+    let locks = (0..8).map(|i| builder.lock(&format!("lock {i}"))).collect();
+    let places = (0..shape.fields).map(|i| builder.location(&format!("field {i}"), &format!("field {i}"))).collect();
+    let (queues, running) = (vec![VecDeque::new(); loopers.len()], vec![None; loopers.len()]);
+    let rng = Rng::seeded(seed);
+    let mut maker = Maker {
+        shape,
+        rng,
+        builder,
+        environment,
+        loopers,
+        workers,
+        forked: 0,
+        alive: Vec::new(),
+        ended: Vec::new(),
+        queues,
+        running,
+        posted: 0,
+        locks,
+        places,
+    };
+    maker.start();
+    while maker.builder.len() < shape.operations {
+        maker.step();
+    }
+    maker.builder.finish()
+}
+
+impl Maker<'_> {
+    fn push(&mut self, thread: ThreadNo, action: Action) {
+        let site = match action {
+            Action::Read(at) | Action::Write(at) => self.site(at, matches!(action, Action::Write(_))),
+            _ => SiteNo::NONE,
+        };
+        self.builder.push(thread, action, site, 0).expect("the maker keeps to the rules");
+    }
+
+    // Each field is read and written by a few statements.
+    fn site(&mut self, at: LocationNo, writes: bool) -> SiteNo {
+        SiteNo(at.0 * 6 + self.rng.below(3) * 2 + u32::from(writes))
+    }
+
+    fn start(&mut self) {
+        for site in 0..self.shape.fields * 6 {
+            self.builder.site(&format!("statement {site}"));
+        }
+        for (i, looper) in self.loopers.clone().into_iter().enumerate() {
+            if i > 0 {
+                self.push(self.loopers[0], Action::Fork(looper));
+            }
+            self.push(looper, Action::AttachQueue);
+            if i > 0 {
+                self.push(looper, Action::Loop);
+            }
+        }
+        self.push(self.loopers[0], Action::Loop);
+    }
+
+    fn step(&mut self) {
+        // So many steps are left, and so much is to be done in them.
+        let left = (self.shape.operations - self.builder.len()).max(1) as u32;
+        let tasks = self.shape.tasks - self.posted.min(self.shape.tasks);
+        let waiting: usize = self.queues.iter().map(VecDeque::len).sum();
+        match self.rng.below(left.div_ceil(25)) {
+            n if n < tasks => self.post(),
+            n if n < 2 * tasks + waiting as u32 => self.turn(),
+            n if n < 2 * tasks + waiting as u32 + (self.workers.len() - self.forked) as u32 => self.fork(),
+            _ => self.work(),
+        }
+    }
+
+    // Who runs: a looper in a task, or a worker.
+    fn somebody(&mut self) -> Option<ThreadNo> {
+        let busy: Vec<ThreadNo> =
+            (0..self.loopers.len()).filter(|i| self.running[*i].is_some()).map(|i| self.loopers[i]).collect();
+        let all = busy.len() + self.alive.len();
+        if all == 0 {
+            return None;
+        }
+        let at = self.rng.below(all as u32) as usize;
+        Some(*busy.get(at).unwrap_or_else(|| &self.alive[at - busy.len()]))
+    }
+
+    fn post(&mut self) {
+        let at = self.rng.below(self.loopers.len() as u32) as usize;
+        let poster = match self.rng.below(5) {
+            0 => None,
+            1 if !self.alive.is_empty() => Some(self.alive[self.rng.below(self.alive.len() as u32) as usize]),
+            _ => self.running[0].map(|_| self.loopers[0]),
+        };
+        let time = if self.rng.below(10) == 0 { PostTime::After(10 * i64::from(1 + self.rng.below(4))) } else { PostTime::Now };
+        self.posted += 1;
+        let task = self.builder.task(&format!("task {}", self.posted), self.loopers[at], time, false);
+        self.push(poster.unwrap_or(self.environment), Action::Post(task));
+        self.queues[at].push_back(task);
+        self.turn();
+    }
+
+    // A looper ends what it runs, and begins what waits.
+    fn turn(&mut self) {
+        let at = self.rng.below(self.loopers.len() as u32) as usize;
+        if let Some(task) = self.running[at].take() {
+            self.push(self.loopers[at], Action::End(task));
+        }
+        if let Some(task) = self.queues[at].pop_front() {
+            self.push(self.loopers[at], Action::Begin(task));
+            self.running[at] = Some(task);
+        }
+    }
+
+    fn fork(&mut self) {
+        let Some(parent) = self.running[0].map(|_| self.loopers[0]) else { return self.turn() };
+        let worker = self.workers[self.forked];
+        self.forked += 1;
+        self.push(parent, Action::Fork(worker));
+        self.push(worker, Action::ThreadInit);
+        self.alive.push(worker);
+        // A few are at work at a time.
+        if self.alive.len() > 8 {
+            let first = self.alive.remove(0);
+            self.push(first, Action::ThreadExit);
+            if self.rng.below(1000) < self.shape.joined {
+                self.push(parent, Action::Join(first));
+            }
+            self.ended.push(first);
+        }
+    }
+
+    // A run of accesses, some of them in a critical section.
+    fn work(&mut self) {
+        let Some(thread) = self.somebody() else { return self.post_or_turn() };
+        let lock = (self.rng.below(4) == 0).then(|| self.locks[self.rng.below(self.locks.len() as u32) as usize]);
+        lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock)));
+        for _ in 0..1 + self.rng.below(50) {
+            let shared = self.rng.below(50) == 0;
+            // Each thread has a part of the fields to itself.
+            let part = (self.places.len() as u32 / 8).max(1);
+            let at = if shared { self.rng.below(part) } else { self.own(thread, part) };
+            let at = self.places[at as usize];
+            let writes = self.rng.below(10) == 0;
+            self.push(thread, if writes { Action::Write(at) } else { Action::Read(at) });
+        }
+        lock.into_iter().for_each(|lock| self.push(thread, Action::Release(lock)));
+    }
+
+    fn own(&mut self, thread: ThreadNo, part: u32) -> u32 {
+        let rest = self.places.len() as u32 - part;
+        if rest == 0 {
+            return 0;
+        }
+        let width = (rest / 8).max(1);
+        part + (thread.0 % 8 * width + self.rng.below(width)).min(rest - 1)
+    }
+
+    fn post_or_turn(&mut self) {
+        if self.queues.iter().all(VecDeque::is_empty) && self.posted < self.shape.tasks {
+            self.post();
+        } else if self.posted >= self.shape.tasks && self.queues.iter().all(VecDeque::is_empty) {
+            // All tasks have run: what is left is done by one more.
+            let task = self.builder.task("the last one", self.loopers[0], PostTime::Now, false);
+            self.push(self.environment, Action::Post(task));
+            self.push(self.loopers[0], Action::Begin(task));
+            self.running[0] = Some(task);
+        } else {
+            self.turn();
+        }
+    }
+}
