@@ -1,6 +1,6 @@
 //! The races that DroidRacer reports at the end of eight logs of real apps, against the relation of its source: the same races, and the same headings.
 
-use crate::droidracer_reader::{Field, Report, report, trace};
+use crate::droidracer_reader::{Field, Report, Reported, report, trace};
 use crate::support::read;
 use raceflip::base::Id;
 use raceflip::detect::happens_before::{Race, RaceClass, SourceOrder};
@@ -80,24 +80,26 @@ impl Case {
 
     /// The report's, by class. Races of co-enabled events stand there with their object, whose class is that of its race.
     pub(crate) fn theirs(&self) -> BTreeMap<RaceClass, BTreeSet<Field>> {
-        let of = |class: RaceClass| {
-            let mut fields = BTreeSet::new();
-            for (what, field) in self.report.headings.get(heading(class)).into_iter().flatten() {
-                let classes = self.report.races.iter().filter(|race| {
-                    let object = || {
-                        self.trace.places[self.trace.ops[self.ops[&race.first]].action.access().unwrap().0]
-                            .name
-                            .as_str()
-                    };
-                    race.field.1 == *field && object().starts_with(what.as_str())
-                });
-                fields.extend(classes.map(|race| race.field.clone()));
-            }
-            fields
+        let of = |class: RaceClass| -> BTreeSet<Field> {
+            let below = self.report.headings.get(heading(class)).into_iter().flatten();
+            below
+                .flat_map(|(what, field)| {
+                    if what.starts_with("0x") { self.classes(what, field) } else { vec![(what.clone(), field.clone())] }
+                })
+                .collect()
         };
         RaceClass::ALL.into_iter().map(|class| (class, of(class))).filter(|(_, fields)| !fields.is_empty()).collect()
     }
 
+    // The classes of an object in the races of a field.
+    fn classes(&self, object: &str, field: &str) -> Vec<Field> {
+        let name =
+            |id: u32| self.trace.ops[self.ops[&id]].action.access().map_or("", |(at, _)| &self.trace.places[at].name);
+        let of = |race: &&Reported| race.field.1 == field && name(race.first).split(' ').next() == Some(object);
+        self.report.races.iter().filter(of).map(|race| race.field.clone()).collect()
+    }
+
+    /// The fields that the report names.
     pub(crate) fn fields(&self) -> BTreeSet<Field> {
         self.report.races.iter().map(|race| race.field.clone()).collect()
     }
