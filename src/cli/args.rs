@@ -79,6 +79,7 @@ commands! {
     Detect = detect,
     Confirm = confirm,
     Merge = merge,
+    Trace = trace,
     Test = test,
     Explore = explore,
     Fmt = fmt,

@@ -40,6 +40,7 @@ mod test;
 mod timeline;
 mod timer;
 mod tolerance;
+mod trace;
 
 use crate::formats::shell;
 use clap::Parser;

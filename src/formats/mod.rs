@@ -3,6 +3,7 @@
 //! | what | where |
 //! |---|---|
 //! | the events of a run, as JSON lines | [`trace::TraceWriter`] |
+//! | traces of several forms, read; what is in them | [`traces::read`], [`traces::stat`] |
 //! | the result of a run, as JSON | [`result::RunReport`], in it the [`state::State`] |
 //! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
 //! | the results of `detect`, `confirm` | [`mod@detect`], [`mod@campaign`] |
@@ -30,6 +31,7 @@ pub mod state;
 pub mod test;
 pub mod timeline;
 pub mod trace;
+pub mod traces;
 mod values;
 
 pub use clean::clean;

@@ -82,7 +82,7 @@ pub struct Row {
     /// The body that is posted, forked, removed or registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The rest of an operation on a list (`.push(3)`) or of a compare and swap (`0 -> 1`).
+    /// The rest of an operation on a list (`.push(3)`) or of a compare and swap (`0 -> 1`); the lock of a wait for a condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// `after`: the delay; also that of a sleep and the timeout of a wait.
@@ -100,6 +100,15 @@ pub struct Row {
     /// The task or thread that was made, or that begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
+    /// The channels on which others go on by this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<u32>,
+    /// The channels by which this went on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receives: Vec<u32>,
+    /// What the location is besides its object, where its name does not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
 }
 
 /// Writes a trace. The first error stays, and [`finish`](Self::finish) returns it.
@@ -157,6 +166,11 @@ impl<W: Write> TraceWriter<W> {
         if self.written.is_ok() {
             self.line(&row(world, event));
         }
+    }
+
+    /// Writes a row.
+    pub fn row(&mut self, row: &Row) {
+        self.line(row);
     }
 
     /// Writes what is left.
@@ -228,6 +242,7 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         WaitSet::Lock(lock) => world.lock_name(*lock),
         WaitSet::Condition(c) => format!("condition {}", setup.conditions[c.0 as usize]),
     };
+    let besides = |on: &WaitSet, lock| matches!(on, WaitSet::Condition(_)).then(|| world.lock_name(lock));
     let body = |b| Some(setup.bodies[b].clone());
     match op {
         Op::Read(at) | Op::AtomicRead(at) => {
@@ -248,8 +263,12 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
         Op::Begin if row.made.is_some() => row.value = Some(value),
         Op::Use(object) | Op::Free(object) => row.place = Some(world.object_name(*object)),
         Op::Acquire(lock) | Op::Release(lock) => row.place = Some(world.lock_name(*lock)),
-        Op::Wait { on, timeout, .. } => (row.place, row.delay) = (Some(wait_set(on)), *timeout),
-        Op::Reacquire { on, .. } => (row.place, row.value) = (Some(wait_set(on)), Some(value)),
+        Op::Wait { on, lock, timeout } => {
+            (row.place, row.delay, row.detail) = (Some(wait_set(on)), *timeout, besides(on, *lock));
+        }
+        Op::Reacquire { on, lock } => {
+            (row.place, row.value, row.detail) = (Some(wait_set(on)), Some(value), besides(on, *lock));
+        }
         Op::Notify { on, .. } => row.place = Some(wait_set(on)),
         Op::ReadLock(id) | Op::Announce(id) | Op::WriteLock(id) | Op::ReadUnlock(id) | Op::WriteUnlock(id) => {
             row.place = Some(setup.rwlocks[id.0 as usize].0.clone());

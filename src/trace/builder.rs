@@ -124,14 +124,25 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// If the thread has ended.
+    /// If the thread has ended, or runs a task.
     pub fn begin_section(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
+        let name = format!("section {} of {}", self.anonymous + 1, self.trace.threads[thread].name);
+        self.begin_unposted(thread, &name, line).map(drop)
+    }
+
+    /// Begins a task that nobody has posted.
+    ///
+    /// # Errors
+    ///
+    /// If the thread has ended, or runs a task that somebody has posted.
+    pub fn begin_unposted(&mut self, thread: ThreadNo, name: &str, line: u32) -> Result<TaskNo, Illformed> {
         self.check(thread, Action::ThreadExit)?;
+        if let Some(other) = self.threads[thread].running.filter(|_| !self.is_anonymous(thread)) {
+            return Err(Illformed::Preempts(name.to_owned(), self.trace.tasks[other].name.clone()));
+        }
         self.threads[thread].looping = true;
         self.end_running(thread, line);
-        let name = format!("section {} of {}", self.anonymous + 1, self.trace.threads[thread].name);
-        self.begin_anonymous(thread, &name, line);
-        Ok(())
+        Ok(self.begin_anonymous(thread, name, line))
     }
 
     /// Ends such a section.
@@ -147,10 +158,11 @@ impl Builder {
         Ok(())
     }
 
-    fn begin_anonymous(&mut self, thread: ThreadNo, name: &str, line: u32) {
+    fn begin_anonymous(&mut self, thread: ThreadNo, name: &str, line: u32) -> TaskNo {
         self.anonymous += 1;
         let task = self.task(name, thread, PostTime::Now, false);
         self.append(thread, Action::Begin(task), SiteNo::NONE, line);
+        task
     }
 
     /// Appends an operation, which comes from this line of a file (or 0).

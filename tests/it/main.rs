@@ -64,5 +64,6 @@ mod surw;
 mod tidy;
 mod timeline;
 mod tiny;
+mod traces;
 mod trust;
 mod verdicts;

@@ -1,0 +1,42 @@
+//! `raceflip trace convert`: a trace of any form as our JSON lines.
+
+use super::super::exit::Status;
+use super::super::{Context, Refusal, files};
+use crate::formats::traces;
+use std::path::PathBuf;
+
+const AFTER: &str = "\
+Examples:
+  raceflip trace convert abc_log.txt --out app.jsonl
+  raceflip trace convert trace.txt | raceflip trace stat -";
+
+/// Write a trace of any form as JSON lines
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// The trace, or `-` for stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Write it to this file, not to stdout
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
+    if let Some(path) = &args.out {
+        files::may_write(path)?;
+    }
+    let trace = super::read(&args.file)?;
+    let mut text = Vec::new();
+    traces::write(&trace, &super::name(&args.file), &mut text)
+        .map_err(|error| Refusal::new(format_args!("cannot convert the trace: {error}")))?;
+    let text = String::from_utf8_lossy(&text);
+    match &args.out {
+        Some(path) => files::write(path, &text)?,
+        None => write!(context.out, "{text}"),
+    }
+    for note in &trace.notes {
+        context.out.note(note);
+    }
+    Ok(Status::Nothing)
+}

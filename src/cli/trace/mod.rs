@@ -1,0 +1,66 @@
+//! `raceflip trace`: execution traces, of our form and of others.
+
+mod convert;
+mod stat;
+
+use super::exit::Status;
+use super::output::clean;
+use super::{Context, Refusal};
+use crate::formats::traces;
+use crate::trace::Trace;
+use std::io::{BufReader, ErrorKind};
+use std::path::Path;
+
+const ABOUT: &str = "\
+Works on execution traces: those of `raceflip run --trace FILE`, logs of DroidRacer (`abc_log.txt`) and traces of EM-Explorer (`trace.txt`). \
+The form is recognised by the content. What is no trace, or not an execution, is refused with line and column.";
+
+const AFTER: &str = "\
+Examples:
+  raceflip trace stat abc_log.txt
+  raceflip trace stat --format json run.jsonl abc_log.txt
+  raceflip trace convert abc_log.txt --out app.jsonl";
+
+/// Look into execution traces, and convert them
+#[derive(clap::Args, Debug)]
+#[command(long_about = ABOUT, after_help = AFTER)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    Stat(stat::Args),
+    Convert(convert::Args),
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    match args.command {
+        Command::Stat(args) => stat::run(&args, context),
+        Command::Convert(args) => convert::run(&args, context),
+    }
+}
+
+/// The name of a file, for messages.
+fn name(path: &Path) -> String {
+    if path == Path::new("-") { "<stdin>".to_owned() } else { clean(&path.to_string_lossy()) }
+}
+
+/// Reads a trace from a file, or from stdin.
+fn read(path: &Path) -> Result<Trace, Refusal> {
+    let name = name(path);
+    if path == Path::new("-") {
+        return traces::read(&name, std::io::stdin().lock()).map_err(Refusal::new);
+    }
+    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read `{name}`: {why}"));
+    let file = std::fs::File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => cannot(&"there is no such file"),
+        ErrorKind::PermissionDenied => cannot(&"permission denied"),
+        _ => cannot(&error),
+    })?;
+    if file.metadata().map_err(|error| cannot(&error))?.is_dir() {
+        return Err(cannot(&"it is a directory; name the traces in it"));
+    }
+    traces::read(&name, BufReader::with_capacity(1 << 16, file)).map_err(Refusal::new)
+}

@@ -1,0 +1,78 @@
+//! `raceflip trace stat`: what is in traces.
+
+use super::super::args::Format;
+use super::super::check::counted;
+use super::super::exit::Status;
+use super::super::output::{BOLD, paint};
+use super::super::{Context, Refusal};
+use crate::formats::traces::stat::{Stat, StatReport};
+use std::path::PathBuf;
+
+const AFTER: &str = "\
+Examples:
+  raceflip trace stat abc_log.txt
+  raceflip trace stat --format json run.jsonl | jq '.files[0].kinds'
+  raceflip trace stat - < trace.txt         from stdin";
+
+/// Count what is in traces: operations by kind, threads, loopers, tasks, locations
+#[derive(clap::Args, Debug)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// The traces, or `-` for stdin
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
+    let (mut stats, mut status) = (Vec::new(), Status::Nothing);
+    for path in &args.files {
+        match super::read(path) {
+            Ok(trace) => {
+                let stat = Stat::new(&super::name(path), &trace);
+                if args.format == Format::Text {
+                    tell(&stat, context);
+                }
+                stats.push(stat);
+            }
+            Err(refusal) => {
+                context.out.refuse(&refusal);
+                status = Status::Refused;
+            }
+        }
+    }
+    if args.format == Format::Json {
+        writeln!(context.out, "{}", StatReport::new(stats).to_json());
+    }
+    Ok(status)
+}
+
+fn tell(stat: &Stat, context: &mut Context) {
+    let out = &mut context.out;
+    let some = |n: usize, what: &str| counted(n as u64, what);
+    writeln!(out, "{}: {}", paint(BOLD, &stat.file), some(stat.operations, "operation"));
+    let kinds: Vec<String> = stat.kinds.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
+    writeln!(out, "  {}", kinds.join(", "));
+    writeln!(out, "  {}, of them {}", some(stat.threads, "thread"), some(stat.loopers, "looper"));
+    writeln!(
+        out,
+        "  {} posted, {} of them delayed, {} begun; {} that nobody has posted",
+        some(stat.posted, "task"),
+        stat.delayed,
+        stat.begun,
+        stat.unposted
+    );
+    let rest = [
+        (stat.locks, "lock"),
+        (stat.locations, "location"),
+        (stat.fields, "field"),
+        (stat.events, "event"),
+        (stat.statements, "statement"),
+    ];
+    writeln!(out, "  {}", rest.map(|(n, what)| some(n, what)).join(", "));
+    for note in &stat.notes {
+        writeln!(out, "  note: {}", super::clean(note));
+    }
+}

@@ -1,0 +1,420 @@
+//! Logs of DroidRacer (Maiya, Kanade, Majumdar: Race Detection for Android Applications, PLDI 2014), in both versions, and traces of EM-Explorer (TACAS 2016).
+//!
+//! Both have a line for each operation and share a grammar. A log ends with DroidRacer's own report, which is passed over, and with it an
+//! operation of a thread that ran on; between operations nothing else may stand.
+//!
+//! - A message is posted to `dest:-1`: its looper is the thread that calls it. So the operations are kept in a compact list until the whole log has been seen. A post
+//!   whose message is never called is left out.
+//! - `rwId` lines are accesses of the next `ACCESS` of their thread. They take their place there, in order, and share its statement, `access N`.
+//! - A `NATIVE-ENTRY` begins a call that a binder thread serves, and has no order with the one before ([`Builder::begin_section`]).
+//! - A `NOTIFY` is received by the next `WAIT` of the notified thread.
+//! - Events: see [`events`].
+
+use super::events::{self, Services};
+use super::grammar::{self, Line};
+use super::lines::{Lines, column, error};
+use super::{DISORDER, ReadError, Wrong};
+use crate::event::PostTime;
+use crate::trace::{Action, Builder, ChannelNo, EventNo, Illformed, SiteNo, TaskNo, ThreadNo, Trace};
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// The delay of the first `DELAY-POST` of a file, in milliseconds. EM-Explorer does not write delays. Two delayed posts are ordered if the first delay is not
+/// greater than the second; nobody knows these, so they fall from post to post, and order nothing.
+const UNKNOWN_DELAY: i64 = 1 << 40;
+
+const NO_LINE: &str = "a log of DroidRacer has a line like `4 POST src:1 msg:2 dest:-1 delay:0` for each operation; JSON lines begin with `{`";
+
+/// Reads a log, of which the current line is the first.
+pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadError> {
+    let mut log = Log::default();
+    loop {
+        let number = lines.number();
+        log.line(number, lines.text()).map_err(|wrong| lines.error(wrong))?;
+        if !lines.advance()? {
+            break;
+        }
+    }
+    if log.previous.is_none() && !log.started {
+        return Err(lines.error(Wrong::new(0, "the log ends before its first operation", NO_LINE)));
+    }
+    log.build(lines.name())
+}
+
+/// A log as far as it was read.
+#[derive(Default)]
+struct Log {
+    builder: Builder,
+    threads: BTreeMap<u32, ThreadNo>,
+    messages: BTreeMap<u64, usize>,
+    // By their numbers here.
+    called: Vec<Message>,
+    // By their places in the log.
+    records: Vec<Record>,
+    // Accesses that wait for their `ACCESS`.
+    pending: BTreeMap<ThreadNo, Vec<(Action, Place)>>,
+    // Signals to a thread that it has not waited for.
+    signals: BTreeMap<ThreadNo, Vec<ChannelNo>>,
+    services: Services,
+    // The thread of the operation before.
+    previous: Option<ThreadNo>,
+    delayed: i64,
+    // Operations after the end.
+    late: u64,
+    started: bool,
+    ended: bool,
+}
+
+// A line, and the column of its operation.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    line: u32,
+    column: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    place: Place,
+    thread: ThreadNo,
+    site: SiteNo,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Do(Action),
+    Post { message: usize, to: Option<ThreadNo>, time: PostTime },
+    Call(usize),
+    Return(usize),
+    Enter,
+    Exit,
+    Handles(EventNo),
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Message {
+    number: u64,
+    caller: Option<ThreadNo>,
+    task: Option<TaskNo>,
+}
+
+impl Log {
+    fn line(&mut self, number: u32, text: &str) -> Result<(), Wrong> {
+        let start = text.len() - text.trim_start().len();
+        match grammar::line(text) {
+            // A thread that runs on while the report is written; the report does not know of it.
+            Some(line) if self.ended && line.word != "START" => {
+                self.late += 1;
+                Ok(())
+            }
+            Some(line) if self.ended => {
+                Err(Wrong::new(line.at, "a second log begins here", "give each log a file of its own"))
+            }
+            Some(line) => {
+                let place = Place { line: number, column: column(text, line.at) };
+                self.started = true;
+                self.operation(&line, place)
+            }
+            None if self.ended || text.trim().is_empty() => Ok(()),
+            None if is_end(text.trim()) => {
+                self.ended = true;
+                Ok(())
+            }
+            None if !self.started && text.trim().starts_with("Android bug-checker") => Ok(()),
+            None => {
+                let reason = format!("`{}` is no operation", grammar::short(text.trim()));
+                Err(Wrong::new(start, reason, NO_LINE))
+            }
+        }
+    }
+
+    fn operation(&mut self, line: &Line<'_>, place: Place) -> Result<(), Wrong> {
+        if matches!(line.word, "READ" | "WRITE" | "READ-STATIC" | "WRITE-STATIC") {
+            return self.access(line, place);
+        }
+        if let Some(said) = events::said(line, &mut self.services)? {
+            let thread = self.thread(said.tid);
+            for event in said.enables {
+                let event = self.builder.event(&event);
+                self.add(thread, What::Do(Action::Enable(event)), place);
+            }
+            for event in said.handles {
+                let event = self.builder.event(&event);
+                self.add(thread, What::Handles(event), place);
+            }
+            self.previous = Some(thread);
+            return Ok(());
+        }
+        let known = !line.is_access
+            && (self.threads_and_loopers(line, place)?
+                || self.locks_and_signals(line, place)?
+                || self.others(line, place)?);
+        if known {
+            return Ok(());
+        }
+        let reason = format!("`{}` is no operation", grammar::short(line.word));
+        Err(Wrong::new(line.at, reason, "the line is damaged, or of another version of DroidRacer"))
+    }
+
+    fn threads_and_loopers(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
+        match line.word {
+            "THREADINIT" => self.simple(line, place, Action::ThreadInit)?,
+            "THREADEXIT" => self.simple(line, place, Action::ThreadExit)?,
+            "FORK" => {
+                let [parent, child] = line.fields(["par-tid", "child-tid"])?;
+                let (parent, child) = (self.thread(parent.number()?), self.thread(child.number()?));
+                self.acts(parent, What::Do(Action::Fork(child)), place);
+            }
+            "ATTACH-Q" | "LOOP" => {
+                let action = if line.word == "LOOP" { Action::Loop } else { Action::AttachQueue };
+                if line.has("queue") {
+                    let [tid, queue] = line.fields(["tid", "queue"])?;
+                    queue.number::<u64>()?;
+                    let thread = self.thread(tid.number()?);
+                    self.acts(thread, What::Do(action), place);
+                } else {
+                    self.simple(line, place, action)?;
+                }
+            }
+            "POST" | "NATIVE-POST" | "UI-POST" | "DELAY-POST" => self.post(line, place)?,
+            "CALL" | "RET" => {
+                let [tid, message] = line.fields(["tid", "msg"])?;
+                let (thread, message) = (self.thread(tid.number()?), self.message(message.number()?));
+                if line.word == "CALL" {
+                    self.called[message].caller.get_or_insert(thread);
+                    self.acts(thread, What::Call(message), place);
+                } else {
+                    self.acts(thread, What::Return(message), place);
+                }
+            }
+            "NATIVE-ENTRY" | "NATIVE-EXIT" => {
+                let [tid, name] = line.fields(["tid", "thread-name"])?;
+                let thread = self.named(tid.number()?, Some(name.text));
+                self.acts(thread, if line.word == "NATIVE-ENTRY" { What::Enter } else { What::Exit }, place);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn locks_and_signals(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
+        match line.word {
+            "LOCK" | "UNLOCK" => {
+                let [tid, lock] = line.fields(["tid", "lock-obj"])?;
+                let (thread, lock) = (self.thread(tid.number()?), self.builder.lock(lock.text));
+                let action = if line.word == "LOCK" { Action::Acquire(lock) } else { Action::Release(lock) };
+                self.acts(thread, What::Do(action), place);
+            }
+            "NOTIFY" => {
+                let [tid, notified] = line.fields(["tid", "notifiedTid"])?;
+                let (thread, notified) = (self.thread(tid.number()?), self.thread(notified.number()?));
+                let channel = self.builder.channel();
+                self.signals.entry(notified).or_default().push(channel);
+                self.acts(thread, What::Do(Action::Send(channel)), place);
+            }
+            "WAIT" => {
+                let [tid] = line.fields(["tid"])?;
+                let thread = self.thread(tid.number()?);
+                self.previous = Some(thread);
+                for channel in self.signals.remove(&thread).unwrap_or_default() {
+                    self.acts(thread, What::Do(Action::Receive(channel)), place);
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn others(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
+        match line.word {
+            "START" => drop(line.fields([])?),
+            "NOP" => {
+                let [tid] = line.fields(["tid"])?;
+                self.previous = Some(self.thread(tid.number()?));
+            }
+            "ACCESS" => {
+                let [tid, access] = line.fields(["tid", "accessId"])?;
+                let (thread, access) = (self.thread(tid.number()?), access.number::<u64>()?);
+                let site = self.builder.site(&format!("access {access}"));
+                for (action, place) in self.pending.remove(&thread).unwrap_or_default() {
+                    self.records.push(Record { place, thread, site, what: What::Do(action) });
+                }
+                self.previous = Some(thread);
+            }
+            "INSTANCE-INTENT" => {
+                let [tid, instance, intent] = line.fields(["tid", "instance", "intentId"])?;
+                (instance.number::<i64>()?, intent.number::<i64>()?);
+                self.previous = Some(self.thread(tid.number()?));
+            }
+            "ADD_IDLE_HANDLER" | "REMOVE_IDLE_HANDLER" => {
+                let [idler, queue] = line.fields(["idler", "queue"])?;
+                (idler.number::<i64>()?, queue.number::<i64>()?);
+                let Some(thread) = self.previous else {
+                    let reason = format!("`{}` names no thread, and stands before all of them", line.word);
+                    return Err(Wrong::new(line.at, reason, DISORDER));
+                };
+                if line.word == "ADD_IDLE_HANDLER" {
+                    let event = self.builder.event(&format!("idle {}", idler.text));
+                    self.acts(thread, What::Do(Action::Enable(event)), place);
+                }
+            }
+            "QUEUE_IDLE" => {
+                let [tid, idler, queue] = line.fields(["tid", "idler", "queue"])?;
+                (idler.number::<i64>()?, queue.number::<i64>()?);
+                let event = self.builder.event(&format!("idle {}", idler.text));
+                let thread = self.thread(tid.number()?);
+                self.acts(thread, What::Handles(event), place);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn post(&mut self, line: &Line<'_>, place: Place) -> Result<(), Wrong> {
+        let mut time = PostTime::Now;
+        let [from, message, to] = if line.word == "POST" && line.has("delay") {
+            let [from, message, to, delay] = line.fields(["src", "msg", "dest", "delay"])?;
+            let delay: i64 = delay.number()?;
+            if delay > 0 {
+                time = PostTime::After(delay);
+            }
+            [from, message, to]
+        } else {
+            line.fields(["src", "msg", "dest"])?
+        };
+        if line.word == "DELAY-POST" {
+            time = PostTime::After(UNKNOWN_DELAY - self.delayed);
+            self.delayed += 1;
+        }
+        let thread = self.thread(from.number()?);
+        let to = if to.text == "-1" { None } else { Some(self.thread(to.number()?)) };
+        let message = self.message(message.number()?);
+        self.acts(thread, What::Post { message, to, time }, place);
+        Ok(())
+    }
+
+    fn access(&mut self, line: &Line<'_>, place: Place) -> Result<(), Wrong> {
+        let (tid, at) = if line.word.ends_with("-STATIC") {
+            let [tid, class, field] = line.fields(["tid", "class", "field"])?;
+            let name = format!("{}.{}", class.text, field.number::<i64>()?);
+            (tid, self.builder.location(&name, &name))
+        } else if line.has("database") && !line.has("obj") {
+            let [tid, path] = line.fields(["tid", "database"])?;
+            let name = format!("database:{}", path.text);
+            (tid, self.builder.location(&name, &name))
+        } else {
+            let [tid, object, class, field] = line.fields(["tid", "obj", "class", "field"])?;
+            let what = format!("{}.{}", class.text, field.number::<i64>()?);
+            (tid, self.builder.location(&format!("{} {what}", object.text), &what))
+        };
+        let thread = self.thread(tid.number()?);
+        let action = if line.word.starts_with("READ") { Action::Read(at) } else { Action::Write(at) };
+        if line.is_access {
+            self.pending.entry(thread).or_default().push((action, place));
+        } else {
+            self.acts(thread, What::Do(action), place);
+        }
+        Ok(())
+    }
+
+    fn simple(&mut self, line: &Line<'_>, place: Place, action: Action) -> Result<(), Wrong> {
+        let [tid] = line.fields(["tid"])?;
+        let thread = self.thread(tid.number()?);
+        self.acts(thread, What::Do(action), place);
+        Ok(())
+    }
+
+    fn acts(&mut self, thread: ThreadNo, what: What, place: Place) {
+        self.previous = Some(thread);
+        self.add(thread, what, place);
+    }
+
+    fn add(&mut self, thread: ThreadNo, what: What, place: Place) {
+        self.records.push(Record { place, thread, site: SiteNo::NONE, what });
+    }
+
+    fn thread(&mut self, tid: u32) -> ThreadNo {
+        self.named(tid, None)
+    }
+
+    fn named(&mut self, tid: u32, name: Option<&str>) -> ThreadNo {
+        let builder = &mut self.builder;
+        *self.threads.entry(tid).or_insert_with(|| match name {
+            Some(name) => builder.thread(&format!("thread {tid} ({name})")),
+            None => builder.thread(&format!("thread {tid}")),
+        })
+    }
+
+    fn message(&mut self, number: u64) -> usize {
+        let new = self.called.len();
+        let message = *self.messages.entry(number).or_insert(new);
+        if message == new {
+            self.called.push(Message { number, ..Message::default() });
+        }
+        message
+    }
+
+    /// The trace, now that the callers of all messages are known.
+    fn build(mut self, name: &str) -> Result<Trace, ReadError> {
+        let (mut uncalled, mut outside) = (0u64, 0u64);
+        for record in std::mem::take(&mut self.records) {
+            self.perform(record, &mut uncalled, &mut outside).map_err(|wrong| {
+                let Place { line, column } = record.place;
+                error(name, line, column, wrong.to_string(), DISORDER)
+            })?;
+        }
+        let waiting = self.pending.values().map(|accesses| accesses.len() as u64).sum();
+        for (n, what) in [
+            (uncalled, "posts of messages that are never called: they are left out"),
+            (outside, "events are handled outside of any task: that is left out"),
+            (self.late, "operations in the middle of the report: they are left out"),
+            (waiting, "accesses without an ACCESS after them: they are left out"),
+        ] {
+            if n > 0 {
+                self.builder.note(format!("{n} {what}"));
+            }
+        }
+        Ok(self.builder.finish())
+    }
+
+    fn perform(&mut self, record: Record, uncalled: &mut u64, outside: &mut u64) -> Result<(), Illformed> {
+        let Record { place: Place { line, .. }, thread, site, what } = record;
+        let builder = &mut self.builder;
+        match what {
+            What::Do(action) => builder.push(thread, action, site, line),
+            What::Enter => builder.begin_section(thread, line),
+            What::Exit => builder.end_section(thread, line),
+            What::Handles(event) => {
+                match builder.running(thread) {
+                    Some(task) => builder.handles(task, event),
+                    None => *outside += 1,
+                }
+                Ok(())
+            }
+            What::Post { message, to, time } => {
+                let message = &mut self.called[message];
+                let Some(caller) = message.caller else {
+                    *uncalled += 1;
+                    return Ok(());
+                };
+                let task = *message.task.get_or_insert_with(|| {
+                    builder.task(&format!("msg {}", message.number), to.unwrap_or(caller), time, false)
+                });
+                builder.push(thread, Action::Post(task), site, line)
+            }
+            What::Call(message) | What::Return(message) => {
+                let Message { number, task, .. } = self.called[message];
+                let task = task.ok_or_else(|| Illformed::NotPosted(format!("msg {number}")))?;
+                let action = if matches!(what, What::Call(_)) { Action::Begin(task) } else { Action::End(task) };
+                builder.push(thread, action, site, line)
+            }
+        }
+    }
+}
+
+// What follows is DroidRacer's report, or nothing.
+fn is_end(text: &str) -> bool {
+    ["HB Graph", "Races detected", "Categorization of detected races", "End of trace"]
+        .iter()
+        .any(|t| text.starts_with(t))
+}

@@ -1,0 +1,121 @@
+//! A line of a DroidRacer log: `12 POST src:1 msg:4 dest:-1 delay:0`, in parts.
+//!
+//! Parts are separated by blanks or tabs, but nothing stands before `thread-name:`. Values of texts have no end of their own (a class or a component may have any
+//! characters): they end before the next field.
+
+use super::Wrong;
+
+/// An operation, before its fields are known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'t> {
+    /// The whole line.
+    pub(super) text: &'t str,
+    /// `rwId` rather than a number stands in front.
+    pub(super) is_access: bool,
+    /// The word of the operation, and where it stands.
+    pub(super) word: &'t str,
+    pub(super) at: usize,
+}
+
+/// The value of a field, and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field<'t> {
+    key: &'static str,
+    pub(super) text: &'t str,
+    at: usize,
+}
+
+/// A line in parts; nothing if no operation begins like that.
+pub(super) fn line(text: &str) -> Option<Line<'_>> {
+    let start = text.len() - text.trim_start().len();
+    let first = word(text, start);
+    let is_access = first.starts_with("rwId:");
+    let number = first.strip_prefix("rwId:").unwrap_or(first);
+    if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let rest = &text[start + first.len()..];
+    let at = text.len() - rest.trim_start().len();
+    let word = word(text, at);
+    let starts = word.bytes().next().is_some_and(|b| b.is_ascii_uppercase());
+    starts.then_some(Line { text, is_access, word, at })
+}
+
+// What stands there up to the next blank.
+fn word(text: &str, at: usize) -> &str {
+    text[at..].split([' ', '\t']).next().unwrap_or_default()
+}
+
+impl<'t> Line<'t> {
+    /// Whether it has such a field.
+    pub(super) fn has(&self, key: &str) -> bool {
+        find(self.text, self.at + self.word.len(), key).is_some()
+    }
+
+    /// The values of these fields; there are no others.
+    pub(super) fn fields<const N: usize>(&self, keys: [&'static str; N]) -> Result<[Field<'t>; N], Wrong> {
+        let mut at = self.at + self.word.len();
+        let mut fields = [Field { key: "", text: "", at }; N];
+        for (i, key) in keys.into_iter().enumerate() {
+            let rest = &self.text[at..];
+            at = self.text.len() - rest.trim_start().len();
+            let value = self.text[at..].strip_prefix(key).and_then(|r| r.strip_prefix(':'));
+            let Some(value) = value else { return Err(self.lacks(at, key)) };
+            let start = self.text.len() - value.len();
+            let end = match keys.get(i + 1) {
+                Some(next) => match find(self.text, start, next) {
+                    Some(end) => end,
+                    None => return Err(self.lacks(self.text.len(), next)),
+                },
+                None => self.text.len(),
+            };
+            let text = &self.text[start..end];
+            let trimmed = text.trim();
+            fields[i] = Field { key, text: trimmed, at: start + (text.len() - text.trim_start().len()) };
+            at = end;
+        }
+        if N == 0 && !self.text[at..].trim().is_empty() {
+            let reason = format!("`{}` has no fields", self.word);
+            return Err(Wrong::new(at, reason, "the line is damaged, or of another version"));
+        }
+        Ok(fields)
+    }
+
+    fn lacks(&self, at: usize, key: &str) -> Wrong {
+        let reason = format!("`{key}:` of `{}` is missing here", self.word);
+        Wrong::new(at, reason, "the line is damaged, or of another version")
+    }
+}
+
+// Where a field begins.
+fn find(text: &str, from: usize, key: &str) -> Option<usize> {
+    let glued = key == "thread-name";
+    text[from..]
+        .match_indices(key)
+        .map(|(i, _)| from + i)
+        .find(|at| text[at + key.len()..].starts_with(':') && (glued || text[..*at].ends_with([' ', '\t'])))
+}
+
+impl Field<'_> {
+    /// Its number.
+    pub(super) fn number<N: std::str::FromStr>(&self) -> Result<N, Wrong> {
+        self.text.parse().map_err(|_| {
+            let reason = format!("`{}:` takes a whole number, not `{}`", self.key, self.short());
+            Wrong::new(self.at, reason, "the line is damaged, or of another version")
+        })
+    }
+
+    // For messages.
+    fn short(&self) -> String {
+        short(self.text)
+    }
+}
+
+/// The first characters of a text.
+pub(super) fn short(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

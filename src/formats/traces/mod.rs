@@ -1,0 +1,87 @@
+//! Traces of several forms, read into a [`Trace`] (`docs/formats.md` describes them).
+//!
+//! | form | how it is recognised | where |
+//! |---|---|---|
+//! | JSON lines, `raceflip-trace` | the first line that is not blank begins with `{` | [`write()`] writes them as well |
+//! | a log of DroidRacer (`abc_log`), a trace of EM-Explorer (`trace.txt`) | everything else | |
+//!
+//! A file is read line by line and never held as a whole. What does not fit is an error with its place and reason, never a guess: a detector that reads half a file
+//! would report half of the races.
+
+mod abc;
+mod events;
+mod grammar;
+mod lines;
+mod rows;
+pub mod stat;
+mod write;
+
+pub use write::write;
+
+use crate::trace::Trace;
+use lines::Lines;
+use std::io::BufRead;
+
+/// Why a file is no trace.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{name}:{line}:{column}: {reason}; {advice}")]
+pub struct ReadError {
+    /// The file, as it was named.
+    pub name: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1, in characters.
+    pub column: u32,
+    /// What is wrong there.
+    pub reason: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// What is wrong in a line, at a byte of it.
+#[derive(Debug)]
+struct Wrong {
+    at: usize,
+    reason: String,
+    advice: &'static str,
+}
+
+impl Wrong {
+    fn new(at: usize, reason: impl Into<String>, advice: &'static str) -> Self {
+        Self { at, reason: reason.into(), advice }
+    }
+}
+
+/// The advice where operations cannot have come in this order.
+const DISORDER: &str = "operations are missing before it, or out of order";
+
+/// Reads a trace of any form; the name is for messages.
+///
+/// # Errors
+///
+/// If the text cannot be read, is no trace, or not an execution: the first place where that shows.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::formats::traces;
+///
+/// let log = "1 START\n2 THREADINIT tid:1\n3 WRITE tid:1 obj:0x1 class:La; field:8\n";
+/// let trace = traces::read("abc_log.txt", log.as_bytes())?;
+/// assert_eq!((trace.ops.len(), trace.places.iter().next().unwrap().name.as_str()), (2, "0x1 La;.8"));
+///
+/// let error = traces::read("abc_log.txt", "1 START\n2 FLY tid:1\n".as_bytes()).unwrap_err();
+/// assert_eq!((error.line, error.column), (2, 3));
+/// # Ok::<(), traces::ReadError>(())
+/// ```
+pub fn read(name: &str, text: impl BufRead) -> Result<Trace, ReadError> {
+    let mut lines = Lines::new(name, text);
+    while lines.advance()? {
+        match lines.text().trim_start().chars().next() {
+            None => {}
+            Some('{') => return rows::read(&mut lines),
+            Some(_) => return abc::read(&mut lines),
+        }
+    }
+    Err(lines.error(Wrong::new(0, "the file is empty", "give it a trace")))
+}

@@ -1,0 +1,350 @@
+//! Our own JSON lines, read. `write` is the way back.
+//!
+//! A row is an operation, or none, with what it receives before and sends after it. Of a row whose operation begins something all that comes after, and of one whose
+//! operation ends something all that comes before, so that it stays inside. Kinds that are not known contribute their `sends` and `receives` only.
+//!
+//! A model declares loopers that have their queue and loop from the start; no row says so. They get both with the first message that is posted to them, or when they
+//! start, if that is later.
+
+use super::lines::Lines;
+use super::{DISORDER, ReadError, Wrong};
+use crate::base::Id;
+use crate::event::PostTime;
+use crate::formats::trace::{FORMAT, Row, VERSION};
+use crate::trace::{Action, Builder, ChannelNo, Illformed, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
+use serde::Deserialize;
+use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+const UPDATE: &str = "a newer raceflip has written it: take that one";
+const NO_TRACE: &str = "give it a file that `raceflip run --trace FILE` or `raceflip trace convert` has written";
+const DAMAGED: &str = "the line is damaged: write the trace again";
+
+/// The environment's name.
+const ENVIRONMENT: &str = "environment";
+
+// What matters of the first line.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+    version: u64,
+}
+
+/// Reads a trace, of which the current line is the first.
+pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadError> {
+    header(lines.text()).map_err(|wrong| lines.error(wrong))?;
+    let mut rows = Rows::default();
+    while lines.advance()? {
+        let text = lines.text();
+        if text.trim().is_empty() {
+            continue;
+        }
+        let row = json(text, DAMAGED).and_then(|row: Row| {
+            let at = |wrong: Reason| match wrong {
+                Reason::Disorder(wrong) => Wrong::new(key(text, "kind"), wrong.to_string(), DISORDER),
+                Reason::Lacks(what) => {
+                    Wrong::new(key(text, "kind"), format!("`{}` lacks its `{what}`", row.kind), DAMAGED)
+                }
+            };
+            rows.row(&row, lines.number()).map_err(at)
+        });
+        row.map_err(|wrong| lines.error(wrong))?;
+    }
+    Ok(rows.builder.finish())
+}
+
+fn header(text: &str) -> Result<(), Wrong> {
+    let head: Head = json(text, NO_TRACE)?;
+    if head.format != FORMAT {
+        let reason = format!("it is a `{}`, not a `{FORMAT}`", super::grammar::short(&head.format));
+        return Err(Wrong::new(key(text, "format"), reason, NO_TRACE));
+    }
+    if head.version > u64::from(VERSION) {
+        let reason = format!("it has version {}, and this raceflip reads version {VERSION}", head.version);
+        return Err(Wrong::new(key(text, "version"), reason, UPDATE));
+    }
+    Ok(())
+}
+
+fn json<'t, T: Deserialize<'t>>(text: &'t str, advice: &'static str) -> Result<T, Wrong> {
+    serde_json::from_str(text).map_err(|error| {
+        let told = error.to_string();
+        let reason = told.split(" at line ").next().unwrap_or_default();
+        let mut at = error.column().saturating_sub(1).min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        Wrong::new(at, reason, advice)
+    })
+}
+
+// Where a key stands in a line.
+fn key(text: &str, key: &str) -> usize {
+    text.find(&format!("\"{key}\"")).unwrap_or_default()
+}
+
+/// What is wrong with a row.
+#[derive(Debug)]
+enum Reason {
+    Disorder(Illformed),
+    Lacks(&'static str),
+}
+
+impl From<Illformed> for Reason {
+    fn from(wrong: Illformed) -> Self {
+        Reason::Disorder(wrong)
+    }
+}
+
+#[derive(Default)]
+struct Rows {
+    builder: Builder,
+    threads: BTreeMap<String, ThreadNo>,
+    environment: Option<ThreadNo>,
+    tasks: BTreeMap<String, TaskNo>,
+    channels: BTreeMap<u32, ChannelNo>,
+    loopers: Vec<Looper>,
+    holds: BTreeMap<(ThreadNo, LockNo), Holds>,
+}
+
+// What the rows have told of a thread's queue.
+#[derive(Clone, Copy, Default)]
+struct Looper {
+    started: bool,
+    queue: bool,
+    looping: bool,
+    left: bool,
+    // A message was posted to it before it started.
+    awaited: bool,
+    // No row has said that it loops.
+    implied: bool,
+}
+
+// How often a thread holds a lock, and how often it did when it began to wait.
+#[derive(Clone, Copy, Default)]
+struct Holds {
+    now: u32,
+    given_up: u32,
+}
+
+type Actions = SmallVec<[Action; 2]>;
+
+impl Rows {
+    fn row(&mut self, row: &Row, line: u32) -> Result<(), Reason> {
+        let thread = match &row.thread {
+            Some(name) => self.thread(name),
+            None => self.environment(),
+        };
+        let actions = self.actions(row, thread, line)?;
+        let site = match actions.first() {
+            Some(Action::Read(_) | Action::Write(_)) => self.site(row),
+            _ => SiteNo::NONE,
+        };
+        let receives: Actions = row.receives.iter().map(|c| Action::Receive(self.channel(*c))).collect();
+        let sends: Actions = row.sends.iter().map(|c| Action::Send(self.channel(*c))).collect();
+        let [a, b, c] = match actions.first() {
+            Some(Action::ThreadInit | Action::Begin(_)) => [actions, receives, sends],
+            Some(Action::End(_) | Action::ThreadExit | Action::Leave) => [receives, sends, actions],
+            _ => [receives, actions, sends],
+        };
+        for action in a.into_iter().chain(b).chain(c) {
+            let site = if matches!(action, Action::Read(_) | Action::Write(_)) { site } else { SiteNo::NONE };
+            self.builder.push(thread, action, site, line)?;
+        }
+        if row.kind == "threadinit" && std::mem::take(&mut self.loopers[thread.index()].awaited) {
+            self.imply(thread, line)?;
+        }
+        Ok(())
+    }
+
+    fn actions(&mut self, row: &Row, thread: ThreadNo, line: u32) -> Result<Actions, Reason> {
+        let action = match row.kind.as_str() {
+            "threadinit" => {
+                self.loopers[thread.index()].started = true;
+                Action::ThreadInit
+            }
+            "threadexit" => Action::ThreadExit,
+            "fork" | "spawn-looper" => Action::Fork(self.thread(need(&row.made, "made")?)),
+            "join" => Action::Join(self.thread(need(&row.place, "place")?)),
+            "attachq" | "loop" => return Ok(self.looper(row.kind == "loop", thread).into_iter().collect()),
+            "post" if row.made.is_none() => return Ok(Actions::new()),
+            "post" | "fire" => self.post(row, line)?,
+            "trigger" => {
+                let task = self.task(need(&row.made, "made")?)?;
+                let event = self.builder.event(need(&row.place, "place")?);
+                self.builder.handles(task, event);
+                return Ok(Actions::new());
+            }
+            "section" => {
+                let name = need(&row.made, "made")?;
+                let task = self.builder.begin_unposted(thread, name, line)?;
+                self.tasks.insert(name.clone(), task);
+                return Ok(Actions::new());
+            }
+            "begin" => {
+                self.imply(thread, line)?;
+                match &row.made {
+                    Some(made) => Action::Begin(self.task(made)?),
+                    None => {
+                        self.loopers[thread.index()].left = true;
+                        Action::Leave
+                    }
+                }
+            }
+            "end" => Action::End(self.task(need(&row.context, "context")?)?),
+            "enable" => Action::Enable(self.builder.event(need(&row.place, "place")?)),
+            "acquire" | "release" | "wait" | "return-from-wait" => return self.lock(row, thread),
+            "read" | "use" => Action::Read(self.location(row)?),
+            "write" | "free" => Action::Write(self.location(row)?),
+            _ => return Ok(Actions::new()),
+        };
+        Ok(smallvec![action])
+    }
+
+    // A queue or a loop, unless it has been implied already.
+    fn looper(&mut self, is_loop: bool, thread: ThreadNo) -> Option<Action> {
+        let looper = &mut self.loopers[thread.index()];
+        if looper.implied {
+            return None;
+        }
+        if is_loop {
+            looper.looping = true;
+            return Some(Action::Loop);
+        }
+        looper.queue = true;
+        Some(Action::AttachQueue)
+    }
+
+    // A declared looper has what it needs.
+    fn imply(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
+        let looper = &mut self.loopers[thread.index()];
+        if looper.looping || looper.left {
+            return Ok(());
+        }
+        let attaches = !looper.queue;
+        (looper.queue, looper.looping) = (true, true);
+        looper.implied = attaches;
+        if attaches {
+            self.builder.push(thread, Action::AttachQueue, SiteNo::NONE, line)?;
+        }
+        self.builder.push(thread, Action::Loop, SiteNo::NONE, line)
+    }
+
+    fn post(&mut self, row: &Row, line: u32) -> Result<Action, Reason> {
+        let (made, target) = (need(&row.made, "made")?, need(&row.target, "target")?);
+        let time = match (row.front, row.at, row.delay) {
+            (true, ..) => PostTime::Front,
+            (_, Some(at), _) => PostTime::At(at),
+            (_, _, Some(delay)) => PostTime::After(delay),
+            _ => PostTime::Now,
+        };
+        let looper = self.thread(target);
+        let state = &mut self.loopers[looper.index()];
+        if !state.queue {
+            if state.started {
+                self.imply(looper, line)?;
+            } else {
+                state.awaited = true;
+            }
+        }
+        let task = match self.tasks.get(made) {
+            Some(task) => *task,
+            None => self.builder.task(made, looper, time, row.is_async),
+        };
+        self.tasks.insert(made.clone(), task);
+        if row.kind == "fire" {
+            let event = self.builder.event(need(&row.place, "place")?);
+            self.builder.handles(task, event);
+        }
+        Ok(Action::Post(task))
+    }
+
+    // A wait gives up all holds, and takes them again.
+    fn lock(&mut self, row: &Row, thread: ThreadNo) -> Result<Actions, Reason> {
+        let place = need(&row.place, "place")?;
+        let waits = matches!(row.kind.as_str(), "wait" | "return-from-wait");
+        let name = row.detail.as_ref().filter(|_| waits).unwrap_or(place);
+        let lock = self.builder.lock(name);
+        let holds = self.holds.entry((thread, lock)).or_default();
+        Ok(match row.kind.as_str() {
+            "acquire" => {
+                holds.now = holds.now.saturating_add(1);
+                smallvec![Action::Acquire(lock)]
+            }
+            "release" => {
+                holds.now = holds.now.saturating_sub(1);
+                smallvec![Action::Release(lock)]
+            }
+            "wait" => {
+                holds.given_up = std::mem::take(&mut holds.now);
+                smallvec![Action::Release(lock); holds.given_up as usize]
+            }
+            _ => {
+                holds.now = std::mem::take(&mut holds.given_up);
+                smallvec![Action::Acquire(lock); holds.now as usize]
+            }
+        })
+    }
+
+    fn location(&mut self, row: &Row) -> Result<crate::trace::LocationNo, Reason> {
+        let place = need(&row.place, "place")?;
+        let of = field_of(place);
+        Ok(self.builder.location(place, row.field.as_deref().unwrap_or(&of)))
+    }
+
+    fn site(&mut self, row: &Row) -> SiteNo {
+        match (row.line, row.column, &row.label) {
+            (Some(line), Some(column), None) => self.builder.site(&format!("{line}:{column} {}", row.kind)),
+            (Some(line), Some(column), Some(label)) => {
+                self.builder.site(&format!("{line}:{column} {} @{label}", row.kind))
+            }
+            (_, _, Some(label)) => self.builder.site(label),
+            _ => SiteNo::NONE,
+        }
+    }
+
+    fn task(&self, name: &str) -> Result<TaskNo, Reason> {
+        self.tasks.get(name).copied().ok_or_else(|| Illformed::NotPosted(name.to_owned()).into())
+    }
+
+    fn thread(&mut self, name: &str) -> ThreadNo {
+        if let Some(thread) = self.threads.get(name) {
+            return *thread;
+        }
+        let thread = self.builder.thread(name);
+        self.threads.insert(name.to_owned(), thread);
+        self.loopers.push(Looper::default());
+        thread
+    }
+
+    fn environment(&mut self) -> ThreadNo {
+        *self.environment.get_or_insert_with(|| {
+            self.loopers.push(Looper::default());
+            self.builder.environment(ENVIRONMENT)
+        })
+    }
+
+    fn channel(&mut self, number: u32) -> ChannelNo {
+        let builder = &mut self.builder;
+        *self.channels.entry(number).or_insert_with(|| builder.channel())
+    }
+}
+
+fn need<'r>(field: &'r Option<String>, name: &'static str) -> Result<&'r String, Reason> {
+    field.as_ref().ok_or(Reason::Lacks(name))
+}
+
+/// What a location is besides its object, as its name says: `main/onCreate#1/Node#2.next` is `Node.next`, and `a[2]` is `a[]`.
+pub(super) fn field_of(place: &str) -> String {
+    let tail = place.rsplit('/').next().unwrap_or_default();
+    let mut field = String::with_capacity(tail.len());
+    let mut number = false;
+    for c in tail.chars() {
+        number = matches!(c, '#' | '[') || number && c.is_ascii_digit();
+        if !number || c == '[' {
+            field.push(c);
+        }
+    }
+    field
+}

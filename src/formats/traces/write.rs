@@ -1,0 +1,130 @@
+//! A trace as our JSON lines: what `rows` reads is the same trace, but for its notes and the lines that it comes from.
+
+use super::rows::field_of;
+use super::stat::word;
+use crate::base::Id;
+use crate::event::PostTime;
+use crate::formats::trace::{Header, Row, TraceWriter};
+use crate::trace::{Action, Operation, SiteNo, TaskNo, Trace};
+use std::io::{self, Write};
+
+/// Writes a trace that was read from this file.
+///
+/// # Errors
+///
+/// If it cannot be written.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::formats::traces;
+///
+/// let log = "1 START\n2 THREADINIT tid:1\n3 WRITE tid:1 obj:0x1 class:La; field:8\n";
+/// let trace = traces::read("abc_log.txt", log.as_bytes())?;
+/// let mut rows = Vec::new();
+/// traces::write(&trace, "abc_log.txt", &mut rows)?;
+/// assert_eq!(traces::read("rows.jsonl", &rows[..])?.ops, trace.ops);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
+    let mut writer = TraceWriter::new(to, &Header::new(name, 0, &[], "", 0));
+    let mut running: Vec<Option<TaskNo>> = vec![None; trace.threads.len()];
+    for (i, op) in trace.ops.iter().enumerate() {
+        let current = &mut running[op.thread.index()];
+        if let Action::Begin(task) = op.action {
+            *current = Some(task);
+        }
+        let step = i as u64 + 1;
+        writer.row(&row(trace, op, *current, step));
+        match op.action {
+            Action::End(_) => *current = None,
+            // The events of a task stand by its post, those of a task that nobody has posted by its begin.
+            Action::Post(task) => triggers(trace, task, usize::from(fires(trace, op, task)), step, &mut writer),
+            Action::Begin(task) if trace.tasks[task].post.is_none() => triggers(trace, task, 0, step, &mut writer),
+            _ => {}
+        }
+    }
+    writer.finish()
+}
+
+// Whether a post is told as the firing of the task's first event.
+fn fires(trace: &Trace, op: &Operation, task: TaskNo) -> bool {
+    matches!(op.action, Action::Post(_)) && trace.threads[op.thread].environment && !trace.tasks[task].events.is_empty()
+}
+
+fn triggers<W: Write>(trace: &Trace, task: TaskNo, told: usize, step: u64, writer: &mut TraceWriter<W>) {
+    for event in trace.tasks[task].events.iter().skip(told) {
+        let (made, place) = (Some(trace.tasks[task].name.clone()), Some(trace.events[*event].to_owned()));
+        writer.row(&Row { step, kind: "trigger".to_owned(), made, place, ..Row::default() });
+    }
+}
+
+fn row(trace: &Trace, op: &Operation, running: Option<TaskNo>, step: u64) -> Row {
+    let thread = (!trace.threads[op.thread].environment).then(|| trace.threads[op.thread].name.clone());
+    let task = |task: TaskNo| Some(trace.tasks[task].name.clone());
+    let context = running.and_then(task).or_else(|| thread.clone());
+    let mut row = Row { step, thread, context, kind: word(op.action).to_owned(), ..Row::default() };
+    match op.action {
+        Action::ThreadInit | Action::ThreadExit | Action::AttachQueue | Action::Loop | Action::End(_) => {}
+        Action::Fork(child) => row.made = Some(trace.threads[child].name.clone()),
+        Action::Join(child) => row.place = Some(trace.threads[child].name.clone()),
+        // A begin of nothing.
+        Action::Leave => row.kind = "begin".to_owned(),
+        Action::Begin(t) => {
+            row.made = task(t);
+            if trace.tasks[t].post.is_none() {
+                row.kind = "section".to_owned();
+            }
+        }
+        Action::Post(t) => post(trace, op, t, &mut row),
+        Action::Acquire(lock) | Action::Release(lock) => row.place = Some(trace.locks[lock].to_owned()),
+        Action::Read(at) | Action::Write(at) => {
+            let place = &trace.places[at];
+            let field = &trace.fields[place.field];
+            row.place = Some(place.name.clone());
+            row.field = (field_of(&place.name) != *field).then(|| field.to_owned());
+            if op.site != SiteNo::NONE {
+                site(&trace.sites[op.site], &mut row);
+            }
+        }
+        Action::Enable(event) => row.place = Some(trace.events[event].to_owned()),
+        Action::Send(channel) => row.sends.push(channel.0),
+        Action::Receive(channel) => row.receives.push(channel.0),
+    }
+    row
+}
+
+fn post(trace: &Trace, op: &Operation, task: TaskNo, row: &mut Row) {
+    let about = &trace.tasks[task];
+    row.made = Some(about.name.clone());
+    row.target = Some(trace.threads[about.looper].name.clone());
+    row.is_async = about.is_async;
+    match about.time {
+        PostTime::Now => {}
+        PostTime::After(delay) => row.delay = Some(delay),
+        PostTime::Front => row.front = true,
+        PostTime::At(at) => row.at = Some(at),
+    }
+    if fires(trace, op, task) {
+        row.kind = "fire".to_owned();
+        row.place = about.events.first().map(|event| trace.events[*event].to_owned());
+    }
+}
+
+// The statement `12:5 read @A` in its parts; any other text is a label.
+fn site(text: &str, row: &mut Row) {
+    let parts = || {
+        let (at, rest) = text.split_once(' ')?;
+        let (line, column) = at.split_once(':')?;
+        let (kind, label) = rest.split_once(" @").map_or((rest, None), |(kind, label)| (kind, Some(label)));
+        let fits = matches!((row.kind.as_str(), kind), ("read", "read" | "use") | ("write", "write" | "free"));
+        let (line, column): (u32, u32) = (line.parse().ok()?, column.parse().ok()?);
+        (fits && format!("{line}:{column}") == at).then(|| (line, column, kind.to_owned(), label.map(str::to_owned)))
+    };
+    match parts() {
+        Some((line, column, kind, label)) => {
+            (row.line, row.column, row.kind, row.label) = (Some(line), Some(column), kind, label);
+        }
+        None => row.label = Some(text.to_owned()),
+    }
+}
