@@ -29,6 +29,7 @@ Examples:
   raceflip test models                     do the `expect` lines of these models hold?
   raceflip new app.race                    a first model, to be changed into yours
   raceflip fmt app.race                    its layout put right
+  raceflip trace stat abc_log.txt          what is in an execution trace?
 
 Exit status:
   0    nothing found (by `explore`: so far, if its search was cut)

@@ -20,6 +20,7 @@ mod cli_shrink;
 mod cli_strategies;
 mod cli_test;
 mod cli_tolerant;
+mod cli_trace;
 mod complete;
 mod confirm_table;
 mod detect_models;

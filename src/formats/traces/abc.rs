@@ -132,21 +132,9 @@ impl Log {
         if matches!(line.word, "READ" | "WRITE" | "READ-STATIC" | "WRITE-STATIC") {
             return self.access(line, place);
         }
-        if let Some(said) = events::said(line, &mut self.services)? {
-            let thread = self.thread(said.tid);
-            for event in said.enables {
-                let event = self.builder.event(&event);
-                self.add(thread, What::Do(Action::Enable(event)), place);
-            }
-            for event in said.handles {
-                let event = self.builder.event(&event);
-                self.add(thread, What::Handles(event), place);
-            }
-            self.previous = Some(thread);
-            return Ok(());
-        }
         let known = !line.is_access
-            && (self.threads_and_loopers(line, place)?
+            && (self.events(line, place)?
+                || self.threads_and_loopers(line, place)?
                 || self.locks_and_signals(line, place)?
                 || self.others(line, place)?);
         if known {
@@ -154,6 +142,21 @@ impl Log {
         }
         let reason = format!("`{}` is no operation", grammar::short(line.word));
         Err(Wrong::new(line.at, reason, "the line is damaged, or of another version of DroidRacer"))
+    }
+
+    fn events(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
+        let Some(said) = events::said(line, &mut self.services)? else { return Ok(false) };
+        let thread = self.thread(said.tid);
+        self.previous = Some(thread);
+        for event in said.enables {
+            let event = self.builder.event(&event);
+            self.add(thread, What::Do(Action::Enable(event)), place);
+        }
+        for event in said.handles {
+            let event = self.builder.event(&event);
+            self.add(thread, What::Handles(event), place);
+        }
+        Ok(true)
     }
 
     fn threads_and_loopers(&mut self, line: &Line<'_>, place: Place) -> Result<bool, Wrong> {
@@ -243,13 +246,15 @@ impl Log {
             }
             "INSTANCE-INTENT" => {
                 let [tid, instance, intent] = line.fields(["tid", "instance", "intentId"])?;
-                (instance.number::<i64>()?, intent.number::<i64>()?);
+                instance.number::<i64>()?;
+                intent.number::<i64>()?;
                 self.services.instance(instance.text, intent.text);
                 self.previous = Some(self.thread(tid.number()?));
             }
             "ADD_IDLE_HANDLER" | "REMOVE_IDLE_HANDLER" => {
                 let [idler, queue] = line.fields(["idler", "queue"])?;
-                (idler.number::<i64>()?, queue.number::<i64>()?);
+                idler.number::<i64>()?;
+                queue.number::<i64>()?;
                 let Some(thread) = self.previous else {
                     let reason = format!("`{}` names no thread, and stands before all of them", line.word);
                     return Err(Wrong::new(line.at, reason, DISORDER));
@@ -261,7 +266,8 @@ impl Log {
             }
             "QUEUE_IDLE" => {
                 let [tid, idler, queue] = line.fields(["tid", "idler", "queue"])?;
-                (idler.number::<i64>()?, queue.number::<i64>()?);
+                idler.number::<i64>()?;
+                queue.number::<i64>()?;
                 let event = self.builder.event(&format!("idle {}", idler.text));
                 let thread = self.thread(tid.number()?);
                 self.acts(thread, What::Handles(event), place);

@@ -65,7 +65,7 @@ impl<'t> Line<'t> {
             let end = match keys.get(i + 1) {
                 Some(next) => match find(self.text, start, next) {
                     Some(end) => end,
-                    None => return Err(self.lacks(self.text.len(), next)),
+                    None => return Err(self.lacks(start + word(self.text, start).len(), next)),
                 },
                 None => self.text.len(),
             };
@@ -82,6 +82,7 @@ impl<'t> Line<'t> {
     }
 
     fn lacks(&self, at: usize, key: &str) -> Wrong {
+        let at = self.text.len() - self.text[at..].trim_start().len();
         let reason = format!("`{key}:` of `{}` is missing here", self.word);
         Wrong::new(at, reason, "the line is damaged, or of another version")
     }

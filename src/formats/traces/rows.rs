@@ -132,8 +132,12 @@ type Actions = SmallVec<[Action; 2]>;
 
 impl Rows {
     fn row(&mut self, row: &Row, line: u32) -> Result<(), Reason> {
+        if row.kind == "trigger" {
+            return self.trigger(row);
+        }
         let thread = match &row.thread {
             Some(name) => self.thread(name),
+            None if row.kind == "tick" && row.sends.is_empty() && row.receives.is_empty() => return Ok(()),
             None => self.environment(),
         };
         let actions = self.actions(row, thread, line)?;
@@ -170,12 +174,6 @@ impl Rows {
             "attachq" | "loop" => return Ok(self.looper(row.kind == "loop", thread).into_iter().collect()),
             "post" if row.made.is_none() => return Ok(Actions::new()),
             "post" | "fire" => self.post(row, line)?,
-            "trigger" => {
-                let task = self.task(need(&row.made, "made")?)?;
-                let event = self.builder.event(need(&row.place, "place")?);
-                self.builder.handles(task, event);
-                return Ok(Actions::new());
-            }
             "section" => {
                 let name = need(&row.made, "made")?;
                 let task = self.builder.begin_unposted(thread, name, line)?;
@@ -192,7 +190,10 @@ impl Rows {
                     }
                 }
             }
-            "end" => Action::End(self.task(need(&row.context, "context")?)?),
+            "end" => {
+                let task = need(&row.context, "context")?;
+                Action::End(self.task(task).map_err(|_| Illformed::NotRunning(task.clone()))?)
+            }
             "enable" => Action::Enable(self.builder.event(need(&row.place, "place")?)),
             "acquire" | "release" | "wait" | "return-from-wait" => return self.lock(row, thread),
             "read" | "use" => Action::Read(self.location(row)?),
@@ -200,6 +201,14 @@ impl Rows {
             _ => return Ok(Actions::new()),
         };
         Ok(smallvec![action])
+    }
+
+    // A task handles an event. Nobody does anything.
+    fn trigger(&mut self, row: &Row) -> Result<(), Reason> {
+        let task = self.task(need(&row.made, "made")?)?;
+        let event = self.builder.event(need(&row.place, "place")?);
+        self.builder.handles(task, event);
+        Ok(())
     }
 
     // A queue or a loop, unless it has been implied already.
