@@ -250,6 +250,7 @@ impl Log {
                 let [tid, instance, intent] = line.fields(["tid", "instance", "intentId"])?;
                 instance.number::<i64>()?;
                 intent.number::<i64>()?;
+                self.services.instance(instance.text, intent.text);
                 self.previous = Some(self.thread(tid.number()?));
             }
             "ADD_IDLE_HANDLER" | "REMOVE_IDLE_HANDLER" => {

@@ -1,7 +1,7 @@
 //! Which lines of a DroidRacer log enable an event, and which say that the task handles it.
 //!
 //! `ENABLE-x` and `TRIGGER-x` name one event if all their fields are the same. The later version writes services, broadcasts and idle handlers with `TRIGGER-x`
-//! alone, requests as well; what the published source of DroidRacer does with them is unknown, so the reading is ours:
+//! alone, requests as well. What they mean is what DroidRacer's `AbcModel.cpp` makes of them:
 //!
 //! | enables | handles |
 //! |---|---|
@@ -11,13 +11,19 @@
 //! | `ABC_REGISTER_RECEIVER` | `ABC_ONRECEIVE` of the same action and receiver |
 //! | `ABC_SEND_BROADCAST`, `ABC_SEND_STICKY_BROADCAST` | `ABC_ONRECEIVE` of the same intent |
 //! | `ADD_IDLE_HANDLER` | `QUEUE_IDLE` of the same handler |
+//! | a step of an activity: `LAUNCH-ACT` and what follows | the next step of it |
+//! | `CREATE-SERVICE`, `SERVICE-ARGS` | the next `SERVICE-ARGS` of the component, `STOP-SERVICE` |
+//! | `CREATE-SERVICE`, `BIND-SERVICE`, `UNBIND-SERVICE` | the next of the latter two, `STOP-SERVICE` |
+//! | `BIND-SERVICE` | `SERVICE_CONNECT` of the component |
+//!
+//! An activity is enabled by the number of its intent before it has one of its own (`INSTANCE-INTENT` tells both): its `RESUME-ACT` and its steps go by the intent.
 //!
 //! Only true causes are enables: a receiver runs after it was registered, and after its intent was sent. `REQUEST_UNBIND_SERVICE`, `ABC_UNREGISTER_RECEIVER` and
 //! `ABC_TRIGGER_ONRECIEVE_LATER` (the system passes the intent on; its post follows) say nothing. The first word of an event's name is its category.
 
 use super::Wrong;
 use super::grammar::{Field, Line};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a line says of events, by their names.
 #[derive(Default, Debug)]
@@ -27,10 +33,13 @@ pub(super) struct Said {
     pub(super) handles: Vec<String>,
 }
 
-/// Services whose creation or binding has been asked for, and has not ended.
+/// What is known of the parts of the app.
 #[derive(Default, Debug)]
 pub(super) struct Services {
+    /// What services have been asked for, and has not ended.
     asked: BTreeSet<String>,
+    /// The intents that activities were made for.
+    intents: BTreeMap<String, String>,
 }
 
 /// What an `ENABLE` or `TRIGGER` line says; nothing if it is none.
@@ -41,10 +50,7 @@ pub(super) fn said(line: &Line<'_>, services: &mut Services) -> Result<Option<Sa
         _ => return Ok(None),
     };
     let (tid, name) = match what {
-        "LIFECYCLE" => {
-            let [tid, component, id, state] = line.fields(["tid", "component", "id", "state"])?;
-            (tid, name("lifecycle", &[component, id, state]))
-        }
+        "LIFECYCLE" => return services.lifecycle(line, enables).map(Some),
         "EVENT" => {
             let [tid, view, event] = line.fields(["tid", "view", "event"])?;
             (tid, name("event", &[view, event]))
@@ -72,6 +78,34 @@ fn name(category: &str, fields: &[Field<'_>]) -> String {
 }
 
 impl Services {
+    /// An activity was made for an intent.
+    pub(super) fn instance(&mut self, instance: &str, intent: &str) {
+        self.intents.insert(instance.to_owned(), intent.to_owned());
+    }
+
+    fn lifecycle(&self, line: &Line<'_>, enables: bool) -> Result<Said, Wrong> {
+        let [tid, component, id, state] = line.fields(["tid", "component", "id", "state"])?;
+        let mut said = Said { tid: tid.number()?, ..Said::default() };
+        let intent = self.intents.get(id.text).map_or(id.text, String::as_str);
+        let name = match state.text {
+            "RESUME-ACT" => format!("lifecycle {intent} RESUME-ACT"),
+            _ => name("lifecycle", &[component, id, state]),
+        };
+        if enables {
+            said.enables.push(name);
+            return Ok(said);
+        }
+        said.handles.push(name);
+        if state.text.ends_with("-ACT") {
+            let step = format!("lifecycle {intent} steps");
+            if state.text != "LAUNCH-ACT" {
+                said.handles.push(step.clone());
+            }
+            said.enables.push(step);
+        }
+        Ok(said)
+    }
+
     fn said(&mut self, line: &Line<'_>) -> Result<Said, Wrong> {
         let [tid, component, id, state] = line.fields(["tid", "component", "id", "state"])?;
         let mut said = Said { tid: tid.number()?, ..Said::default() };
@@ -87,14 +121,30 @@ impl Services {
                 self.ask(of("CREATE-SERVICE"), &mut said);
                 self.ask(of("BIND-SERVICE"), &mut said);
             }
-            "REQUEST_STOP_SERVICE" => said.enables.push(of("STOP-SERVICE")),
+            "REQUEST_STOP_SERVICE" => self.ask(of("STOP-SERVICE"), &mut said),
             "STOP-SERVICE" => {
-                self.asked.remove(&of("CREATE-SERVICE"));
-                self.asked.remove(&of("BIND-SERVICE"));
-                said.handles.push(of("STOP-SERVICE"));
+                for what in ["CREATE-SERVICE", "BIND-SERVICE", "STOP-SERVICE"] {
+                    self.asked.remove(&of(what));
+                }
+                said.handles.extend(["STOP-SERVICE", "starts", "binds"].map(of));
             }
-            "CREATE-SERVICE" | "BIND-SERVICE" => said.handles.push(of(state.text)),
-            "SERVICE-ARGS" | "SERVICE_CONNECT" => said.handles.push(one(state.text)),
+            "CREATE-SERVICE" => {
+                said.handles.push(of("CREATE-SERVICE"));
+                said.enables.extend(["starts", "binds"].map(of));
+            }
+            "BIND-SERVICE" => {
+                said.handles.extend(["BIND-SERVICE", "binds"].map(of));
+                said.enables.extend(["binds", "connects"].map(of));
+            }
+            "UNBIND-SERVICE" => {
+                said.handles.push(of("binds"));
+                said.enables.push(of("binds"));
+            }
+            "SERVICE-ARGS" => {
+                said.handles.extend([one("SERVICE-ARGS"), of("starts")]);
+                said.enables.push(of("starts"));
+            }
+            "SERVICE_CONNECT" => said.handles.extend([one("SERVICE_CONNECT"), of("connects")]),
             // Others enable nothing; a task that they belong to handles them.
             other if other.starts_with("REQUEST") => {}
             other => said.handles.push(one(other)),

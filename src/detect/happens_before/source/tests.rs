@@ -194,10 +194,12 @@ impl<'t> Naive<'t> {
             if let (Action::Post(one), Action::Post(two)) = (self.op(a).action, self.op(b).action) {
                 new.extend(self.fifo(one, two));
             }
-            if let (Some(one), Action::Begin(two)) = (self.task[a], self.op(b).action) {
-                if one != two && self.op(a).thread == self.op(b).thread && self.task[b].is_some() {
-                    new.extend(self.end(one).filter(|end| *end < b).map(|end| (end, b)));
-                }
+            if let (Some(one), Action::Begin(two)) = (self.task[a], self.op(b).action)
+                && one != two
+                && self.op(a).thread == self.op(b).thread
+                && self.task[b].is_some()
+            {
+                new.extend(self.end(one).filter(|end| *end < b).map(|end| (end, b)));
             }
             new.extend(self.intents(a, b));
         }
