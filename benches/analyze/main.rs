@@ -3,8 +3,10 @@
 //! `cargo bench --bench analyze` writes `docs/results/analyze.md`. With `--quick`, and where a test run starts it, the same happens in seconds, with numbers that mean nothing, below
 //! `target/tmp`.
 
+#[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/machine.rs"]
 mod machine;
+#[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/numbers.rs"]
 mod numbers;
 #[path = "../common/pages.rs"]
@@ -82,12 +84,7 @@ impl Cost {
 
     fn cells(&self) -> String {
         let Self { operations, seconds, races, .. } = self;
-        format!(
-            "{operations} | {races} | {:.2} | {:.1} | {:.0}",
-            seconds.median * 1e3,
-            self.rate(),
-            self.bytes()
-        )
+        format!("{operations} | {races} | {:.2} | {:.1} | {:.0}", seconds.median * 1e3, self.rate(), self.bytes())
     }
 }
 
@@ -166,28 +163,46 @@ fn apps(page: &mut String, rounds: usize) {
 }
 
 fn growth(page: &mut String, quick: bool) {
-    let base = Shape { name: "base", operations: 1_000_000, fields: 20_000, threads: 30, loopers: 4, tasks: 20_000, joined: 300 };
+    let base = Shape {
+        name: "base",
+        operations: 1_000_000,
+        fields: 20_000,
+        threads: 30,
+        loopers: 4,
+        tasks: 20_000,
+        joined: 300,
+    };
     let scale = if quick { 100 } else { 1 };
     let rounds = if quick { 1 } else { 3 };
     let shapes = [
-        ("operations", vec![
-            Shape { operations: 100_000, tasks: 2_000, ..base },
-            base,
-            Shape { operations: 10_000_000, tasks: 200_000, ..base },
-        ]),
-        ("tasks, of 1 M operations", vec![
-            Shape { tasks: 200, ..base },
-            Shape { tasks: 2_000, ..base },
-            base,
-            Shape { tasks: 60_000, ..base },
-        ]),
-        ("tasks, of 10 M operations", vec![Shape { operations: 10_000_000, tasks: 20_000, ..base }, Shape { operations: 10_000_000, tasks: 200_000, ..base }]),
+        (
+            "operations",
+            vec![
+                Shape { operations: 100_000, tasks: 2_000, ..base },
+                base,
+                Shape { operations: 10_000_000, tasks: 200_000, ..base },
+            ],
+        ),
+        (
+            "tasks, of 1 M operations",
+            vec![Shape { tasks: 200, ..base }, Shape { tasks: 2_000, ..base }, base, Shape { tasks: 60_000, ..base }],
+        ),
+        (
+            "tasks, of 10 M operations",
+            vec![
+                Shape { operations: 10_000_000, tasks: 20_000, ..base },
+                Shape { operations: 10_000_000, tasks: 200_000, ..base },
+            ],
+        ),
         ("loopers", vec![Shape { loopers: 1, ..base }, Shape { loopers: 4, ..base }, Shape { loopers: 20, ..base }]),
-        ("threads that nobody joins", vec![
-            Shape { threads: 100, joined: 0, ..base },
-            Shape { threads: 1_000, joined: 0, ..base },
-            Shape { threads: 10_000, joined: 0, ..base },
-        ]),
+        (
+            "threads that nobody joins",
+            vec![
+                Shape { threads: 100, joined: 0, ..base },
+                Shape { threads: 1_000, joined: 0, ..base },
+                Shape { threads: 10_000, joined: 0, ..base },
+            ],
+        ),
     ];
     let _ = writeln!(
         page,
@@ -195,7 +210,12 @@ fn growth(page: &mut String, quick: bool) {
     );
     for (what, shapes) in shapes {
         for shape in shapes {
-            let shape = Shape { operations: shape.operations / scale, tasks: shape.tasks / scale as u32, threads: shape.threads.div_ceil(scale as u32), ..shape };
+            let shape = Shape {
+                operations: shape.operations / scale,
+                tasks: shape.tasks / scale as u32,
+                threads: shape.threads.div_ceil(scale as u32),
+                ..shape
+            };
             let trace = synthetic::trace(&shape, 1);
             let cost = Cost::of(&trace, RACES, rounds);
             let apart = Cost::of(&trace, Options { merging: false, ..RACES }, 1);

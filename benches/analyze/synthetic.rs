@@ -170,7 +170,11 @@ impl Maker<'_> {
             1 if !self.alive.is_empty() => Some(self.alive[self.rng.below(self.alive.len() as u32) as usize]),
             _ => self.running[0].map(|_| self.loopers[0]),
         };
-        let time = if self.rng.below(10) == 0 { PostTime::After(10 * i64::from(1 + self.rng.below(4))) } else { PostTime::Now };
+        let time = if self.rng.below(10) == 0 {
+            PostTime::After(10 * i64::from(1 + self.rng.below(4)))
+        } else {
+            PostTime::Now
+        };
         self.posted += 1;
         let task = self.builder.task(&format!("task {}", self.posted), self.loopers[at], time, false);
         self.push(poster.unwrap_or(self.environment), Action::Post(task));

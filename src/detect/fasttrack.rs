@@ -260,9 +260,8 @@ mod tests {
         for j in 0..n {
             for i in (0..j).filter(|i| edge(*i, j)) {
                 before[j][i] = true;
-                for k in 0..i {
-                    before[j][k] |= before[i][k];
-                }
+                let of_i = before[i].clone();
+                before[j].iter_mut().zip(of_i).for_each(|(to, from)| *to |= from);
             }
         }
         before

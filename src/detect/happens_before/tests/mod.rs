@@ -21,9 +21,9 @@ fn compare(trace: &Trace, edges: Edges) -> (u64, u64) {
         let check = |order: &Order<'_>, points: &[Option<Point>]| {
             let Some(now) = order.context(operation.thread) else { return (0, 0) };
             let mut found = (0, 0);
-            for i in 0..j.0 as usize {
+            for (i, point) in points.iter().enumerate() {
                 let expected = naive.is_before(i, j.0 as usize);
-                let before = points[i].is_some_and(|point| {
+                let before = point.is_some_and(|point| {
                     if is_fired(i) { order.is_firing_before(point, now) } else { order.is_before(point, now) }
                 });
                 assert_eq!(before, expected, "{i} {} in {edges:?} {:#?}", j.0, listing(trace));
