@@ -124,18 +124,23 @@ fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
     if locked > 0 && !args.locked {
         writeln!(out, "\n{} that only locks and signals order: --locked shows them", some(locked, "more pair"));
     }
+    let mut notes = Vec::new();
     for (task, other) in &report.overtaken {
-        let (task, other) = (clean(task), clean(other));
-        out.note(format_args!("{task} began before {other}, which its post had put behind: it was posted to the front of the queue, and the trace does not say so"));
+        notes.push(format!(
+            "{task} began before {other}, which was posted before it: it was posted to the front of the queue, and the trace does not say so"
+        ));
     }
     if report.lost {
-        out.note("a location had more unordered accesses than are kept: there may be more races on it");
+        notes.push("a location had more unordered accesses than are kept: there may be more races on it".to_owned());
     }
     if !report.covered && args.rules == Rules::Printed && total > 0 {
-        out.note("there are too many races to say which cover which");
+        notes.push("there are too many races to say which cover which".to_owned());
     }
-    for note in &report.notes {
-        out.note(clean(note));
+    notes.extend(report.notes.iter().cloned());
+    let gap = if notes.is_empty() { "" } else { "\n" };
+    write!(out, "{gap}");
+    for note in notes {
+        writeln!(out, "note: {}", clean(&note));
     }
 }
 

@@ -58,9 +58,14 @@ impl Settings {
             _ => serde_json::Map::new(),
         };
         let (mine, theirs) = (fields(self), fields(other));
-        let differs = mine.iter().find(|(name, value)| theirs.get(*name) != Some(value))?;
-        let there = theirs.get(differs.0).map_or(String::new(), ToString::to_string);
-        Some(format!("{} is {there} there, and {} here", differs.0.replace('_', "-"), differs.1))
+        // What is as usual is not written.
+        let usual = |name: &str| if name == "detectors" { serde_json::json!(usual()) } else { serde_json::Value::Null };
+        let of = |fields: &serde_json::Map<String, serde_json::Value>, name: &str| {
+            fields.get(name).cloned().unwrap_or_else(|| usual(name))
+        };
+        let name = mine.keys().chain(theirs.keys()).find(|name| of(&mine, name) != of(&theirs, name))?;
+        let (there, here) = (of(&theirs, name), of(&mine, name));
+        Some(format!("{} is {there} there, and {here} here", name.replace('_', "-")))
     }
 }
 

@@ -1,12 +1,15 @@
 //! All integration tests, as one program.
 
 mod agree;
+
 mod allocations;
+mod analyze;
 mod bounded;
 mod bugs_confirmed;
 mod chains;
 mod chance;
 mod cli;
+mod cli_analyze;
 mod cli_bounds;
 mod cli_campaign;
 mod cli_confirm;

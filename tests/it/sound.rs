@@ -1,8 +1,8 @@
 //! That happens-before is true of other runs: what one run orders, no run of the model has the other way round.
 //!
 //! Without the edges of locks and signals ([`Edges::Forced`]) that holds for any two runs; with them ([`Edges::Full`]) for runs with the same order of acquisitions, in which each
-//! thread goes on because of the same signals. Runs are compared that take the same branches: the models that are generated have none, cancel nothing, and enable each event once
-//! (`docs/detectors.md` says what else a run's order depends on).
+//! thread goes on because of the same signals. Instances are the same if their contexts have taken the same branches; the models that are
+//! generated have none, cancel nothing, and enable each event once (`docs/detectors.md` says what a run's order depends on).
 
 use crate::complete::all_variants;
 use crate::enumerate::choices;
@@ -10,18 +10,19 @@ use crate::load::load;
 use raceflip::base::Rng;
 use raceflip::detect::Recorder;
 use raceflip::detect::happens_before::{Edges, Ordered};
-use raceflip::event::{Choice, Event, Happening, SiteId};
+use raceflip::event::{Choice, ContextId, Event, Happening, SiteId};
 use raceflip::exec::{Observer, run};
 use raceflip::sched::RandomWalk;
 use raceflip::trace::{Action, OpNo, ThreadNo, Trace};
 use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine, World};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// A context by its pedigree, a statement, and the how-manieth time.
-type Instance = (String, SiteId, u32);
+/// A context by its pedigree, a statement, and a digest of all that the context has done so far: it has taken the same branches.
+type Instance = (String, SiteId, u64);
 /// The first has come before the second.
 type Orders = BTreeSet<(Instance, Instance)>;
 /// Who has acquired each lock, in turn; and what each receive has received.
@@ -36,7 +37,7 @@ const MOST_ACCESSES: usize = 100;
 #[derive(Default)]
 struct Recording {
     recorder: Recorder,
-    visits: BTreeMap<(String, SiteId), u32>,
+    paths: BTreeMap<ContextId, DefaultHasher>,
     accesses: Vec<(OpNo, Instance)>,
 }
 
@@ -46,11 +47,11 @@ impl Observer for Recording {
         self.recorder.observe(world, event);
         let (Some(context), Some(site)) = (event.context, event.site) else { return };
         let Happening::Performed { op, .. } = &event.what else { return };
+        let path = self.paths.entry(context).or_default();
+        site.hash(path);
         if op.access().is_some() && self.accesses.len() < MOST_ACCESSES {
             let context = world.contexts().name(world.setup(), context);
-            let visit = self.visits.entry((context.clone(), site)).or_default();
-            *visit += 1;
-            self.accesses.push((first, (context, site, *visit)));
+            self.accesses.push((first, (context, site, path.finish())));
         }
     }
 }
@@ -179,17 +180,17 @@ const STATEMENTS: [&str; 20] = [
     "$p",
     "$p",
     "$p",
-    "post $t to main",
-    "post $t to main",
-    "post $t to main",
-    "post $t to main after 2",
-    "post $t to main after 5",
-    "post $t to main at front",
-    "post $t to main async",
-    "post $t to other",
+    "post $t() to main",
+    "post $t() to main",
+    "post $t() to main",
+    "post $t() to main after 2",
+    "post $t() to main after 5",
+    "post $t() to main at front",
+    "post $t() to main async",
+    "post $t() to other",
     "sync m { $p }",
     "sync m { $p; $p }",
-    "sync m { post $t to main }",
+    "sync m { post $t() to main }",
     "join (fork $t())",
     "let f = fork $t(); $p; join f",
     "up s",

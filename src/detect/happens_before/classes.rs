@@ -3,7 +3,7 @@
 use super::order::Order;
 use super::race::RaceClass;
 use crate::base::IndexVec;
-use crate::trace::{Action, OpNo, TaskNo, ThreadNo, Trace};
+use crate::trace::{Action, TaskNo, ThreadNo, Trace};
 
 /// The chain of posts of each task, as far as classes ask for it.
 pub(super) struct Classes<'t> {
@@ -76,16 +76,16 @@ impl<'t> Classes<'t> {
         }
     }
 
-    /// Whether only the queue has kept the order of two tasks: one looper, and the first was posted before in a way that lets it begin before.
+    /// Whether only the queue has kept the order of two tasks: one looper, and the first was posted before in a way that lets it begin before; but not of two events.
     pub(super) fn by_queue(&self, first: u32, second: u32) -> bool {
         let ((first_looper, Some(first)), (second_looper, Some(second))) = (self.task_of(first), self.task_of(second))
         else {
             return false;
         };
         let (a, b) = (&self.trace.tasks[first], &self.trace.tasks[second]);
-        let posted =
-            |post: Option<OpNo>| post.filter(|post| !self.trace.threads[self.trace.ops[*post].thread].environment);
-        let in_order = posted(a.post).zip(posted(b.post)).is_some_and(|(a, b)| a < b);
+        // The environment may fire its events in any order.
+        let posted = |task: TaskNo| self.trace.tasks[task].post.filter(|_| !self.trace.is_event(task));
+        let in_order = posted(first).zip(posted(second)).is_some_and(|(a, b)| a < b);
         first_looper == second_looper && in_order && a.class().precedes(b.class())
     }
 }

@@ -1,0 +1,142 @@
+//! `raceflip analyze`, and `--detector`.
+
+use crate::cli::{REFUSED, call, call_with, file, scratch};
+use raceflip::formats::analysis::AnalysisReport;
+
+const MUSIC: &str = "tests/it/traces/em-explorer/test-traces/tacas-2016/music/abc_log.txt";
+
+/// A looper on thread 2; what threads 1 and 3 post to it.
+const HEAD: &str = "1 START\n2 THREADINIT tid:1\n3 FORK par-tid:1 child-tid:2\n4 FORK par-tid:1 child-tid:3\n5 THREADINIT tid:2\n\
+                    6 ATTACH-Q tid:2 queue:1\n7 LOOP tid:2 queue:1\n8 THREADINIT tid:3\n";
+
+fn analyze(text: &str, options: &[&str]) -> (i32, String) {
+    let arguments: Vec<&str> = ["analyze", "-"].iter().chain(options).copied().collect();
+    let run = call_with(&arguments, text);
+    assert_eq!(run.err, "", "{}", run.out);
+    (run.status, run.out)
+}
+
+#[test]
+fn races_are_told_with_class_and_posts() {
+    let cross = format!(
+        "{HEAD}9 POST src:1 msg:1 dest:2\n10 POST src:3 msg:2 dest:2\n11 CALL tid:2 msg:1\n12 WRITE tid:2 obj:0x1 class:La; field:8\n13 RET tid:2 msg:1\n\
+         14 CALL tid:2 msg:2\n15 READ tid:2 obj:0x1 class:La; field:8\n16 RET tid:2 msg:2\n"
+    );
+    let (status, out) = analyze(&cross, &[]);
+    assert_eq!(status, 1);
+    for part in [
+        "1 race: 1 cross-posted (1 field)\n",
+        "\nC  #1  0x1 La;.8  cross-posted\n",
+        "   write  line 12  on thread 2, in msg 1, posted by thread 1\n   read   line 15  on thread 2, in msg 2, posted by thread 3\n",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    // Posted by one thread they are in order.
+    let ordered = cross.replace("src:3", "src:1");
+    let (status, out) = analyze(&ordered, &[]);
+    assert!(status == 0 && out.contains("; DroidRacer's rules, as printed\n0 races\n"), "{out}");
+    // Called the other way round they were in no queue: somebody posted to the front.
+    let lines: Vec<&str> = ordered.lines().collect();
+    let turned: Vec<&str> = [&lines[..10], &lines[13..16], &lines[10..13]].concat();
+    let (_, out) = analyze(&(turned.join("\n") + "\n"), &[]);
+    assert!(
+        out.contains("note: msg 2 began before msg 1, which was posted before it: it was posted to the front"),
+        "{out}"
+    );
+    let report: AnalysisReport = serde_json::from_str(&analyze(&cross, &["--format", "json"]).1).unwrap();
+    assert_eq!((report.races.len(), report.races[0].first.line, report.classes["cross-posted"]), (1, 12, 1));
+}
+
+#[test]
+fn what_only_locks_order_is_told_if_it_is_asked_for() {
+    let locked = format!(
+        "{HEAD}9 WRITE tid:1 obj:0x1 class:La; field:8\n10 LOCK tid:1 lock-obj:0x2\n11 UNLOCK tid:1 lock-obj:0x2\n12 LOCK tid:3 lock-obj:0x2\n13 UNLOCK tid:3 lock-obj:0x2\n\
+         14 WRITE tid:3 obj:0x1 class:La; field:8\n"
+    );
+    let (status, out) = analyze(&locked, &[]);
+    assert!(
+        status == 0 && out.contains("1 more pair that only locks and signals order: --locked shows them\n"),
+        "{out}"
+    );
+    let (status, out) = analyze(&locked, &["--locked"]);
+    assert!(status == 0 && out.contains("B  #1  0x1 La;.8  multi-threaded\n"), "{out}");
+    // Under the lock there is nothing to tell.
+    let both = locked.replacen(
+        "9 WRITE tid:1 obj:0x1 class:La; field:8\n10 LOCK tid:1 lock-obj:0x2\n",
+        "9 LOCK tid:1 lock-obj:0x2\n10 WRITE tid:1 obj:0x1 class:La; field:8\n",
+        1,
+    );
+    let both = both.replace(
+        "13 UNLOCK tid:3 lock-obj:0x2\n14 WRITE tid:3 obj:0x1 class:La; field:8\n",
+        "13 WRITE tid:3 obj:0x1 class:La; field:8\n14 UNLOCK tid:3 lock-obj:0x2\n",
+    );
+    assert!(analyze(&both, &["--locked"]).1.ends_with("0 races\n"));
+}
+
+#[test]
+fn a_flag_that_is_polled_covers_what_it_guards() {
+    let flag = format!(
+        "{HEAD}9 WRITE tid:1 obj:0x1 class:La; field:8\n10 WRITE tid:1 obj:0x1 class:La; field:12\n11 READ tid:3 obj:0x1 class:La; field:12\n12 READ tid:3 obj:0x1 class:La; field:8\n"
+    );
+    let (_, out) = analyze(&flag, &[]);
+    assert!(out.contains("2 races: 2 multi-threaded") && out.contains("   covered by #1: "), "{out}");
+    let (_, out) = analyze(&flag, &["--uncovered"]);
+    assert!(out.contains("0x1 La;.12") && !out.contains("0x1 La;.8 "), "{out}");
+}
+
+#[test]
+fn the_rules_of_the_source_and_fasttrack_are_there() {
+    let source = call(&["analyze", MUSIC, "--rules", "source"]);
+    assert!(
+        source.status == 1 && source.out.contains("8 races: 4 delayed (4 fields), 4 cross-posted (4 fields)\n"),
+        "{}",
+        source.out
+    );
+    let fast = call(&["analyze", MUSIC, "--rules", "fasttrack"]);
+    assert!(fast.out.contains("; FastTrack\n"), "{}", fast.out);
+    let wrong = call(&["analyze", MUSIC, "--rules", "source", "--locked"]);
+    assert!(wrong.status == REFUSED && wrong.err.contains("leave out `--rules`"), "{}", wrong.err);
+}
+
+#[test]
+fn what_is_no_trace_is_refused() {
+    let folder = scratch("analyze-refused");
+    let broken = file(&folder, "broken.txt", "1 START\n2 FLY tid:1\n");
+    let run = call(&["analyze", &broken]);
+    assert!(run.status == REFUSED && run.err.contains(&format!("{broken}:2:3: `FLY` is no operation")), "{}", run.err);
+    assert_eq!(call(&["analyze", "no-such-file.txt"]).status, REFUSED);
+    assert_eq!(call(&["analyze", folder.to_str().unwrap()]).status, REFUSED);
+    assert_eq!(call_with(&["analyze", "-"], "").status, REFUSED);
+}
+
+#[test]
+fn campaigns_take_other_detectors() {
+    let model = "harnesses/papers/racefuzzer_fig1.race";
+    let pairs = |detector: &str| {
+        let run = call(&["detect", model, "--detector", detector, "--format", "json"]);
+        let report: raceflip::formats::detect::DetectReport = serde_json::from_str(&run.out).unwrap();
+        (report.about.detectors, report.pairs)
+    };
+    let (names, all) = pairs("all");
+    assert_eq!(names, ["hybrid", "droidracer", "fasttrack"]);
+    for detector in ["hybrid", "droidracer", "fasttrack"] {
+        let (names, own) = pairs(detector);
+        assert_eq!(names, [detector]);
+        let is_there = |pair: &raceflip::formats::detect::Potential| {
+            all.iter().any(|other| {
+                (&other.a, &other.b) == (&pair.a, &pair.b) && other.detectors.contains(&detector.to_owned())
+            })
+        };
+        assert!(!own.is_empty() && own.iter().all(is_there), "{detector}");
+    }
+    let text = call(&["detect", model, "--detector", "all"]).out;
+    assert!(text.contains("  by hybrid, droidracer, fasttrack\n"), "{text}");
+    let report = |jobs: &str| call(&["confirm", model, "--detector", "all", "--format", "json", "--jobs", jobs]).out;
+    assert_eq!(report("1"), report("3"));
+    // What a journal was begun with is not mixed with something else.
+    let folder = scratch("detector-journal");
+    let journal = folder.join("j.jsonl").display().to_string();
+    assert_eq!(call(&["confirm", model, "--journal", &journal, "--detector", "droidracer"]).status, 1);
+    let run = call(&["confirm", model, "--journal", &journal, "--resume"]);
+    assert!(run.status == REFUSED && run.err.contains("detectors"), "{}", run.err);
+}
