@@ -2,7 +2,7 @@
 
 use crate::detect::{Passed, Signals};
 use crate::event::{AccessPlace, Event, Happening, Op, PostTime, Target, WaitSet};
-use crate::world::World;
+use crate::world::{MessageKind, World};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -144,13 +144,14 @@ pub struct Row {
 pub struct TraceWriter<W: Write> {
     to: W,
     signals: Signals,
+    started: bool,
     written: io::Result<()>,
 }
 
 impl<W: Write> TraceWriter<W> {
     /// Starts a trace.
     pub fn new(to: W, header: &Header) -> Self {
-        let mut writer = Self { to, signals: Signals::new(), written: Ok(()) };
+        let mut writer = Self { to, signals: Signals::new(), started: false, written: Ok(()) };
         writer.line(header);
         writer
     }
@@ -165,6 +166,9 @@ impl<W: Write> TraceWriter<W> {
 
     /// Writes an event of the step that was just performed. It is to be told of every event of a run.
     pub fn event(&mut self, world: &World, event: &Event) {
+        if !std::mem::replace(&mut self.started, true) {
+            init_rows(world).iter().for_each(|row| self.row(row));
+        }
         let Passed { receives, sends } = self.signals.observe(world, event);
         if self.written.is_ok() {
             self.line(&Row { receives, sends, ..row(world, event) });
@@ -181,6 +185,38 @@ impl<W: Write> TraceWriter<W> {
         self.written?;
         self.to.flush()
     }
+}
+
+// What `init` has posted and enabled, which no event tells: as a thread that forks all that starts with the app. Nothing if it has done neither.
+fn init_rows(world: &World) -> Vec<Row> {
+    let setup = world.setup();
+    let init = |kind: &str| Row {
+        now: world.now(),
+        thread: Some("init".to_owned()),
+        context: Some("init".to_owned()),
+        kind: kind.to_owned(),
+        ..Row::default()
+    };
+    let mut posts = Vec::new();
+    for (thread, about) in world.threads().enumerate() {
+        for message in about.queue.iter().flat_map(|queue| queue.messages()) {
+            if let MessageKind::Task(task) = &message.kind {
+                let made = Some(world.contexts().name(setup, task.context));
+                let (target, at) = (Some(world.thread_name(thread)), i64::try_from(message.when).ok());
+                posts.push((task.context, Row { made, target, at, is_async: task.is_async, ..init("post") }));
+            }
+        }
+    }
+    posts.sort_by_key(|(context, _)| *context);
+    let mut rows: Vec<Row> = posts.into_iter().map(|(_, row)| row).collect();
+    for event in setup.events.ids() {
+        let enable = Row { place: Some(setup.events[event].name.clone()), ..init("enable") };
+        rows.extend((0..world.enables_left(event)).map(|_| enable.clone()));
+    }
+    if !rows.is_empty() {
+        rows.extend(world.threads().ids().map(|t| Row { made: Some(world.thread_name(t)), ..init("fork") }));
+    }
+    rows
 }
 
 /// An event as a row.

@@ -192,7 +192,7 @@ const STATEMENTS: [&str; 20] = [
     "sync m { $p; $p }",
     "sync m { post $t() to main }",
     "join (fork $t())",
-    "let f = fork $t(); $p; join f",
+    "let $n = fork $t(); $p; join $n",
     "up s",
     "down s",
     "await x == 1; $p",
@@ -205,6 +205,7 @@ const ACCESSES: [&str; 5] = ["x = 1", "y = x", "x = 2", "y = 1", "x += 1"];
 fn model(seed: u64) -> String {
     let mut rng = Rng::seeded(seed);
     let mut pick = |of: &[&str]| of[rng.below(of.len() as u32) as usize].to_owned();
+    let mut names = 0;
     let mut statement = |tasks: &[&str]| {
         let mut text = pick(&STATEMENTS);
         // A task that posts itself has no end.
@@ -214,6 +215,8 @@ fn model(seed: u64) -> String {
         while text.contains("$p") {
             text = text.replacen("$p", &pick(&ACCESSES), 1);
         }
+        names += 1;
+        let text = text.replace("$n", &format!("f{names}"));
         if text.contains("$t") { text.replace("$t", &pick(tasks)) } else { text }
     };
     let u = statement(&[]);

@@ -11,10 +11,10 @@ use super::{DISORDER, ReadError, Wrong};
 use crate::base::Id;
 use crate::event::PostTime;
 use crate::formats::trace::{FORMAT, Row, VERSION};
-use crate::trace::{Action, Builder, ChannelNo, Illformed, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
+use crate::trace::{Action, Builder, ChannelNo, EventNo, Illformed, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
 use serde::Deserialize;
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::BufRead;
 
 const UPDATE: &str = "a newer raceflip has written it: take that one";
@@ -29,12 +29,16 @@ const ENVIRONMENT: &str = "environment";
 struct Head {
     format: String,
     version: u64,
+    #[serde(default)]
+    program: String,
 }
 
 /// Reads a trace, of which the current line is the first.
 pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadError> {
-    header(lines.text()).map_err(|wrong| lines.error(wrong))?;
-    let mut rows = Rows::default();
+    let head = header(lines.text()).map_err(|wrong| lines.error(wrong))?;
+    // What was converted is of no model.
+    let of_run = head.program.bytes().any(|digit| digit != b'0');
+    let mut rows = Rows { of_run, ..Rows::default() };
     while lines.advance()? {
         let text = lines.text();
         if text.trim().is_empty() {
@@ -54,7 +58,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadEr
     Ok(rows.builder.finish())
 }
 
-fn header(text: &str) -> Result<(), Wrong> {
+fn header(text: &str) -> Result<Head, Wrong> {
     let head: Head = json(text, NO_TRACE)?;
     if head.format != FORMAT {
         let reason = format!("it is a `{}`, not a `{FORMAT}`", super::grammar::short(&head.format));
@@ -64,7 +68,7 @@ fn header(text: &str) -> Result<(), Wrong> {
         let reason = format!("it has version {}, and this raceflip reads version {VERSION}", head.version);
         return Err(Wrong::new(key(text, "version"), reason, UPDATE));
     }
-    Ok(())
+    Ok(head)
 }
 
 fn json<'t, T: Deserialize<'t>>(text: &'t str, advice: &'static str) -> Result<T, Wrong> {
@@ -106,6 +110,10 @@ struct Rows {
     channels: BTreeMap<u32, ChannelNo>,
     loopers: Vec<Looper>,
     holds: BTreeMap<(ThreadNo, LockNo), Holds>,
+    // It was written by a run, whose rows say less than those of a trace that was converted.
+    of_run: bool,
+    // Of a run: the enables of each event that no firing has used up.
+    enables: BTreeMap<String, VecDeque<EventNo>>,
 }
 
 // What the rows have told of a thread's queue.
@@ -194,10 +202,18 @@ impl Rows {
                 let task = need(&row.context, "context")?;
                 Action::End(self.task(task).map_err(|_| Illformed::NotRunning(task.clone()))?)
             }
-            "enable" => Action::Enable(self.builder.event(need(&row.place, "place")?)),
+            "enable" => Action::Enable(self.enable(need(&row.place, "place")?)),
+            "disable" => {
+                self.enables.remove(need(&row.place, "place")?);
+                return Ok(Actions::new());
+            }
             "acquire" | "release" | "wait" | "return-from-wait" => return self.lock(row, thread),
-            "read" | "use" => Action::Read(self.location(row)?),
-            "write" | "free" => Action::Write(self.location(row)?),
+            "read" | "use" => {
+                return Ok(self.life(row)?.into_iter().chain([Action::Read(self.location(row)?)]).collect());
+            }
+            "write" | "free" => {
+                return Ok(self.life(row)?.into_iter().chain([Action::Write(self.location(row)?)]).collect());
+            }
             _ => return Ok(Actions::new()),
         };
         Ok(smallvec![action])
@@ -263,10 +279,33 @@ impl Rows {
         };
         self.tasks.insert(made.clone(), task);
         if row.kind == "fire" {
-            let event = self.builder.event(need(&row.place, "place")?);
-            self.builder.handles(task, event);
+            let place = need(&row.place, "place")?;
+            let cause = match self.of_run {
+                true => self.enables.get_mut(place).and_then(VecDeque::pop_front),
+                false => Some(self.builder.event(place)),
+            };
+            cause.into_iter().for_each(|event| self.builder.handles(task, event));
         }
         Ok(Action::Post(task))
+    }
+
+    // Each enable of a run is an event of its own: the oldest that is left lets a firing come.
+    fn enable(&mut self, name: &str) -> EventNo {
+        if !self.of_run {
+            return self.builder.event(name);
+        }
+        let event = self.builder.new_event(name);
+        self.enables.entry(name.to_owned()).or_default().push_back(event);
+        event
+    }
+
+    // An access of a run to a cell of an object also reads the object's life, which a free writes.
+    fn life(&mut self, row: &Row) -> Result<Option<Action>, Reason> {
+        let place = need(&row.place, "place")?;
+        let start = place.rfind('/').map_or(0, |at| at + 1);
+        let object =
+            place[start..].find('.').map(|dot| &place[..start + dot]).filter(|object| object[start..].contains('#'));
+        Ok(object.filter(|_| self.of_run).map(|object| Action::Read(self.builder.location(object, "life"))))
     }
 
     // A wait gives up all holds, and takes them again.
@@ -298,7 +337,8 @@ impl Rows {
 
     fn location(&mut self, row: &Row) -> Result<crate::trace::LocationNo, Reason> {
         let place = need(&row.place, "place")?;
-        let of = field_of(place);
+        let is_life = self.of_run && matches!(row.kind.as_str(), "use" | "free");
+        let of = if is_life { "life".to_owned() } else { field_of(place) };
         Ok(self.builder.location(place, row.field.as_deref().unwrap_or(&of)))
     }
 
