@@ -324,6 +324,7 @@
 //! | look at the state of a run, digest it | [`world::World`], [`world::Snapshot`] |
 //! | visit every state, and prove that something never happens | [`explore`] |
 //! | detect, confirm and test | [`detect`], [`campaign`] |
+//! | read a trace, and find its races | [`formats::traces`], [`detect::happens_before`], [`trace`] |
 //! | write traces, reports, timelines | [`formats`] |
 //! | use the command line | `README.md`, `raceflip help` |
 //! | write models | `docs/language.md`, `harnesses/` |

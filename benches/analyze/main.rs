@@ -30,6 +30,9 @@ struct Args {
     /// Only to see that it works
     #[arg(long)]
     quick: bool,
+    /// Only the growth, told on stderr; nothing is written
+    #[arg(long)]
+    growth: bool,
     /// Given by `cargo bench`, not by `cargo test`
     #[arg(long, hide = true)]
     bench: bool,
@@ -90,6 +93,10 @@ impl Cost {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if args.growth {
+        growth(&mut String::new(), false);
+        return ExitCode::SUCCESS;
+    }
     pages::exit(everything(args.quick || !args.bench))
 }
 

@@ -1,12 +1,12 @@
 //! Synthetic traces with the statistics of DroidRacer's table 2: what the apps did is not public, how much of it they did is.
 //!
 //! A shape fixes how many operations, fields, threads, loopers and tasks there are. The rest is the same for all, as in the logs that are public: of a thousand operations some 940 are
-//! accesses, in runs of 25 in the middle; a tenth of the tasks is delayed, a fifth comes from the environment, a fifth from another thread; one access in 50 is to a field that all
+//! accesses, in runs of 25 in the middle; a tenth of the tasks is delayed, a fifth are events, which tasks before them have enabled, a fifth comes from another thread; one access in 50 is to a field that all
 //! threads share, and half of those are in a critical section. Threads without a queue are forked by a task and end; `joined` per mille of them are joined.
 
 use raceflip::base::Rng;
 use raceflip::event::PostTime;
-use raceflip::trace::{Action, Builder, LocationNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
+use raceflip::trace::{Action, Builder, EventNo, LocationNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
 use std::collections::VecDeque;
 
 /// How large a trace is.
@@ -71,6 +71,7 @@ struct Maker<'s> {
     queues: Vec<VecDeque<TaskNo>>,
     running: Vec<Option<TaskNo>>,
     posted: u32,
+    enabled: VecDeque<EventNo>,
     locks: Vec<LockNo>,
     places: Vec<LocationNo>,
 }
@@ -98,6 +99,7 @@ pub(crate) fn trace(shape: &Shape, seed: u64) -> Trace {
         queues,
         running,
         posted: 0,
+        enabled: VecDeque::new(),
         locks,
         places,
     };
@@ -170,6 +172,15 @@ impl Maker<'_> {
             1 if !self.alive.is_empty() => Some(self.alive[self.rng.below(self.alive.len() as u32) as usize]),
             _ => self.running[0].map(|_| self.loopers[0]),
         };
+        if poster.is_none() && self.enabled.is_empty() && self.running[0].is_some() {
+            // Events are enabled by what has come before, as callbacks of Android are.
+            for _ in 0..1 + self.rng.below(4) {
+                let event = self.builder.new_event("event");
+                self.push(self.loopers[0], Action::Enable(event));
+                self.enabled.push_back(event);
+            }
+            return;
+        }
         let time = if self.rng.below(10) == 0 {
             PostTime::After(10 * i64::from(1 + self.rng.below(4)))
         } else {
@@ -177,6 +188,9 @@ impl Maker<'_> {
         };
         self.posted += 1;
         let task = self.builder.task(&format!("task {}", self.posted), self.loopers[at], time, false);
+        if let (None, Some(event)) = (poster, self.enabled.pop_front()) {
+            self.builder.handles(task, event);
+        }
         self.push(poster.unwrap_or(self.environment), Action::Post(task));
         self.queues[at].push_back(task);
         self.turn();
@@ -195,7 +209,8 @@ impl Maker<'_> {
     }
 
     fn fork(&mut self) {
-        let Some(parent) = self.running[0].map(|_| self.loopers[0]) else { return self.turn() };
+        self.busy();
+        let parent = self.loopers[0];
         let worker = self.workers[self.forked];
         self.forked += 1;
         self.push(parent, Action::Fork(worker));
@@ -214,7 +229,8 @@ impl Maker<'_> {
 
     // A run of accesses, some of them in a critical section.
     fn work(&mut self) {
-        let Some(thread) = self.somebody() else { return self.post_or_turn() };
+        self.busy();
+        let Some(thread) = self.somebody() else { return };
         let lock = (self.rng.below(4) == 0).then(|| self.locks[self.rng.below(self.locks.len() as u32) as usize]);
         lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock)));
         for _ in 0..1 + self.rng.below(50) {
@@ -238,17 +254,19 @@ impl Maker<'_> {
         part + (thread.0 % 8 * width + self.rng.below(width)).min(rest - 1)
     }
 
-    fn post_or_turn(&mut self) {
-        if self.queues.iter().all(VecDeque::is_empty) && self.posted < self.shape.tasks {
-            self.post();
-        } else if self.posted >= self.shape.tasks && self.queues.iter().all(VecDeque::is_empty) {
-            // All tasks have run: what is left is done by one more.
-            let task = self.builder.task("the last one", self.loopers[0], PostTime::Now, false);
+    // The first looper runs something: what waits, or one more event.
+    fn busy(&mut self) {
+        if self.running[0].is_some() {
+            return;
+        }
+        if self.queues[0].is_empty() {
+            let task = self.builder.task("one more", self.loopers[0], PostTime::Now, false);
             self.push(self.environment, Action::Post(task));
+            self.queues[0].push_back(task);
+        }
+        if let Some(task) = self.queues[0].pop_front() {
             self.push(self.loopers[0], Action::Begin(task));
             self.running[0] = Some(task);
-        } else {
-            self.turn();
         }
     }
 }

@@ -23,12 +23,16 @@ pub(super) struct Point {
     pub(super) epoch: u32,
 }
 
-const WIDTH: usize = 32;
+/// Chains of a block.
+pub(super) const WIDTH: usize = 32;
+
+/// How far the chains of a block are known.
+pub(super) type Block = [u32; WIDTH];
 
 /// How far each chain is known; 0 is not at all.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Clock {
-    blocks: Vec<Option<Arc<[u32; WIDTH]>>>,
+    blocks: Vec<Option<Arc<Block>>>,
 }
 
 impl Clock {
@@ -49,6 +53,27 @@ impl Clock {
         known.flat_map(|(i, block)| {
             let point = move |(k, epoch): (usize, &u32)| Point { chain: ChainId::new(i * WIDTH + k), epoch: *epoch };
             block.iter().enumerate().map(point).filter(|point| point.epoch > 0)
+        })
+    }
+
+    /// How many blocks there may be.
+    pub(super) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// What is known of the chains from `WIDTH` times this number on; `None` if nothing.
+    pub(super) fn block(&self, number: usize) -> Option<&Arc<Block>> {
+        self.blocks.get(number).and_then(Option::as_ref)
+    }
+
+    /// Whether all that the other knows is known.
+    pub(super) fn covers(&self, other: &Clock) -> bool {
+        other.blocks.iter().enumerate().all(|(number, theirs)| match (self.block(number), theirs) {
+            (_, None) => true,
+            (None, Some(theirs)) => theirs.iter().all(|epoch| *epoch == 0),
+            (Some(mine), Some(theirs)) => {
+                Arc::ptr_eq(mine, theirs) || mine.iter().zip(theirs.iter()).all(|(m, t)| m >= t)
+            }
         })
     }
 

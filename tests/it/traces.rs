@@ -3,6 +3,7 @@
 use crate::cli::{REFUSED, call, scratch};
 use crate::support::models;
 use proptest::prelude::*;
+use raceflip::formats::trace::Row;
 use raceflip::formats::traces::stat::Stat;
 use raceflip::formats::traces::{ReadError, read, write};
 use raceflip::trace::{Action, SiteNo, Trace};

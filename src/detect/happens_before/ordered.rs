@@ -1,7 +1,7 @@
 //! The order among some operations of a trace, all pairs of them.
 
 use super::order::{Edges, Order};
-use super::state::Point;
+use crate::detect::clock::Point;
 use crate::trace::{OpNo, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
 

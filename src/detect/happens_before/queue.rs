@@ -4,7 +4,8 @@
 //! whose begin is before the post: the earlier ones are st-before it. For FIFO, at the last task of each delay that each chain has posted: the earlier ones are before
 //! it by FIFO, unless they had not ended when it began (the queue was no queue then: somebody posted to the front and did not say so).
 
-use super::state::{ChainNo, Point, State};
+use super::state::State;
+use crate::detect::clock::{ChainId, Point};
 use crate::trace::{TaskNo, ThreadNo};
 use crate::world::Class;
 
@@ -16,7 +17,7 @@ pub(super) struct Posted {
     /// What is before the post, and the post.
     pub(super) state: State,
     // Its row in its poster's chain, and its place there; none if the environment posted it.
-    pub(super) row: Option<(ChainNo, usize, usize)>,
+    pub(super) row: Option<(ChainId, usize, usize)>,
 }
 
 /// A task that has ended.
@@ -63,10 +64,10 @@ impl Log {
     /// The chain posts a task.
     pub(super) fn posted(
         &mut self,
-        (chain, epoch): (ChainNo, u32),
+        (chain, epoch): (ChainId, u32),
         looper: ThreadNo,
         (task, class): (TaskNo, Class),
-    ) -> (ChainNo, usize, usize) {
+    ) -> (ChainId, usize, usize) {
         let at = self.row(looper, false, class);
         let posts = &mut self.rows[at].posts;
         posts.push(Post { epoch, task, covers: false });
@@ -134,7 +135,7 @@ impl Log {
 }
 
 impl Posted {
-    pub(super) fn new(poster: ThreadNo, state: State, row: Option<(ChainNo, usize, usize)>) -> Self {
+    pub(super) fn new(poster: ThreadNo, state: State, row: Option<(ChainId, usize, usize)>) -> Self {
         Self { poster, state, row }
     }
 }

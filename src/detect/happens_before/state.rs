@@ -1,222 +1,136 @@
 //! What a context knows of what is before it, in a relation that is transitive only in part.
 //!
 //! DroidRacer derives no order between two operations of one thread by way of another thread (rules TRANS-ST and TRANS-MT): two tasks of one looper that take a lock in
-//! turn stay unordered. A vector clock would order them. So of each chain of contexts three epochs are known, by the shape of the paths that lead here. A *block* of a path
-//! is a maximal part of it on one thread.
+//! turn stay unordered. A vector clock would order them. So there are several clocks, by the shape of the paths that lead here. A *block* of a path is a maximal part of it on one thread.
 //!
-//! | | a point of this thread | a point of another thread u |
+//! | | points of | by |
 //! |---|---|---|
-//! | `direct` | a path on this thread alone | a path of two blocks: u, then here |
-//! | `far` | it came back through several threads | a path through a third thread |
-//! | `near` | it came back through the thread `via` alone | a longer path, through u and here alone |
+//! | `st` | this thread | a path on this thread alone |
+//! | `far` | this thread | a path that came back through several others |
+//! | `far` | another thread | a path through a third one |
+//! | `two` | the thread u | a path of two blocks: u, then here |
+//! | `long` | the thread u | a longer path, through u and here alone |
+//! | `back` | this thread | a path that came back through the thread v alone |
 //!
-//! A point is before what happens here if it is `direct`, or of another thread and `far`. The rest is what others need: a point that has come back through u alone is
-//! known to a third thread, but in u it would be ordered by nothing but u and here. Each of `direct`, `far`, `near` of another thread tells a receiver as much as the ones
-//! after it in the order far, direct, near; so a path of a worse shape counts only if it reaches further.
+//! A point of this thread is before what happens here if it is in `st`, one of another thread if it is in `two` or `far`. The rest is what others need: a point that has come back through v alone is
+//! known to a third thread, but in v nothing orders it. What is `far` tells every receiver at least as much as if it were in `two`, `long` or `back`: what these have
+//! besides is dropped when `far` covers it, so that after some exchange there is one clock, whose blocks all share.
 
+use crate::detect::clock::{Block, ChainId, Clock, Point};
 use crate::trace::ThreadNo;
 use std::sync::Arc;
-
-crate::define_id! {
-    #[allow(unreachable_pub, reason = "the macro makes public types")]
-    /// A chain of contexts of one thread, each of which is st-before the next.
-    ChainNo
-}
-
-/// An epoch of a chain: what a context does between two operations that tell others something. Epochs count from 1.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Point {
-    /// The chain.
-    pub(super) chain: ChainNo,
-    /// How far on it.
-    pub(super) epoch: u32,
-}
-
-/// How far a chain is known, by the shape of the path.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Known {
-    pub(super) direct: u32,
-    pub(super) far: u32,
-    // invariant: more than `far`, or 0
-    near: u32,
-    // The thread that `near` came back through, + 1; 0 for points of another thread.
-    via: u32,
-}
-
-impl Known {
-    fn is_nothing(self) -> bool {
-        self == Known::default()
-    }
-
-    /// How far it is known by a path of any shape. A post of the environment is on a thread of its own, so that what knows the begin of its task in any way
-    /// comes after the post.
-    pub(super) fn any(self) -> u32 {
-        self.direct.max(self.far).max(self.near)
-    }
-
-    fn join(self, other: Known) -> Known {
-        let far = self.far.max(other.far);
-        let (high, low) = if self.near >= other.near { (self, other) } else { (other, self) };
-        // What came back through two different threads has come back through several.
-        let far = if high.via == low.via { far } else { far.max(low.near) };
-        Known { direct: self.direct.max(other.direct), far, near: high.near, via: high.via }.trimmed()
-    }
-
-    fn trimmed(self) -> Known {
-        if self.near <= self.far { Known { near: 0, via: 0, ..self } } else { self }
-    }
-
-    /// The same in the thread `to`, which learns it from the thread `from`. The point is of the thread `owner`.
-    fn carried(self, hop: Hop, owner: ThreadNo) -> Known {
-        let Known { direct, far, near, via } = self;
-        if owner == hop.from {
-            if near > 0 && via == hop.to.0 + 1 && !hop.fleeting {
-                Known { direct, far, near, via: 0 }.trimmed()
-            } else {
-                Known { direct, far: far.max(near), near: 0, via: 0 }
-            }
-        } else if owner == hop.to {
-            let near = direct.max(near);
-            if hop.fleeting {
-                Known { direct: 0, far: far.max(near), near: 0, via: 0 }
-            } else {
-                Known { direct: 0, far, near, via: hop.from.0 + 1 }.trimmed()
-            }
-        } else {
-            Known { direct: 0, far: far.max(direct).max(near), near: 0, via: 0 }
-        }
-    }
-}
 
 /// From one thread to another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop {
     pub(super) from: ThreadNo,
     pub(super) to: ThreadNo,
-    /// One of the two is the environment, whose every act is a thread of its own: nothing comes back to it.
+    /// Nothing will go back: one of the two is the environment, whose every act is a thread of its own, or the first one has ended.
     pub(super) fleeting: bool,
 }
 
-const WIDTH: u32 = 16;
-type Block = [Known; WIDTH as usize];
+/// Clocks by thread. invariant: ascending
+type ByThread = Vec<(ThreadNo, Arc<Clock>)>;
 
-/// What a context knows. Blocks of chains are shared, so that a copy costs a pointer for each block that is known at all.
+/// What a context knows. A copy shares all clocks.
 #[derive(Clone, Default, Debug)]
 pub(super) struct State {
-    // invariant: ascending by number
-    blocks: Vec<(u32, Arc<Block>)>,
+    st: Arc<Clock>,
+    far: Arc<Clock>,
+    two: ByThread,
+    long: ByThread,
+    back: ByThread,
 }
 
 impl State {
-    /// How far the chain is known.
-    pub(super) fn get(&self, chain: ChainNo) -> Known {
-        let number = chain.0 / WIDTH;
-        // Few blocks are the rule.
-        let at = if self.blocks.len() <= 4 {
-            self.blocks.iter().position(|(n, _)| *n == number)
-        } else {
-            self.blocks.binary_search_by_key(&number, |(n, _)| *n).ok()
-        };
-        at.map_or_else(Known::default, |at| self.blocks[at].1[(chain.0 % WIDTH) as usize])
+    /// Up to where a chain of this thread is st-before.
+    pub(super) fn st(&self, chain: ChainId) -> u32 {
+        self.st.get(chain)
     }
 
-    /// What is known, chain by chain.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (ChainNo, Known)> + '_ {
-        self.blocks.iter().flat_map(|(number, block)| {
-            let chain = move |k: usize| ChainNo(number * WIDTH + k as u32);
-            let known = block.iter().enumerate().filter(|(_, known)| !known.is_nothing());
-            known.map(move |(k, known)| (chain(k), *known))
-        })
+    /// Up to where a chain of another thread is before.
+    pub(super) fn mt(&self, chain: ChainId, owner: ThreadNo) -> u32 {
+        self.far.get(chain).max(of(&self.two, owner, chain))
+    }
+
+    /// How far a chain of a thread is known by a path of any shape. A post of the environment is on a thread of its own, so that what knows the begin of its task in any way
+    /// comes after the post.
+    pub(super) fn any(&self, chain: ChainId, owner: ThreadNo) -> u32 {
+        let back = self.back.iter().map(|(_, clock)| clock.get(chain)).max().unwrap_or(0);
+        self.st(chain).max(self.mt(chain, owner)).max(of(&self.long, owner, chain)).max(back)
+    }
+
+    /// How many blocks of chains may be known.
+    pub(super) fn blocks(&self) -> usize {
+        let others = self.two.iter().chain(&self.long).chain(&self.back).map(|(_, clock)| clock.len());
+        others.chain([self.st.len(), self.far.len()]).max().unwrap_or(0)
+    }
+
+    /// What is known of a block, if only `st` and `far` know something of it: whoever has the same two knows the same.
+    pub(super) fn plain(&self, block: usize) -> Option<[Option<&Arc<Block>>; 2]> {
+        let mut others = self.two.iter().chain(&self.long).chain(&self.back);
+        let plain = others.all(|(_, clock)| clock.block(block).is_none());
+        plain.then(|| [self.st.block(block), self.far.block(block)])
     }
 
     /// Learns a point of the own thread that is st-before.
     pub(super) fn learn(&mut self, point: Point) {
-        let number = point.chain.0 / WIDTH;
-        let at = self.blocks.binary_search_by_key(&number, |(n, _)| *n).unwrap_or_else(|at| {
-            self.blocks.insert(at, (number, Arc::new(Block::default())));
-            at
-        });
-        let slot = (point.chain.0 % WIDTH) as usize;
-        if self.blocks[at].1[slot].direct < point.epoch {
-            Arc::make_mut(&mut self.blocks[at].1)[slot].direct = point.epoch;
+        if !self.st.has(point) {
+            Arc::make_mut(&mut self.st).learn(point);
         }
     }
 
     /// Learns what is st-before, all of it by an edge of the own thread.
     pub(super) fn join(&mut self, other: &State) {
-        let mut at = 0;
-        for (number, theirs) in &other.blocks {
-            while self.blocks.get(at).is_some_and(|(n, _)| n < number) {
-                at += 1;
-            }
-            match self.blocks.get_mut(at) {
-                Some((n, mine)) if n == number => join_block(mine, theirs),
-                _ => self.blocks.insert(at, (*number, theirs.clone())),
-            }
-            at += 1;
+        join(&mut self.st, &other.st);
+        join(&mut self.far, &other.far);
+        let lists = [(&mut self.two, &other.two), (&mut self.long, &other.long), (&mut self.back, &other.back)];
+        for (mine, theirs) in lists {
+            theirs.iter().for_each(|(thread, clock)| join(entry(mine, *thread), clock));
         }
+        self.trim();
     }
 
-    /// Learns what another thread knows, by an edge from there. `owner` tells whose a chain is.
-    pub(super) fn receive(&mut self, other: &State, hop: Hop, owner: impl Fn(ChainNo) -> ThreadNo) {
-        let mut at = 0;
-        for (number, theirs) in &other.blocks {
-            while self.blocks.get(at).is_some_and(|(n, _)| n < number) {
-                at += 1;
-            }
-            let carried = carry_block(*number, theirs, hop, &owner);
-            match self.blocks.get_mut(at) {
-                Some((n, mine)) if n == number => join_block(mine, &carried),
-                _ => self.blocks.insert(at, (*number, carried)),
-            }
-            at += 1;
+    /// Learns what another thread knows, by an edge from there.
+    pub(super) fn receive(&mut self, other: &State, hop: Hop) {
+        let Hop { from, to, fleeting } = hop;
+        join(&mut self.far, &other.far);
+        // Of the receiver's own points the way back is remembered, unless nobody goes there again.
+        for (owner, clock) in other.two.iter().chain(&other.long) {
+            let returns = *owner == to && !fleeting;
+            join(if returns { entry(&mut self.back, from) } else { &mut self.far }, clock);
+        }
+        for (via, clock) in &other.back {
+            join(if *via == to { entry(&mut self.long, from) } else { &mut self.far }, clock);
+        }
+        join(entry(&mut self.two, from), &other.st);
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        let far = &self.far;
+        for list in [&mut self.two, &mut self.long, &mut self.back] {
+            list.retain(|(_, clock)| !far.covers(clock));
         }
     }
 }
 
-// Sharing keeps later joins cheap: a block that knows no more is taken over.
-fn join_block(mine: &mut Arc<Block>, theirs: &Arc<Block>) {
-    if Arc::ptr_eq(mine, theirs) {
-        return;
-    }
-    let mut joined = **mine;
-    let (mut is_mine, mut is_theirs) = (true, true);
-    for (slot, (m, t)) in joined.iter_mut().zip(mine.iter().zip(theirs.iter())) {
-        let both = if m == t { *m } else { m.join(*t) };
-        is_mine &= both == *m;
-        is_theirs &= both == *t;
-        *slot = both;
-    }
-    if is_theirs {
+fn of(list: &ByThread, thread: ThreadNo, chain: ChainId) -> u32 {
+    list.iter().find(|(t, _)| *t == thread).map_or(0, |(_, clock)| clock.get(chain))
+}
+
+fn entry(list: &mut ByThread, thread: ThreadNo) -> &mut Arc<Clock> {
+    let at = list.binary_search_by_key(&thread, |(t, _)| *t).unwrap_or_else(|at| {
+        list.insert(at, (thread, Arc::default()));
+        at
+    });
+    &mut list[at].1
+}
+
+fn join(mine: &mut Arc<Clock>, theirs: &Arc<Clock>) {
+    if mine.len() == 0 {
         *mine = theirs.clone();
-    } else if !is_mine {
-        *mine = Arc::new(joined);
-    }
-}
-
-fn carry_block(number: u32, theirs: &Arc<Block>, hop: Hop, owner: &impl Fn(ChainNo) -> ThreadNo) -> Arc<Block> {
-    let mut carried = **theirs;
-    let mut same = true;
-    for (k, slot) in carried.iter_mut().enumerate() {
-        if !slot.is_nothing() {
-            let known = slot.carried(hop, owner(ChainNo(number * WIDTH + k as u32)));
-            same &= known == *slot;
-            *slot = known;
-        }
-    }
-    if same { theirs.clone() } else { Arc::new(carried) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Known, State};
-
-    #[test]
-    fn a_point_that_came_back_through_two_threads_is_far() {
-        let through = |via, near| Known { direct: 0, far: 0, near, via };
-        let both = through(1, 5).join(through(2, 3));
-        assert_eq!(both, Known { direct: 0, far: 3, near: 5, via: 1 });
-        assert_eq!(through(1, 4).join(through(2, 4)), Known { direct: 0, far: 4, near: 0, via: 0 });
-        assert!(State::default().iter().next().is_none());
+    } else if !Arc::ptr_eq(mine, theirs) && theirs.len() > 0 && !mine.covers(theirs) {
+        Arc::make_mut(mine).join(theirs);
     }
 }
