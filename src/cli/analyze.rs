@@ -32,7 +32,7 @@ Examples:
   raceflip run app.race --trace run.jsonl --quiet; raceflip analyze run.jsonl
   raceflip analyze abc_log.txt --format json
 
-Exit status: 0 no race, 1 races, 2 no trace.";
+Exit status: 0 no race (rank B does not count), 1 races, 2 no trace.";
 
 /// Whose rules.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -99,7 +99,7 @@ fn find(args: &Args, trace: &Trace, stop: &AtomicBool) -> Result<Option<Analysis
     let plain = |races: Vec<Race>| Analysis { races, overtaken: Vec::new(), lost: false, covered: false };
     Ok(match args.rules {
         Rules::Printed => analyze(trace, Options::default(), stop),
-        Rules::Source => Some(plain(SourceOrder::new(trace).map_err(Refusal::new)?.races())),
+        Rules::Source => SourceOrder::until(trace, stop).map_err(Refusal::new)?.map(|order| plain(order.races())),
         Rules::Fasttrack => fasttrack(trace, stop).map(plain),
     })
 }
@@ -117,7 +117,12 @@ fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
     });
     let classes: Vec<String> = classes.collect();
     let colon = if classes.is_empty() { "" } else { ": " };
-    writeln!(out, "{}{colon}{}", some(total, "race"), classes.join(", "));
+    let covered = report.races.iter().filter(|race| race.rank != 'B' && race.covered_by.is_some()).count();
+    let hidden = match covered {
+        n if n > 0 && args.uncovered => format!("; {} that another race covers, not shown", some(n, "pair")),
+        _ => String::new(),
+    };
+    writeln!(out, "{}{colon}{}{hidden}", some(total, "race"), classes.join(", "));
     told(args, report, context);
     let out = &mut context.out;
     let locked = report.races.iter().filter(|race| race.rank == 'B').count();
@@ -159,32 +164,34 @@ fn told(args: &Args, report: &AnalysisReport, context: &mut Context) {
             }
         }
     }
-    for group in groups {
-        let (number, race) = (group[0] + 1, &report.races[group[0]]);
+    // Of a group that race is shown that no other one covers.
+    let shown =
+        |group: &Vec<usize>| group.iter().copied().find(|i| report.races[*i].covered_by.is_none()).unwrap_or(group[0]);
+    let leaders: BTreeMap<usize, usize> =
+        groups.iter().flat_map(|group| group.iter().map(|i| (*i, shown(group)))).collect();
+    for group in &groups {
+        let (i, rest) = (shown(group), group.len() as u64 - 1);
+        let race = &report.races[i];
         let out = &mut context.out;
-        let more = if group.len() > 1 {
-            format!("  (and {})", counted(group.len() as u64 - 1, "more pair"))
-        } else {
-            String::new()
-        };
-        writeln!(out, "\n{}  #{number}  {}  {}{more}", race.rank, paint(BOLD, clean(&race.location)), race.class);
+        let more = if rest > 0 { format!("  (and {})", counted(rest, "more pair")) } else { String::new() };
+        writeln!(out, "\n{}  #{}  {}  {}{more}", race.rank, i + 1, paint(BOLD, clean(&race.location)), race.class);
         for end in [&race.first, &race.second] {
             writeln!(out, "   {}", clean(&access(end)));
         }
-        if let Some(by) = race.covered_by {
+        if let Some(by) = race.covered_by.and_then(|by| leaders.get(&by)).filter(|by| **by != i) {
             writeln!(out, "   covered by #{}: if something orders that one, it orders this one as well", by + 1);
         }
     }
 }
 
-// An access, and what led to it: `write  line 812  access 3  on main, in msg 12 < msg 3, posted by 5`.
+// An access, and what led to it: `write  line 812  on main, in msg 12 < msg 3, posted by 5`; of our own traces the place in the model.
 fn access(end: &End) -> String {
     let mut text = format!("{:<5}", end.access);
-    if let Some(site) = &end.site {
-        text.push_str(&format!("  {site}"));
-    }
-    if end.line > 0 {
-        text.push_str(&format!("  line {}", end.line));
+    match &end.site {
+        // It says the kind as well, after the place.
+        Some(site) => text.push_str(&format!("  {}", site.replacen(&format!(" {}", end.access), "", 1))),
+        None if end.line > 0 => text.push_str(&format!("  line {}", end.line)),
+        None => {}
     }
     text.push_str(&format!("  on {}", end.thread));
     if !end.tasks.is_empty() {

@@ -189,14 +189,18 @@ pub(super) fn kinds(kinds: &BTreeSet<ContextKind>) -> String {
 }
 
 /// What detection found, in a line, and what it may have missed: the chance that one more random walk shows a pair that none has shown.
-pub(super) fn potential(out: &mut Output, found: &Phase1) {
+pub(super) fn potential(out: &mut Output, detectors: &[Detector], found: &Phase1) {
     let pairs = counted(found.candidates.len() as u64, "potential pair");
     let runs = counted(u64::from(found.runs), "run");
     let risk = match found.risk {
         risk if risk.once > 0 => format!("{:.2}", risk.estimate()),
         risk => format!("below {:.2}", 1.0 / f64::from(risk.walks.max(1))),
     };
-    writeln!(out, "{pairs} from {runs} (hybrid detection); residual risk {risk}");
+    let by = match detectors {
+        [Detector::Hybrid] => "hybrid detection".to_owned(),
+        all => all.iter().map(|by| by.name()).collect::<Vec<_>>().join(", "),
+    };
+    writeln!(out, "{pairs} from {runs} ({by}); residual risk {risk}");
     limits(out, found);
 }
 

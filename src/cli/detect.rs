@@ -68,7 +68,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         let report = DetectReport::new(model.name(), model.digest(), &plan, &found);
         writeln!(out, "{}", report.to_json());
     } else {
-        potential(out, &found);
+        potential(out, &plan.detectors, &found);
         for candidate in &found.candidates {
             writeln!(
                 out,

@@ -244,7 +244,7 @@ impl Builder {
         }
         match action {
             Action::ThreadInit if state.seen => Err(Illformed::StartsAgain(name())),
-            Action::Fork(child) if self.threads[child].seen || self.threads[child].forked => {
+            Action::Fork(child) if child == thread || self.threads[child].seen || self.threads[child].forked => {
                 Err(Illformed::ForkedAgain(self.trace.threads[child].name.clone()))
             }
             Action::AttachQueue if state.queue => Err(Illformed::QueueAgain(name())),

@@ -57,6 +57,14 @@ impl Class {
         }
     }
 
+    /// Whether whatever precedes a message of the other class precedes one of this class.
+    pub(crate) fn covers(self, other: Class) -> bool {
+        match (self.time, other.time) {
+            (Time::Delay(mine), Time::Delay(theirs)) => self.is_async == other.is_async && theirs <= mine,
+            _ => self == other,
+        }
+    }
+
     /// Whether, of two posts of this class, the first begins first.
     pub(crate) fn is_fifo(self) -> bool {
         self.precedes(self)

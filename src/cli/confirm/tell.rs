@@ -42,7 +42,7 @@ pub(super) struct Told<'t> {
 
 impl Told<'_> {
     pub(super) fn all(&mut self, found: &Confirmation) -> Result<(), Refusal> {
-        potential(self.out, &found.phase1);
+        potential(self.out, &self.plan.detectors, &found.phase1);
         for pair in &found.pairs {
             writeln!(self.out);
             self.pair(found, pair)?;

@@ -14,10 +14,13 @@ use crate::detect::Rank;
 use crate::detect::clock::Point;
 use crate::trace::{LocationNo, OpNo, SiteNo, Trace};
 use indexmap::IndexMap;
+use indexmap::map::Entry;
 use xxhash_rust::xxh3::Xxh3Builder;
 
 /// The most unordered entries of one location and kind that are kept.
 pub(super) const MOST_ENTRIES: u32 = 4096;
+/// The most races of one location that are told.
+const MOST_RACES: u32 = 1024;
 // From which length on a list is looked through for entries that bring nothing.
 const LONG: u32 = 64;
 const NONE: u32 = u32::MAX;
@@ -31,7 +34,7 @@ type Ends = (u64, u64);
 pub(super) struct Accesses<'t> {
     trace: &'t Trace,
     places: IndexVec<LocationNo, Lists>,
-    entries: Vec<Entry>,
+    entries: Vec<Seen>,
     // Places in `entries` that are free again.
     free: u32,
     merging: bool,
@@ -43,6 +46,8 @@ pub(super) struct Accesses<'t> {
 struct Lists {
     reads: List,
     writes: List,
+    // Races that were found.
+    races: u32,
 }
 
 // Entries, the latest first.
@@ -55,7 +60,7 @@ struct List {
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct Seen {
     next: u32,
     context: u32,
     at: Point,
@@ -71,7 +76,7 @@ impl List {
 impl<'t> Accesses<'t> {
     /// `merging`: accesses of one node count once.
     pub(super) fn new(trace: &'t Trace, merging: bool) -> Self {
-        let lists = Lists { reads: List::EMPTY, writes: List::EMPTY };
+        let lists = Lists { reads: List::EMPTY, writes: List::EMPTY, races: 0 };
         Self {
             trace,
             places: trace.places.iter().map(|_| lists).collect(),
@@ -93,8 +98,8 @@ impl<'t> Accesses<'t> {
         (at, writes): (LocationNo, bool),
     ) {
         let lockset = locks.map_or(0, |(_, lockset)| lockset);
-        let new = Entry { next: NONE, context: now.number, at: now.at, site: self.trace.ops[op].site, op, lockset };
-        let Lists { reads, writes: written } = self.places[at];
+        let new = Seen { next: NONE, context: now.number, at: now.at, site: self.trace.ops[op].site, op, lockset };
+        let Lists { reads, writes: written, .. } = self.places[at];
         let mine = if writes { written } else { reads };
         let known = self.find(mine, &new);
         if self.merging && known.is_some_and(|known| self.entries[known as usize].at == new.at) {
@@ -114,7 +119,7 @@ impl<'t> Accesses<'t> {
                 if list.len >= list.long {
                     self.tidy(order, now, &new, &mut list);
                 }
-                let place = self.add(Entry { next: list.head, ..new });
+                let place = self.add(Seen { next: list.head, ..new });
                 list.head = place;
                 list.len += 1;
                 let lists = &mut self.places[at];
@@ -123,7 +128,7 @@ impl<'t> Accesses<'t> {
         }
     }
 
-    fn find(&self, list: List, new: &Entry) -> Option<u32> {
+    fn find(&self, list: List, new: &Seen) -> Option<u32> {
         let mut at = list.head;
         while at != NONE {
             let entry = &self.entries[at as usize];
@@ -140,7 +145,7 @@ impl<'t> Accesses<'t> {
         order: &Order<'_>,
         classes: &Classes<'_>,
         (now, locks): (&Context, Locks<'_>),
-        new: &Entry,
+        new: &Seen,
         (place, list): (LocationNo, List),
     ) {
         let mut at = list.head;
@@ -162,18 +167,28 @@ impl<'t> Accesses<'t> {
                     tasks: (classes.task_of(old.context).1, classes.task_of(new.context).1),
                     class,
                     rank,
-                    count: 0,
+                    count: 1,
                     covered_by: None,
                 };
-                let race = self.found.entry(key).or_insert_with(fresh);
-                race.count += 1;
-                race.rank = race.rank.min(rank);
+                let races = &mut self.places[place].races;
+                match self.found.entry(key) {
+                    Entry::Occupied(known) => {
+                        let race = known.into_mut();
+                        race.count += 1;
+                        race.rank = race.rank.min(rank);
+                    }
+                    Entry::Vacant(free) if *races < MOST_RACES => {
+                        *races += 1;
+                        free.insert(fresh());
+                    }
+                    Entry::Vacant(_) => self.lost = true,
+                }
             }
             at = old.next;
         }
     }
 
-    fn add(&mut self, entry: Entry) -> u32 {
+    fn add(&mut self, entry: Seen) -> u32 {
         if self.free == NONE {
             self.entries.push(entry);
             return self.entries.len() as u32 - 1;
@@ -185,7 +200,7 @@ impl<'t> Accesses<'t> {
     }
 
     // Drops what can bring no new pair of statements, as far as the new access tells; and the oldest, if there are too many.
-    fn tidy(&mut self, order: &Order<'_>, now: &Context, new: &Entry, list: &mut List) {
+    fn tidy(&mut self, order: &Order<'_>, now: &Context, new: &Seen, list: &mut List) {
         let (mut kept, mut last, mut at) = (0, NONE, list.head);
         while at != NONE {
             let entry = self.entries[at as usize];
@@ -221,7 +236,7 @@ impl<'t> Accesses<'t> {
 }
 
 // What stands for an access in a pair.
-fn end(entry: &Entry) -> u64 {
+fn end(entry: &Seen) -> u64 {
     match entry.site {
         SiteNo::NONE => 1 << 32 | u64::from(entry.context),
         site => u64::from(site.0),

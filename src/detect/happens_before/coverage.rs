@@ -7,29 +7,33 @@ use super::order::Edges;
 use super::ordered::Ordered;
 use super::race::Race;
 use crate::trace::{OpNo, Trace};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The most ends of races that are looked at: each is asked about all others.
-pub(super) const MOST_ENDS: usize = 1 << 14;
+/// The most races that are looked at: each is asked about all others.
+pub(super) const MOST_RACES: usize = 1 << 12;
 
 /// Finds for each race one that covers it, itself uncovered if there is such a one. False if there are too many, or if it was interrupted.
 pub(super) fn cover(trace: &Trace, races: &mut [Race], stop: &AtomicBool) -> bool {
+    if races.len() > MOST_RACES {
+        return false;
+    }
     let mut ends: Vec<OpNo> = races.iter().flat_map(|race| [race.first, race.second]).collect();
     ends.sort_unstable();
     ends.dedup();
-    if ends.len() > MOST_ENDS {
-        return false;
-    }
     let Some(before) = Ordered::new(trace, Edges::Full, &ends, stop) else { return false };
     let pairs: Vec<(OpNo, OpNo)> = races.iter().map(|race| (race.first, race.second)).collect();
     let covers = |q: usize, r: usize| {
         let ((a, b), (c, d)) = (pairs[q], pairs[r]);
         pairs[q] != pairs[r] && before.is_ordered(c, a) && before.is_ordered(b, d)
     };
-    let covered: Vec<bool> = (0..races.len()).map(|r| (0..races.len()).any(|q| covers(q, r))).collect();
-    for r in 0..races.len() {
-        let by = |open: bool| (0..races.len()).find(|q| covered[*q] != open && covers(*q, r));
-        races[r].covered_by = if covered[r] { by(true).or_else(|| by(false)) } else { None };
+    let all = 0..races.len();
+    let covered: Vec<bool> = all.clone().map(|r| all.clone().any(|q| covers(q, r))).collect();
+    for r in all.clone().filter(|r| covered[*r]) {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let uncovered = all.clone().find(|q| !covered[*q] && covers(*q, r));
+        races[r].covered_by = uncovered.or_else(|| all.clone().find(|q| covers(*q, r)));
     }
     true
 }

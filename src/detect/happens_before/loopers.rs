@@ -4,24 +4,12 @@ use super::order::{Chain, Order};
 use super::queue::{Ended, Posted};
 use super::state::State;
 use crate::base::Id;
-use crate::detect::clock::{Block, ChainId, Point, WIDTH};
+use crate::detect::clock::{ChainId, Point, WIDTH};
 use crate::trace::{TaskNo, ThreadNo};
 use crate::world::Class;
-use std::sync::Arc;
 
 // How many overtaken tasks are kept as examples.
 const MOST_OVERTAKEN: usize = 16;
-
-/// What a task has asked of a block of chains when it began.
-pub(super) struct Asked {
-    poster: ThreadNo,
-    class: Class,
-    known: Blocks,
-    task: TaskNo,
-}
-
-// Of `st` and `far` of a post's state.
-type Blocks = [Option<Arc<Block>>; 2];
 
 impl Order<'_> {
     // What a post learns (ATTACH-Q-MT, ENABLE-ST, ENABLE-MT).
@@ -49,7 +37,8 @@ impl Order<'_> {
         let about = &self.trace.tasks[task];
         if about.begin.is_some() {
             let row = self.chains[chain].log.posted((chain, epoch), about.looper, (task, about.class()));
-            self.posted[task] = Some(Box::new(Posted::new(poster, state, Some(row))));
+            let parent = self.threads[poster].running;
+            self.posted[task] = Some(Box::new(Posted { poster, state, row: Some(row), parent }));
         }
     }
 
@@ -58,7 +47,8 @@ impl Order<'_> {
         let mut state = State::default();
         self.causes(environment, task, &mut state);
         self.keep_event(task, &state);
-        self.posted[task] = Some(Box::new(Posted::new(environment, state, None)));
+        let parent = self.trace.tasks[task].events.iter().find_map(|event| self.enablers[*event]);
+        self.posted[task] = Some(Box::new(Posted { poster: environment, state, row: None, parent }));
     }
 
     fn keep_event(&mut self, task: TaskNo, state: &State) {
@@ -73,14 +63,17 @@ impl Order<'_> {
         let mut followed = Vec::new();
         let posted = self.posted[task].take();
         let is_fired = posted.as_ref().is_some_and(|posted| posted.row.is_none());
-        if let Some(posted) = posted {
+        let mut all_ended = true;
+        if let Some(posted) = &posted {
             self.carry(&posted.state, posted.poster, looper, &mut state);
-            self.follow(looper, task, &posted, &mut state, &mut followed);
+            all_ended = self.follow(looper, task, posted, &mut state, &mut followed);
             let ended = &self.ended;
             if let Some((chain, row, at)) = posted.row {
                 self.chains[chain].log.begin(row, at, |task| ended[task].is_some());
             }
         }
+        self.threads[looper].running = Some(task);
+        self.threads[looper].answered = posted.filter(|_| all_ended);
         let number = self.trace.threads.len() as u32 + task.0;
         let at = self.open(looper, number, state, &followed);
         let log = &mut self.chains[at.chain].log;
@@ -92,7 +85,8 @@ impl Order<'_> {
         at
     }
 
-    // FIFO and NOPRE: the ends that are before the begin of the task. The latest chains first: what their tasks know makes most of the others no news.
+    // FIFO and NOPRE: the ends that are before the begin of the task. A task that is before it has asked the same already, of what its own post knew: only what the post knows besides
+    // is looked at. The latest chains first: what their tasks know makes most of the others no news. Whether all tasks that belong before it have ended.
     fn follow(
         &mut self,
         looper: ThreadNo,
@@ -100,61 +94,61 @@ impl Order<'_> {
         posted: &Posted,
         state: &mut State,
         followed: &mut Vec<ChainId>,
-    ) {
+    ) -> bool {
         let class = self.trace.tasks[task].class();
+        let base = self.base(looper, class, posted);
+        if let Some(Ended { end, state: known, .. }) = base.and_then(|base| self.ended[base].as_deref()) {
+            state.join(known);
+            followed.push(end.chain);
+        }
+        let (mut all_ended, mut lanes) = (true, Vec::new());
         for block in (0..posted.state.blocks()).rev() {
-            let known = posted.state.plain(block).map(|known| known.map(|block| block.cloned()));
-            let asked = self.threads[looper].asked.get(block).and_then(Option::as_ref);
-            if asked
-                .zip(known.as_ref())
-                .is_some_and(|(asked, known)| self.is_answered(asked, (posted.poster, class), known, state))
-            {
+            let asked = base.and_then(|base| self.ended[base].as_deref()?.answered.as_deref());
+            if asked.is_some_and(|asked| asked.poster == posted.poster && asked.state.has_same(&posted.state, block)) {
                 continue;
             }
-            let all_ended = self.follow_block(looper, (task, class), posted, block, state, followed);
-            let asked = &mut self.threads[looper].asked;
-            if asked.len() <= block {
-                asked.resize_with(block + 1, || None);
-            }
-            asked[block] = known.filter(|_| all_ended).map(|known| Asked { poster: posted.poster, class, known, task });
+            let known =
+                |posted: &Posted| posted.state.reach(block, |chain| self.owners.get(chain) == Some(&posted.poster));
+            let (reach, any) = known(posted);
+            let (old_reach, old_any) = asked.map_or(([0; WIDTH], [0; WIDTH]), known);
+            let grown = (0..WIDTH).filter(|k| reach[*k] > old_reach[*k] || any[*k] > old_any[*k]);
+            lanes.extend(grown.map(|k| (ChainId::new(block * WIDTH + k), reach[k], any[k])));
+            all_ended &= self.follow_chains(looper, (task, class), &lanes, state, followed);
+            lanes.clear();
         }
+        all_ended
     }
 
-    // Another task has asked the same, and is before this one: so all that the answer has is known.
-    fn is_answered(&self, asked: &Asked, (poster, class): (ThreadNo, Class), known: &Blocks, state: &State) -> bool {
-        let same = |(a, b): (&Option<Arc<Block>>, &Option<Arc<Block>>)| match (a, b) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            _ => false,
+    // A task that ends before this one begins, and has asked for the order of all messages that this one asks for: the one that was posted before it in the same way, or the one that
+    // has posted it or enabled its event.
+    fn base(&self, looper: ThreadNo, class: Class, posted: &Posted) -> Option<TaskNo> {
+        let same_row = posted.row.and_then(|(chain, row, at)| self.chains[chain].log.before(row, at));
+        let is_base = |task: &TaskNo| {
+            let about = &self.trace.tasks[*task];
+            let answered = self.ended[*task].as_deref().is_some_and(|ended| ended.answered.is_some());
+            about.looper == looper && answered && about.class().covers(class)
         };
-        let is_same = asked.poster == poster && asked.class == class && asked.known.iter().zip(known).all(same);
-        is_same && self.ended[asked.task].as_deref().is_some_and(|ended| state.st(ended.end.chain) >= ended.end.epoch)
+        let same_row = same_row.filter(|_| class.is_fifo()).filter(is_base);
+        same_row.or_else(|| posted.parent.filter(is_base))
     }
 
-    // Of the chains of one block. Whether all tasks that belong before it have ended.
-    fn follow_block(
+    // Of some chains, as far as the post knows them.
+    fn follow_chains(
         &mut self,
         looper: ThreadNo,
         (task, class): (TaskNo, Class),
-        posted: &Posted,
-        block: usize,
+        chains: &[(ChainId, u32, u32)],
         state: &mut State,
         followed: &mut Vec<ChainId>,
     ) -> bool {
         let (mut before, mut overtaken) = (Vec::new(), Vec::new());
-        let chains = (block * WIDTH..((block + 1) * WIDTH).min(self.chains.len())).map(ChainId::new);
-        for chain in chains {
-            let Chain { owner, log, .. } = &self.chains[chain];
-            let any = posted.state.any(chain, *owner);
-            if any == 0 {
-                continue;
-            }
-            let reach = self.reach(&posted.state, chain, posted.poster);
+        for (chain, reach, any) in chains {
+            let Chain { owner, log, .. } = &self.chains[*chain];
             if *owner == looper {
-                before.extend(log.last_begun(reach));
+                before.extend(log.last_begun(*reach));
             }
             let has_ended = |task: TaskNo| self.ended[task].is_some();
-            log.fifo((reach, any), looper, (task, class), has_ended, |other, has_ended| {
+            log.fifo((*reach, *any), looper, (task, class), has_ended, |other, has_ended| {
                 if has_ended {
                     before.push(other);
                 } else {
@@ -163,7 +157,7 @@ impl Order<'_> {
             });
         }
         before.sort_unstable_by_key(|task| std::cmp::Reverse(self.trace.tasks[*task].begin));
-        for Ended { end, state: known } in before.iter().filter_map(|task| self.ended[*task].as_deref()) {
+        for Ended { end, state: known, .. } in before.iter().filter_map(|task| self.ended[*task].as_deref()) {
             if state.st(end.chain) < end.epoch {
                 state.join(known);
                 followed.push(end.chain);
@@ -178,7 +172,9 @@ impl Order<'_> {
     pub(super) fn end(&mut self, looper: ThreadNo, task: TaskNo) {
         let at = self.threads[looper].context.as_ref().map(|context| context.at);
         if let (Some(end), Some(state)) = (at, self.close(looper)) {
-            self.ended[task] = Some(Box::new(Ended { end, state }));
+            let answered = self.threads[looper].answered.take();
+            self.threads[looper].running = None;
+            self.ended[task] = Some(Box::new(Ended { end, state, answered }));
         }
     }
 

@@ -40,4 +40,4 @@ pub use analysis::{Analysis, Options, analyze};
 pub use order::Edges;
 pub use ordered::Ordered;
 pub use race::{Race, RaceClass};
-pub use source::{SourceOrder, TooLarge, races as source_races};
+pub use source::{SourceOrder, TooLarge};

@@ -7,7 +7,6 @@
 //! ([`crate::world::Class`]). Without [`Edges::Full`] neither locks nor signals order anything: the scheduler chose those.
 
 use super::carriers::{Released, Sent};
-use super::loopers::Asked;
 use super::queue::{Ended, Log, Posted};
 use super::state::{Hop, State};
 use crate::base::IndexVec;
@@ -29,6 +28,8 @@ pub(super) struct Order<'t> {
     pub(super) trace: &'t Trace,
     pub(super) edges: Edges,
     pub(super) chains: IndexVec<ChainId, Chain>,
+    // Whose each chain is: again, in a row.
+    pub(super) owners: Vec<ThreadNo>,
     pub(super) threads: IndexVec<ThreadNo, Thread>,
     pub(super) posted: IndexVec<TaskNo, Option<Box<Posted>>>,
     pub(super) ended: IndexVec<TaskNo, Option<Box<Ended>>>,
@@ -39,6 +40,8 @@ pub(super) struct Order<'t> {
     pub(super) locks: IndexVec<LockNo, Released>,
     pub(super) channels: IndexVec<ChannelNo, Sent>,
     pub(super) enables: IndexVec<EventNo, Sent>,
+    // The task that has enabled each event last.
+    pub(super) enablers: IndexVec<EventNo, Option<TaskNo>>,
     pub(super) overtaken: Vec<(TaskNo, TaskNo)>,
 }
 
@@ -63,8 +66,9 @@ pub(super) struct Thread {
     // Chains whose last context has ended, latest last. Some may have been taken again.
     pub(super) closed: VecDeque<ChainId>,
     pub(super) chains: Vec<ChainId>,
-    // By block of chains, what the last task has asked that looked into it.
-    pub(super) asked: Vec<Option<Asked>>,
+    pub(super) running: Option<TaskNo>,
+    // The post of the task that it runs, if all that it asked has been answered.
+    pub(super) answered: Option<Box<Posted>>,
 }
 
 /// A running context.
@@ -94,6 +98,7 @@ impl<'t> Order<'t> {
             trace,
             edges,
             chains: IndexVec::new(),
+            owners: Vec::new(),
             threads: trace.threads.iter().map(|_| Thread::default()).collect(),
             posted: tasks().map(|_| None).collect(),
             ended: tasks().map(|_| None).collect(),
@@ -103,6 +108,7 @@ impl<'t> Order<'t> {
             locks: (0..trace.locks.len()).map(|_| Released::default()).collect(),
             channels: (0..trace.channels).map(|_| Sent::default()).collect(),
             enables: (0..trace.events.len()).map(|_| Sent::default()).collect(),
+            enablers: (0..trace.events.len()).map(|_| None).collect(),
             overtaken: Vec::new(),
         }
     }
@@ -219,6 +225,7 @@ impl<'t> Order<'t> {
             Action::Enable(event) => {
                 let state = self.send(thread);
                 self.enables[event].send(thread, state);
+                self.enablers[event] = self.threads[thread].running;
             }
             Action::Acquire(_) | Action::Release(_) | Action::Send(_) | Action::Receive(_) => {
                 if self.edges == Edges::Full {
@@ -297,6 +304,7 @@ impl<'t> Order<'t> {
             }
             None => {
                 let chain = self.chains.add(Chain { owner: thread, last: None, log: Log::default() });
+                self.owners.push(thread);
                 self.threads[thread].chains.push(chain);
                 Point { chain, epoch: 1 }
             }

@@ -16,8 +16,10 @@ pub(super) struct Posted {
     pub(super) poster: ThreadNo,
     /// What is before the post, and the post.
     pub(super) state: State,
-    // Its row in its poster's chain, and its place there; none if the environment posted it.
+    /// Its row in its poster's chain, and its place there; none if the environment posted it.
     pub(super) row: Option<(ChainId, usize, usize)>,
+    /// The task in which it was posted, or its event enabled.
+    pub(super) parent: Option<TaskNo>,
 }
 
 /// A task that has ended.
@@ -27,6 +29,8 @@ pub(super) struct Ended {
     pub(super) end: Point,
     /// What is before its end, and the end.
     pub(super) state: State,
+    /// Its post, if all that belongs before it had ended when it began.
+    pub(super) answered: Option<Box<Posted>>,
 }
 
 /// The posts and tasks of one chain.
@@ -88,6 +92,11 @@ impl Log {
         })
     }
 
+    /// The task that was posted before another in the same way.
+    pub(super) fn before(&self, row: usize, at: usize) -> Option<TaskNo> {
+        Some(self.rows[row].posts[at.checked_sub(1)?].task)
+    }
+
     /// The last task that began on the chain by this epoch.
     pub(super) fn last_begun(&self, epoch: u32) -> Option<TaskNo> {
         // What is known last is asked for most.
@@ -131,11 +140,5 @@ impl Log {
         let before = at.checked_sub(1).map(|i| &posts[i]);
         let covers = class.is_fifo() && before.is_none_or(|post| post.covers && ended(post.task));
         posts[at].covers = covers;
-    }
-}
-
-impl Posted {
-    pub(super) fn new(poster: ThreadNo, state: State, row: Option<(ChainId, usize, usize)>) -> Self {
-        Self { poster, state, row }
     }
 }

@@ -16,7 +16,7 @@
 //! known to a third thread, but in v nothing orders it. What is `far` tells every receiver at least as much as if it were in `two`, `long` or `back`: what these have
 //! besides is dropped when `far` covers it, so that after some exchange there is one clock, whose blocks all share.
 
-use crate::detect::clock::{Block, ChainId, Clock, Point};
+use crate::detect::clock::{Block, ChainId, Clock, Point, WIDTH};
 use crate::trace::ThreadNo;
 use std::sync::Arc;
 
@@ -66,11 +66,43 @@ impl State {
         others.chain([self.st.len(), self.far.len()]).max().unwrap_or(0)
     }
 
-    /// What is known of a block, if only `st` and `far` know something of it: whoever has the same two knows the same.
-    pub(super) fn plain(&self, block: usize) -> Option<[Option<&Arc<Block>>; 2]> {
-        let mut others = self.two.iter().chain(&self.long).chain(&self.back);
-        let plain = others.all(|(_, clock)| clock.block(block).is_none());
-        plain.then(|| [self.st.block(block), self.far.block(block)])
+    /// Of the chains of a block: up to where each is before what happens here, where `owns` says which are of this thread; and up to where by a path of any shape.
+    pub(super) fn reach(&self, block: usize, owns: impl Fn(usize) -> bool) -> (Block, Block) {
+        const NOTHING: Block = [0; WIDTH];
+        let (st, far) = (self.st.block(block), self.far.block(block));
+        let (st, far) = (st.map_or(&NOTHING, |st| st), far.map_or(&NOTHING, |far| far));
+        let mut reach = NOTHING;
+        let mut any = NOTHING;
+        for k in 0..WIDTH {
+            reach[k] = if owns(block * WIDTH + k) { st[k] } else { far[k] };
+            any[k] = st[k].max(far[k]);
+        }
+        let known = |list: &ByThread, into: &mut Block| {
+            for known in list.iter().filter_map(|(_, clock)| clock.block(block)) {
+                into.iter_mut().zip(known.iter()).for_each(|(to, from)| *to = (*to).max(*from));
+            }
+        };
+        // Of `two` no chain is of this thread.
+        known(&self.two, &mut reach);
+        [&self.two, &self.long, &self.back].into_iter().for_each(|list| known(list, &mut any));
+        (reach, any)
+    }
+
+    /// Whether both know the same of a block, as far as one look tells.
+    pub(super) fn has_same(&self, other: &State, block: usize) -> bool {
+        let same = |a: Option<&Arc<Block>>, b: Option<&Arc<Block>>| match (a, b) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        let plain = |state: &State| {
+            let mut others = state.two.iter().chain(&state.long).chain(&state.back);
+            others.all(|(_, clock)| clock.block(block).is_none())
+        };
+        same(self.st.block(block), other.st.block(block))
+            && same(self.far.block(block), other.far.block(block))
+            && plain(self)
+            && plain(other)
     }
 
     /// Learns a point of the own thread that is st-before.

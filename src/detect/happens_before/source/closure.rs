@@ -10,6 +10,7 @@ use super::rows::{Rows, Words, clear_all, has, members, set, set_all};
 use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
 use crate::trace::{Action, TaskNo, ThreadNo, Trace};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 // The nodes of a task.
 #[derive(Clone, Copy, Debug)]
@@ -40,13 +41,17 @@ struct Closure<'t> {
     allowed: Rows,
 }
 
-/// Closes the relation.
-pub(super) fn close(trace: &Trace, nodes: &Nodes, rows: Rows, sent: Vec<Sent>) -> Rows {
+/// Closes the relation. `None` if it was interrupted.
+pub(super) fn close(trace: &Trace, nodes: &Nodes, rows: Rows, sent: Vec<Sent>, stop: &AtomicBool) -> Option<Rows> {
     let mut closure = Closure::new(trace, nodes, rows, sent);
     let mut order: Vec<Node> = nodes.op.ids().collect();
     order.sort_by_key(|node| std::cmp::Reverse(nodes.op[*node]));
-    while closure.transitive(&order) | closure.rules() {}
-    closure.rows
+    while closure.transitive(&order, stop) | closure.rules() {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+    }
+    Some(closure.rows)
 }
 
 impl<'t> Closure<'t> {
@@ -88,10 +93,13 @@ impl<'t> Closure<'t> {
     }
 
     // One round of transitivity; says whether anything is new.
-    fn transitive(&mut self, order: &[Node]) -> bool {
+    fn transitive(&mut self, order: &[Node], stop: &AtomicBool) -> bool {
         let mut changed = false;
         let (mut row, mut done) = (Words::new(), Words::new());
         for node in order.iter().copied() {
+            if stop.load(Ordering::Relaxed) {
+                return true;
+            }
             row.clear();
             row.extend_from_slice(self.rows.of(node));
             done.clear();

@@ -47,6 +47,7 @@ use self::nodes::Nodes;
 use self::rows::Rows;
 use super::Race;
 use crate::trace::{OpNo, Trace};
+use std::sync::atomic::AtomicBool;
 
 /// A trace has too many nodes for a relation as bits.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -96,13 +97,23 @@ impl<'t> SourceOrder<'t> {
     ///
     /// If the trace has more than [`SourceOrder::MOST`] nodes.
     pub fn new(trace: &'t Trace) -> Result<Self, TooLarge> {
+        let stopped = || TooLarge { nodes: 0 };
+        Self::until(trace, &AtomicBool::new(false))?.ok_or_else(stopped)
+    }
+
+    /// Computes it, unless somebody stops that: then `None`.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn until(trace: &'t Trace, stop: &AtomicBool) -> Result<Option<Self>, TooLarge> {
         let nodes = Nodes::of(trace);
         if nodes.len() > Self::MOST {
             return Err(TooLarge { nodes: nodes.len() });
         }
         let (rows, sent) = direct::direct(trace, &nodes);
-        let rows = closure::close(trace, &nodes, rows, sent);
-        Ok(Self { trace, nodes, rows })
+        let rows = closure::close(trace, &nodes, rows, sent, stop);
+        Ok(rows.map(|rows| Self { trace, nodes, rows }))
     }
 
     /// How many nodes the trace has.
@@ -123,13 +134,4 @@ impl<'t> SourceOrder<'t> {
     pub fn races(&self) -> Vec<Race> {
         races::races(self)
     }
-}
-
-/// The races of a trace under the rules of DroidRacer's source.
-///
-/// # Errors
-///
-/// If the trace has more than [`SourceOrder::MOST`] nodes.
-pub fn races(trace: &Trace) -> Result<Vec<Race>, TooLarge> {
-    Ok(SourceOrder::new(trace)?.races())
 }
