@@ -1,8 +1,9 @@
 //! Synthetic traces with the statistics of DroidRacer's table 2: what the apps did is not public, how much of it they did is.
 //!
-//! A shape fixes how many operations, fields, threads, loopers and tasks there are. The rest is the same for all, as in the logs that are public: of a thousand operations some 940 are
-//! accesses, in runs of 25 in the middle; a tenth of the tasks is delayed, a fifth are events, which tasks before them have enabled, a fifth comes from another thread; one access in 50 is to a field that all
-//! threads share, and half of those are in a critical section. Threads without a queue are forked by a task and end; `joined` per mille of them are joined.
+//! A shape fixes how many operations, fields, threads, loopers and tasks there are. The rest is the same for all, as in the logs that are public: of a thousand operations some 940 are accesses, in runs
+//! of 25 in the middle, a quarter of which is in a critical section; they are to 16 fields of an object of the thread, a few runs long, and one in 50 to a field that all threads share. A fifth of the tasks
+//! are events, which tasks before them have enabled, a fifth comes from another thread, a tenth is delayed. Threads without a queue are forked by a task and end; `joined` per mille of them are
+//! joined.
 
 use raceflip::base::Rng;
 use raceflip::event::PostTime;
@@ -20,10 +21,15 @@ pub(crate) struct Shape {
     pub(crate) tasks: u32,
     /// Threads that are joined, per mille.
     pub(crate) joined: u32,
+    /// Tasks that are events; that another thread has posted; that are delayed: per mille. The others are posted by tasks of the first looper. These three make tasks that have no order.
+    pub(crate) loose: [u32; 3],
 }
 
+/// As the logs that are public have it.
+pub(crate) const LOOSE: [u32; 3] = [200, 200, 100];
+
 const fn app(name: &'static str, operations: usize, [fields, threads, loopers, tasks]: [u32; 4]) -> Shape {
-    Shape { name, operations, fields, threads, loopers, tasks, joined: 300 }
+    Shape { name, operations, fields, threads, loopers, tasks, joined: 300, loose: LOOSE }
 }
 
 /// DroidRacer, table 2.
@@ -71,6 +77,7 @@ struct Maker<'s> {
     queues: Vec<VecDeque<TaskNo>>,
     running: Vec<Option<TaskNo>>,
     posted: u32,
+    batch: u32,
     enabled: VecDeque<EventNo>,
     locks: Vec<LockNo>,
     places: Vec<LocationNo>,
@@ -99,6 +106,7 @@ pub(crate) fn trace(shape: &Shape, seed: u64) -> Trace {
         queues,
         running,
         posted: 0,
+        batch: 0,
         enabled: VecDeque::new(),
         locks,
         places,
@@ -167,9 +175,12 @@ impl Maker<'_> {
 
     fn post(&mut self) {
         let at = self.rng.below(self.loopers.len() as u32) as usize;
-        let poster = match self.rng.below(5) {
-            0 => None,
-            1 if !self.alive.is_empty() => Some(self.alive[self.rng.below(self.alive.len() as u32) as usize]),
+        let [events, crossed, delayed] = self.shape.loose;
+        let poster = match self.rng.below(1000) {
+            n if n < events => None,
+            n if n < events + crossed && !self.alive.is_empty() => {
+                Some(self.alive[self.rng.below(self.alive.len() as u32) as usize])
+            }
             _ => self.running[0].map(|_| self.loopers[0]),
         };
         if poster.is_none() && self.enabled.is_empty() && self.running[0].is_some() {
@@ -181,7 +192,7 @@ impl Maker<'_> {
             }
             return;
         }
-        let time = if self.rng.below(10) == 0 {
+        let time = if self.rng.below(1000) < delayed {
             PostTime::After(10 * i64::from(1 + self.rng.below(4)))
         } else {
             PostTime::Now
@@ -233,25 +244,24 @@ impl Maker<'_> {
         let Some(thread) = self.somebody() else { return };
         let lock = (self.rng.below(4) == 0).then(|| self.locks[self.rng.below(self.locks.len() as u32) as usize]);
         lock.into_iter().for_each(|lock| self.push(thread, Action::Acquire(lock)));
+        let part = (self.places.len() as u32 / 8).max(1);
+        let object = self.object(thread, part);
         for _ in 0..1 + self.rng.below(50) {
             let shared = self.rng.below(50) == 0;
-            // Each thread has a part of the fields to itself.
-            let part = (self.places.len() as u32 / 8).max(1);
-            let at = if shared { self.rng.below(part) } else { self.own(thread, part) };
-            let at = self.places[at as usize];
+            let at = if shared { self.rng.below(part) } else { object + self.rng.below(16) };
+            let at = self.places[at.min(self.places.len() as u32 - 1) as usize];
             let writes = self.rng.below(10) == 0;
             self.push(thread, if writes { Action::Write(at) } else { Action::Read(at) });
         }
         lock.into_iter().for_each(|lock| self.push(thread, Action::Release(lock)));
     }
 
-    fn own(&mut self, thread: ThreadNo, part: u32) -> u32 {
-        let rest = self.places.len() as u32 - part;
-        if rest == 0 {
-            return 0;
-        }
-        let width = (rest / 8).max(1);
-        part + (thread.0 % 8 * width + self.rng.below(width)).min(rest - 1)
+    // Where the object lies that is at work: each thread has some for itself, and goes from one to the next.
+    fn object(&mut self, thread: ThreadNo, part: u32) -> u32 {
+        let rest = (self.places.len() as u32).saturating_sub(part);
+        let objects = (rest / 16 / 8).max(1);
+        self.batch += 1;
+        part + (thread.0 % 8 * objects + self.batch / 4 % objects) * 16 % rest.max(1)
     }
 
     // The first looper runs something: what waits, or one more event.

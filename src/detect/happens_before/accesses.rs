@@ -65,6 +65,7 @@ struct Seen {
     context: u32,
     at: Point,
     site: SiteNo,
+    // invariant: a list is descending by it
     op: OpNo,
     lockset: Lockset,
 }
@@ -101,18 +102,28 @@ impl<'t> Accesses<'t> {
         let new = Seen { next: NONE, context: now.number, at: now.at, site: self.trace.ops[op].site, op, lockset };
         let Lists { reads, writes: written, .. } = self.places[at];
         let mine = if writes { written } else { reads };
-        let known = self.find(mine, &new);
-        if self.merging && known.is_some_and(|known| self.entries[known as usize].at == new.at) {
+        let known = self.find(mine, &new, now.since);
+        let last = known.map(|(_, known)| self.entries[known as usize]);
+        if self.merging && last.is_some_and(|last| last.at == new.at) {
             return;
         }
-        self.meet_all(order, classes, (now, locks), &new, (at, written));
+        // What was there at the last access of this context and statement has met it: no pair with this one would be new.
+        let since = last.map_or(OpNo(0), |last| last.op);
+        self.meet_all(order, classes, (now, locks), &new, (at, written, since));
         if writes {
-            self.meet_all(order, classes, (now, locks), &new, (at, reads));
+            self.meet_all(order, classes, (now, locks), &new, (at, reads, since));
         }
         match known {
-            Some(known) => {
+            Some((before, known)) => {
                 let entry = &mut self.entries[known as usize];
                 (entry.at, entry.op) = (new.at, new.op);
+                // It is the latest now.
+                if let Some(before) = before {
+                    let next = std::mem::replace(&mut entry.next, mine.head);
+                    self.entries[before as usize].next = next;
+                    let lists = &mut self.places[at];
+                    (if writes { &mut lists.writes } else { &mut lists.reads }).head = known;
+                }
             }
             None => {
                 let mut list = mine;
@@ -128,14 +139,18 @@ impl<'t> Accesses<'t> {
         }
     }
 
-    fn find(&self, list: List, new: &Seen) -> Option<u32> {
-        let mut at = list.head;
+    // The entry of the same context and statement, and the one before it in the list. What was last accessed before the context began is of others.
+    fn find(&self, list: List, new: &Seen, since: OpNo) -> Option<(Option<u32>, u32)> {
+        let (mut before, mut at) = (None, list.head);
         while at != NONE {
             let entry = &self.entries[at as usize];
-            if entry.context == new.context && entry.site == new.site && entry.lockset == new.lockset {
-                return Some(at);
+            if entry.op < since {
+                return None;
             }
-            at = entry.next;
+            if entry.context == new.context && entry.site == new.site && entry.lockset == new.lockset {
+                return Some((before, at));
+            }
+            (before, at) = (Some(at), entry.next);
         }
         None
     }
@@ -146,11 +161,14 @@ impl<'t> Accesses<'t> {
         classes: &Classes<'_>,
         (now, locks): (&Context, Locks<'_>),
         new: &Seen,
-        (place, list): (LocationNo, List),
+        (place, list, since): (LocationNo, List, OpNo),
     ) {
         let mut at = list.head;
         while at != NONE {
             let old = self.entries[at as usize];
+            if old.op < since {
+                return;
+            }
             let guarded = || {
                 let apart = locks.is_some_and(|(sets, lockset)| sets.exclude(old.lockset, lockset));
                 apart && classes.task_of(old.context).0 != classes.task_of(new.context).0

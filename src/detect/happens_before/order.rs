@@ -12,7 +12,6 @@ use super::state::{Hop, State};
 use crate::base::IndexVec;
 use crate::detect::clock::{ChainId, Point};
 use crate::trace::{Action, ChannelNo, EventNo, LockNo, OpNo, TaskNo, ThreadNo, Trace};
-use std::collections::VecDeque;
 
 /// Which edges there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +42,8 @@ pub(super) struct Order<'t> {
     // The task that has enabled each event last.
     pub(super) enablers: IndexVec<EventNo, Option<TaskNo>>,
     pub(super) overtaken: Vec<(TaskNo, TaskNo)>,
+    // The operation at hand.
+    now: OpNo,
 }
 
 pub(super) struct Chain {
@@ -63,8 +64,6 @@ pub(super) struct Thread {
     pub(super) looped: Option<State>,
     pub(super) exit: Option<State>,
     pub(super) ended: bool,
-    // Chains whose last context has ended, latest last. Some may have been taken again.
-    pub(super) closed: VecDeque<ChainId>,
     pub(super) chains: Vec<ChainId>,
     pub(super) running: Option<TaskNo>,
     // The post of the task that it runs, if all that it asked has been answered.
@@ -73,6 +72,8 @@ pub(super) struct Thread {
 
 /// A running context.
 pub(super) struct Context {
+    /// The operation with which it began.
+    pub(super) since: OpNo,
     pub(super) number: u32,
     pub(super) at: Point,
     thread: ThreadNo,
@@ -87,9 +88,6 @@ impl Context {
         state
     }
 }
-
-// How many closed chains a new context tries, besides those of the tasks that it follows.
-const MOST_CLOSED: usize = 32;
 
 impl<'t> Order<'t> {
     pub(super) fn new(trace: &'t Trace, edges: Edges) -> Self {
@@ -110,6 +108,7 @@ impl<'t> Order<'t> {
             enables: (0..trace.events.len()).map(|_| Sent::default()).collect(),
             enablers: (0..trace.events.len()).map(|_| None).collect(),
             overtaken: Vec::new(),
+            now: OpNo(0),
         }
     }
 
@@ -173,6 +172,7 @@ impl<'t> Order<'t> {
 
     /// Where the next operation stands, for what comes later: asked for after it was performed. `None` for what the environment does.
     pub(super) fn step(&mut self, op: OpNo) -> Option<Point> {
+        self.now = op;
         let crate::trace::Operation { thread, action, .. } = self.trace.ops[op];
         if self.trace.threads[thread].environment {
             if let Action::Post(task) = action {
@@ -292,11 +292,13 @@ impl<'t> Order<'t> {
     }
 
     pub(super) fn open(&mut self, thread: ThreadNo, number: u32, state: State, preferred: &[ChainId]) -> Point {
-        let closed = self.threads[thread].closed.iter().rev();
-        let free = preferred.iter().chain(closed).find_map(|chain| {
-            let last = self.chains[*chain].last.filter(|last| state.st(*chain) >= *last)?;
-            Some(Point { chain: *chain, epoch: last + 1 })
-        });
+        let is_free = |chain: ChainId, known: u32| {
+            let last = self.chains[chain].last.filter(|last| known >= *last)?;
+            Some(Point { chain, epoch: last.checked_add(1)? })
+        };
+        // Any chain will do whose last context is before this one: the fewer there are, the less is to be known.
+        let free = preferred.iter().find_map(|chain| is_free(*chain, state.st(*chain)));
+        let free = free.or_else(|| state.st_points().find_map(|Point { chain, epoch }| is_free(chain, epoch)));
         let at = match free {
             Some(at) => {
                 self.chains[at.chain].last = None;
@@ -309,7 +311,7 @@ impl<'t> Order<'t> {
                 Point { chain, epoch: 1 }
             }
         };
-        self.threads[thread].context = Some(Context { number, at, thread, state });
+        self.threads[thread].context = Some(Context { since: self.now, number, at, thread, state });
         at
     }
 
@@ -318,11 +320,6 @@ impl<'t> Order<'t> {
         let Context { at, mut state, .. } = self.threads[thread].context.take()?;
         state.learn(at);
         self.chains[at.chain].last = Some(at.epoch);
-        let closed = &mut self.threads[thread].closed;
-        if closed.len() == MOST_CLOSED {
-            closed.pop_front();
-        }
-        closed.push_back(at.chain);
         Some(state)
     }
 }

@@ -48,6 +48,11 @@ impl State {
         self.st.get(chain)
     }
 
+    /// What is st-before, chain by chain.
+    pub(super) fn st_points(&self) -> impl Iterator<Item = Point> + '_ {
+        self.st.points()
+    }
+
     /// Up to where a chain of another thread is before.
     pub(super) fn mt(&self, chain: ChainId, owner: ThreadNo) -> u32 {
         self.far.get(chain).max(of(&self.two, owner, chain))
@@ -139,6 +144,7 @@ impl State {
         self.trim();
     }
 
+    // Drops what `far` covers.
     fn trim(&mut self) {
         let far = &self.far;
         for list in [&mut self.two, &mut self.long, &mut self.back] {
