@@ -173,7 +173,7 @@ fn growth(page: &mut String, quick: bool) {
     let base = Shape {
         name: "base",
         operations: 1_000_000,
-        fields: 20_000,
+        fields: 2_000,
         threads: 30,
         loopers: 4,
         tasks: 2_000,
@@ -206,7 +206,7 @@ fn growth(page: &mut String, quick: bool) {
     ];
     let _ = writeln!(
         page,
-        "\n## Growth\n\nSynthetic traces, of which one number grows. The rest is 1 M operations, 20,000 fields, 30 threads, 4 loopers, 2,000 tasks, a fifth of them events, a fifth from another thread, a tenth delayed. What grows with tasks is the number of those that have no order: each has to be known by itself.\n\n| what grows | operations | tasks | loopers | threads | races | ms | M/s | bytes | no merging M/s |\n|---|---|---|---|---|---|---|---|---|---|"
+        "\n## Growth\n\nSynthetic traces, of which one number grows. The rest is 1 M operations, 2,000 fields, 30 threads, 4 loopers, 2,000 tasks, a fifth of them events, a fifth from another thread, a tenth delayed. What grows with tasks is the number of those that have no order: each has to be known by itself.\n\n| what grows | operations | tasks | loopers | threads | races | ms | M/s | bytes | no merging M/s |\n|---|---|---|---|---|---|---|---|---|---|"
     );
     for (what, shapes) in shapes {
         for shape in shapes {

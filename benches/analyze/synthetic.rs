@@ -1,7 +1,7 @@
 //! Synthetic traces with the statistics of DroidRacer's table 2: what the apps did is not public, how much of it they did is.
 //!
 //! A shape fixes how many operations, fields, threads, loopers and tasks there are. The rest is the same for all, as in the logs that are public: of a thousand operations some 940 are accesses, in runs
-//! of 25 in the middle, a quarter of which is in a critical section; they are to 16 fields of an object of the thread, a few runs long, and one in 50 to a field that all threads share. A fifth of the tasks
+//! of 25 in the middle, a quarter of which is in a critical section; there is a location for each seven operations; accesses are to 16 fields of an object of the thread, a few runs long, and one in 50 to a field that all threads share. A fifth of the tasks
 //! are events, which tasks before them have enabled, a fifth comes from another thread, a tenth is delayed. Threads without a queue are forked by a task and end; `joined` per mille of them are
 //! joined.
 
@@ -90,7 +90,10 @@ pub(crate) fn trace(shape: &Shape, seed: u64) -> Trace {
     let loopers: Vec<ThreadNo> = (0..shape.loopers).map(|i| builder.thread(&format!("looper {i}"))).collect();
     let workers = (0..shape.threads).map(|i| builder.thread(&format!("worker {i}"))).collect();
     let locks = (0..8).map(|i| builder.lock(&format!("lock {i}"))).collect();
-    let places = (0..shape.fields).map(|i| builder.location(&format!("field {i}"), &format!("field {i}"))).collect();
+    let place =
+        |i| (format!("object {}, field {}", i / shape.fields, i % shape.fields), format!("field {}", i % shape.fields));
+    let places =
+        (0..(shape.operations / 7) as u32).map(place).map(|(name, field)| builder.location(&name, &field)).collect();
     let (queues, running) = (vec![VecDeque::new(); loopers.len()], vec![None; loopers.len()]);
     let rng = Rng::seeded(seed);
     let mut maker = Maker {
@@ -129,7 +132,7 @@ impl Maker<'_> {
 
     // Each field is read and written by a few statements.
     fn site(&mut self, at: LocationNo, writes: bool) -> SiteNo {
-        SiteNo(at.0 * 6 + self.rng.below(3) * 2 + u32::from(writes))
+        SiteNo(at.0 % self.shape.fields * 6 + self.rng.below(3) * 2 + u32::from(writes))
     }
 
     fn start(&mut self) {

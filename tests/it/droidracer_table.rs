@@ -24,6 +24,9 @@ const WHY: &str = "
 A class has all fields with a race of that class; DroidRacer's headings have more cross-posted fields, since it puts a race with different delayed posts below both headings if another
 of the object has already been below the first.
 
+The printed rules order every enable of an event before every later post of it. A log names an event that comes again as it did before, so that they order more where an app is clicked through several times
+(RemindMe: 27 fields that DroidRacer reports); and they know nothing of what the program orders besides, so that they report more elsewhere.
+
 What stands only on one side:
 
 - Adobe Reader, `ARBackgroundRunnableAndroid` field 16 (multi-threaded, only there): the object had gone, and a `Message` had its address. DroidRacer knows objects by their address alone; here
