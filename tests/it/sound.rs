@@ -27,7 +27,7 @@ type Instance = (String, SiteId, u64);
 type Orders = BTreeSet<(Instance, Instance)>;
 /// Who has acquired each lock, in turn; and what each receive has received.
 type Signature = (BTreeMap<String, Vec<Step>>, BTreeMap<Step, BTreeSet<Step>>);
-/// A context, and the how-manieth synchronization of it.
+/// A context, and the how-manieth operation of it.
 type Step = (String, u32);
 
 /// Accesses of a run that are looked at.
@@ -95,11 +95,10 @@ fn signature(trace: &Trace) -> Signature {
     for operation in trace.ops.iter() {
         let own = || trace.threads[operation.thread].name.clone();
         let context = running.get(&operation.thread).cloned().unwrap_or_else(own);
-        let mut step = || {
-            let nth = steps.entry(context.clone()).or_default();
-            *nth += 1;
-            (context.clone(), *nth)
-        };
+        // Whether something was sent is not counted: the write that has turned a condition is that write in every run.
+        let nth = steps.entry(context.clone()).or_default();
+        *nth += u32::from(!matches!(operation.action, Action::Send(_) | Action::Receive(_)));
+        let step = || (context.clone(), *nth);
         match operation.action {
             Action::Begin(task) => drop(running.insert(operation.thread, trace.tasks[task].name.clone())),
             Action::End(_) => drop(running.remove(&operation.thread)),
