@@ -79,7 +79,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
     let trace = trace::read(&args.file)?;
     let stop = interrupt::install();
-    let Some(found) = find(&args, &trace, &stop)? else { return Ok(Status::Interrupted) };
+    let Some(found) = find(&args, &trace, &stop)? else {
+        context.out.note("interrupted: of half a trace nothing is told");
+        return Ok(Status::Interrupted);
+    };
     let rules = match args.rules {
         Rules::Printed => "DroidRacer's rules, as printed",
         Rules::Source => "DroidRacer's rules, as in its source",
