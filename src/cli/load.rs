@@ -71,24 +71,29 @@ pub(super) fn source(path: &Path) -> Result<Source, Refusal> {
     Source::from_bytes(clean(&path.to_string_lossy()), &bytes(path)?).map_err(Refusal::new)
 }
 
-/// A file as it is, if it is not too large.
-pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
-    let name = clean(&path.to_string_lossy());
-    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read `{name}`: {why}"));
+fn cannot(path: &Path, why: &dyn std::fmt::Display) -> Refusal {
+    Refusal::new(format_args!("cannot read `{}`: {why}", clean(&path.to_string_lossy())))
+}
+
+/// Opens a file; of a directory it says what to name instead.
+pub(super) fn open(path: &Path, instead: &dyn std::fmt::Display) -> Result<std::fs::File, Refusal> {
+    let cannot = |why: &dyn std::fmt::Display| cannot(path, why);
     let file = std::fs::File::open(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => cannot(&"there is no such file"),
         ErrorKind::PermissionDenied => cannot(&"permission denied"),
         _ => cannot(&error),
     })?;
-    let about = file.metadata().map_err(|error| cannot(&error))?;
-    if about.is_dir() {
-        return Err(cannot(&format_args!(
-            "it is a directory; name the models in it, as in `{}`",
-            path.join("*.race").display()
-        )));
+    if file.metadata().map_err(|error| cannot(&error))?.is_dir() {
+        return Err(cannot(&format_args!("it is a directory; name {instead}")));
     }
+    Ok(file)
+}
+
+/// A file as it is, if it is not too large.
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
+    let file = open(path, &format_args!("the models in it, as in `{}`", path.join("*.race").display()))?;
     let mut bytes = Vec::new();
     // Of a file that is too large, or without end, as a device, no more is read than tells so; a byte order mark does not count.
-    file.take(MAX_SOURCE as u64 + 4).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+    file.take(MAX_SOURCE as u64 + 4).read_to_end(&mut bytes).map_err(|error| cannot(path, &error))?;
     Ok(bytes)
 }

@@ -1,5 +1,6 @@
 //! The races of a trace: `raceflip analyze`, as JSON `raceflip-analysis` version 1 (`docs/formats.md`).
 
+use crate::base::IndexVec;
 use crate::detect::Rank;
 use crate::detect::happens_before::{Analysis, Race, RaceClass};
 use crate::trace::{OpNo, SiteNo, TaskNo, Trace};
@@ -95,7 +96,7 @@ impl AnalysisReport {
     /// The report of an analysis.
     #[must_use]
     pub fn new(file: &str, rules: &str, trace: &Trace, found: &Analysis) -> Self {
-        let parents = Parents::new(trace);
+        let parents = trace.parents();
         let counted = || found.races.iter().filter(|race| race.rank != Rank::ByLocks);
         let by_class = |key: &dyn Fn(&Race) -> u32| {
             let keys: BTreeSet<(RaceClass, u32)> = counted().map(|race| (race.class, key(race))).collect();
@@ -129,7 +130,7 @@ impl AnalysisReport {
     }
 }
 
-fn race_of(trace: &Trace, parents: &Parents, race: &Race) -> FoundRace {
+fn race_of(trace: &Trace, parents: &IndexVec<TaskNo, Option<TaskNo>>, race: &Race) -> FoundRace {
     let place = &trace.places[race.location];
     FoundRace {
         location: place.name.clone(),
@@ -143,10 +144,10 @@ fn race_of(trace: &Trace, parents: &Parents, race: &Race) -> FoundRace {
     }
 }
 
-fn end(trace: &Trace, parents: &Parents, op: OpNo, task: Option<TaskNo>) -> End {
+fn end(trace: &Trace, parents: &IndexVec<TaskNo, Option<TaskNo>>, op: OpNo, task: Option<TaskNo>) -> End {
     let operation = trace.ops[op];
     let writes = operation.action.access().is_some_and(|(_, writes)| writes);
-    let chain: Vec<TaskNo> = std::iter::successors(task, |task| parents.of(*task)).collect();
+    let chain: Vec<TaskNo> = std::iter::successors(task, |task| parents[*task]).collect();
     let post = chain.last().and_then(|task| trace.tasks[*task].post);
     End {
         access: if writes { "write" } else { "read" }.to_owned(),
@@ -156,32 +157,5 @@ fn end(trace: &Trace, parents: &Parents, op: OpNo, task: Option<TaskNo>) -> End 
         thread: trace.threads[operation.thread].name.clone(),
         tasks: chain.iter().map(|task| trace.tasks[*task].name.clone()).collect(),
         posted_by: post.map(|post| trace.threads[trace.ops[post].thread].name.clone()),
-    }
-}
-
-// In which task each task was posted.
-struct Parents {
-    by_task: Vec<Option<TaskNo>>,
-}
-
-impl Parents {
-    fn new(trace: &Trace) -> Self {
-        use crate::trace::Action;
-        let mut running: Vec<Option<TaskNo>> = vec![None; trace.threads.len()];
-        let mut by_task = vec![None; trace.tasks.len()];
-        for operation in trace.ops.iter() {
-            let running = &mut running[operation.thread.0 as usize];
-            match operation.action {
-                Action::Begin(task) => *running = Some(task),
-                Action::End(_) => *running = None,
-                Action::Post(task) => by_task[task.0 as usize] = *running,
-                _ => {}
-            }
-        }
-        Self { by_task }
-    }
-
-    fn of(&self, task: TaskNo) -> Option<TaskNo> {
-        self.by_task[task.0 as usize]
     }
 }

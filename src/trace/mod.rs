@@ -207,6 +207,22 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// The task in which each task was posted; none if own code, the environment or nobody has posted it.
+    #[must_use]
+    pub fn parents(&self) -> IndexVec<TaskNo, Option<TaskNo>> {
+        let mut running: IndexVec<ThreadNo, Option<TaskNo>> = self.threads.iter().map(|_| None).collect();
+        let mut parents: IndexVec<TaskNo, Option<TaskNo>> = self.tasks.iter().map(|_| None).collect();
+        for operation in self.ops.iter() {
+            match operation.action {
+                Action::Begin(task) => running[operation.thread] = Some(task),
+                Action::End(_) => running[operation.thread] = None,
+                Action::Post(task) => parents[task] = running[operation.thread],
+                _ => {}
+            }
+        }
+        parents
+    }
+
     /// Whether a task handles an event of the environment.
     #[must_use]
     pub fn is_event(&self, task: TaskNo) -> bool {

@@ -5,10 +5,10 @@ mod stat;
 
 use super::exit::Status;
 use super::output::clean;
-use super::{Context, Refusal};
+use super::{Context, Refusal, load};
 use crate::formats::traces;
 use crate::trace::Trace;
-use std::io::{BufReader, ErrorKind};
+use std::io::BufReader;
 use std::path::Path;
 
 const ABOUT: &str = "\
@@ -53,14 +53,6 @@ pub(super) fn read(path: &Path) -> Result<Trace, Refusal> {
     if path == Path::new("-") {
         return traces::read(&name, std::io::stdin().lock()).map_err(Refusal::new);
     }
-    let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read `{name}`: {why}"));
-    let file = std::fs::File::open(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => cannot(&"there is no such file"),
-        ErrorKind::PermissionDenied => cannot(&"permission denied"),
-        _ => cannot(&error),
-    })?;
-    if file.metadata().map_err(|error| cannot(&error))?.is_dir() {
-        return Err(cannot(&"it is a directory; name the traces in it"));
-    }
+    let file = load::open(path, &"the traces in it")?;
     traces::read(&name, BufReader::with_capacity(1 << 16, file)).map_err(Refusal::new)
 }

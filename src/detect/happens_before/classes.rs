@@ -13,37 +13,45 @@ pub(super) struct Classes<'t> {
 
 /// The most recent posts of three kinds in the chain of posts that leads to a task, named by the tasks that they post.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct Line {
-    // Of an event.
-    event: Option<TaskNo>,
-    // With a delay.
-    delayed: Option<TaskNo>,
-    // From another thread than the one that the task runs on.
-    cross: Option<TaskNo>,
+pub(super) struct Line {
+    /// Of an event.
+    pub(super) event: Option<TaskNo>,
+    /// With a delay.
+    pub(super) delayed: Option<TaskNo>,
+    /// From another thread than the one that the task runs on.
+    pub(super) cross: Option<TaskNo>,
+}
+
+impl Line {
+    /// The class of a race between two tasks of one looper; whether two events are co-enabled depends on the relation.
+    pub(super) fn class(self, other: Line, co_enabled: impl FnOnce(TaskNo, TaskNo) -> bool) -> RaceClass {
+        if self.event.zip(other.event).is_some_and(|(a, b)| co_enabled(a, b)) {
+            RaceClass::CoEnabled
+        } else if self.delayed != other.delayed {
+            RaceClass::Delayed
+        } else if self.cross != other.cross {
+            RaceClass::CrossPosted
+        } else {
+            RaceClass::Unknown
+        }
+    }
 }
 
 impl<'t> Classes<'t> {
     pub(super) fn new(trace: &'t Trace) -> Self {
         let mut lines: IndexVec<TaskNo, Line> = trace.tasks.iter().map(|_| Line::default()).collect();
-        let mut running: IndexVec<ThreadNo, Option<TaskNo>> = trace.threads.iter().map(|_| None).collect();
+        let parents = trace.parents();
         for operation in trace.ops.iter() {
-            match operation.action {
-                Action::Begin(task) => running[operation.thread] = Some(task),
-                Action::End(_) => running[operation.thread] = None,
-                Action::Post(task) => {
-                    let from = running[operation.thread].map_or_else(Line::default, |parent| lines[parent]);
-                    let about = &trace.tasks[task];
-                    let own = |holds: bool| holds.then_some(task);
-                    let is_cross = operation.thread != about.looper;
-                    lines[task] = Line {
-                        event: own(trace.is_event(task)).or(from.event),
-                        delayed: own(about.is_delayed()).or(from.delayed),
-                        // If it is none itself its parent runs on the same thread.
-                        cross: own(is_cross).or(from.cross),
-                    };
-                }
-                _ => {}
-            }
+            let Action::Post(task) = operation.action else { continue };
+            let from = parents[task].map_or_else(Line::default, |parent| lines[parent]);
+            let about = &trace.tasks[task];
+            let own = |holds: bool| holds.then_some(task);
+            lines[task] = Line {
+                event: own(trace.is_event(task)).or(from.event),
+                delayed: own(about.is_delayed()).or(from.delayed),
+                // If it is none itself its parent runs on the same thread.
+                cross: own(operation.thread != about.looper).or(from.cross),
+            };
         }
         Self { trace, lines }
     }
@@ -64,16 +72,7 @@ impl<'t> Classes<'t> {
             return RaceClass::MultiThreaded;
         }
         let line = |task: Option<TaskNo>| task.map_or_else(Line::default, |task| self.lines[task]);
-        let (a, b) = (line(first), line(second));
-        if a.event.zip(b.event).is_some_and(|(a, b)| !order.is_post_before(a, b)) {
-            RaceClass::CoEnabled
-        } else if a.delayed != b.delayed {
-            RaceClass::Delayed
-        } else if a.cross != b.cross {
-            RaceClass::CrossPosted
-        } else {
-            RaceClass::Unknown
-        }
+        line(first).class(line(second), |a, b| !order.is_post_before(a, b))
     }
 
     /// Whether only the queue has kept the order of two tasks: one looper, and the first was posted before in a way that lets it begin before; but not of two events.

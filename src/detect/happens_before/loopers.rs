@@ -143,8 +143,8 @@ impl Order<'_> {
     ) -> bool {
         let (mut before, mut overtaken) = (Vec::new(), Vec::new());
         for (chain, reach, any) in chains {
-            let Chain { owner, log, .. } = &self.chains[*chain];
-            if *owner == looper {
+            let Chain { log, .. } = &self.chains[*chain];
+            if self.owner(*chain) == looper {
                 before.extend(log.last_begun(*reach));
             }
             let has_ended = |task: TaskNo| self.ended[task].is_some();

@@ -27,8 +27,8 @@ pub(super) struct Order<'t> {
     pub(super) trace: &'t Trace,
     pub(super) edges: Edges,
     pub(super) chains: IndexVec<ChainId, Chain>,
-    // Whose each chain is: again, in a row.
-    pub(super) owners: Vec<ThreadNo>,
+    // Whose each chain is.
+    pub(super) owners: IndexVec<ChainId, ThreadNo>,
     pub(super) threads: IndexVec<ThreadNo, Thread>,
     pub(super) posted: IndexVec<TaskNo, Option<Box<Posted>>>,
     pub(super) ended: IndexVec<TaskNo, Option<Box<Ended>>>,
@@ -47,7 +47,6 @@ pub(super) struct Order<'t> {
 }
 
 pub(super) struct Chain {
-    pub(super) owner: ThreadNo,
     // Its last epoch, if its last context has ended.
     pub(super) last: Option<u32>,
     pub(super) log: Log,
@@ -96,7 +95,7 @@ impl<'t> Order<'t> {
             trace,
             edges,
             chains: IndexVec::new(),
-            owners: Vec::new(),
+            owners: IndexVec::new(),
             threads: trace.threads.iter().map(|_| Thread::default()).collect(),
             posted: tasks().map(|_| None).collect(),
             ended: tasks().map(|_| None).collect(),
@@ -114,7 +113,7 @@ impl<'t> Order<'t> {
 
     /// Whose a chain is.
     pub(super) fn owner(&self, chain: ChainId) -> ThreadNo {
-        self.chains[chain].owner
+        self.owners[chain]
     }
 
     /// The context that a thread is in.
@@ -305,8 +304,8 @@ impl<'t> Order<'t> {
                 at
             }
             None => {
-                let chain = self.chains.add(Chain { owner: thread, last: None, log: Log::default() });
-                self.owners.push(thread);
+                let chain = self.chains.add(Chain { last: None, log: Log::default() });
+                self.owners.add(thread);
                 self.threads[thread].chains.push(chain);
                 Point { chain, epoch: 1 }
             }

@@ -4,21 +4,11 @@ use super::SourceOrder;
 use super::nodes::{Context, Node};
 use crate::base::IndexVec;
 use crate::detect::Rank;
+use crate::detect::happens_before::classes::Line;
 use crate::detect::happens_before::{Race, RaceClass};
 use crate::trace::{Action, LocationNo, OpNo, SiteNo, TaskNo, Trace};
 use indexmap::IndexMap;
 use xxhash_rust::xxh3::Xxh3Builder;
-
-/// What led to a task: handed on from the task that posts to the one that is posted.
-#[derive(Clone, Copy, Default, Debug)]
-struct Cause {
-    /// The last task that handles an event.
-    event: Option<TaskNo>,
-    /// The last task that was posted with a delay.
-    delayed: Option<TaskNo>,
-    /// The last task that was posted from another thread.
-    crossed: Option<TaskNo>,
-}
 
 /// An access; of those of one node, statement and kind the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,7 +43,7 @@ pub(super) fn races(order: &SourceOrder<'_>) -> Vec<Race> {
 
 fn races_at(
     order: &SourceOrder<'_>,
-    causes: &IndexVec<TaskNo, Cause>,
+    causes: &IndexVec<TaskNo, Line>,
     location: LocationNo,
     accesses: &[Access],
 ) -> impl Iterator<Item = Race> + use<> {
@@ -103,8 +93,9 @@ fn accesses(order: &SourceOrder<'_>) -> IndexVec<LocationNo, Vec<Access>> {
     accesses
 }
 
-fn causes(trace: &Trace) -> IndexVec<TaskNo, Cause> {
-    let mut causes: IndexVec<TaskNo, Cause> = trace.tasks.ids().map(|_| Cause::default()).collect();
+// What led to each task: handed on from the task that posts to the one that is posted.
+fn causes(trace: &Trace) -> IndexVec<TaskNo, Line> {
+    let mut causes: IndexVec<TaskNo, Line> = trace.tasks.ids().map(|_| Line::default()).collect();
     let mut running: IndexVec<crate::trace::ThreadNo, Option<TaskNo>> = trace.threads.ids().map(|_| None).collect();
     for (_, op) in trace.ops.enumerate() {
         match op.action {
@@ -115,7 +106,7 @@ fn causes(trace: &Trace) -> IndexVec<TaskNo, Cause> {
                     cause.delayed = Some(no);
                 }
                 if task.looper != op.thread {
-                    cause.crossed = Some(no);
+                    cause.cross = Some(no);
                 }
                 causes[no] = *cause;
             }
@@ -126,7 +117,7 @@ fn causes(trace: &Trace) -> IndexVec<TaskNo, Cause> {
                     causes[no].event = Some(no);
                 }
                 if events.iter().any(|event| !trace.events[*event].starts_with("idle ")) {
-                    causes[no].crossed = None;
+                    causes[no].cross = None;
                 }
             }
             Action::End(_) => running[op.thread] = None,
@@ -136,27 +127,12 @@ fn causes(trace: &Trace) -> IndexVec<TaskNo, Cause> {
     causes
 }
 
-fn class(order: &SourceOrder<'_>, causes: &IndexVec<TaskNo, Cause>, first: Node, second: Node) -> RaceClass {
+fn class(order: &SourceOrder<'_>, causes: &IndexVec<TaskNo, Line>, first: Node, second: Node) -> RaceClass {
     if order.nodes.piece(first).thread != order.nodes.piece(second).thread {
         return RaceClass::MultiThreaded;
     }
     let (Some(one), Some(two)) = (order.nodes.task(first), order.nodes.task(second)) else { return RaceClass::Unknown };
-    let (one, two) = (causes[one], causes[two]);
     let begin = |task: TaskNo| order.trace.tasks[task].begin;
-    let co_enabled = match (one.event, two.event) {
-        (Some(a), Some(b)) if a != b => match (begin(a), begin(b)) {
-            (Some(a), Some(b)) => !order.is_before(a, b) && !order.is_before(b, a),
-            _ => false,
-        },
-        _ => false,
-    };
-    if co_enabled {
-        RaceClass::CoEnabled
-    } else if one.delayed != two.delayed {
-        RaceClass::Delayed
-    } else if one.crossed != two.crossed {
-        RaceClass::CrossPosted
-    } else {
-        RaceClass::Unknown
-    }
+    let unordered = |(a, b)| !order.is_before(a, b) && !order.is_before(b, a);
+    causes[one].class(causes[two], |a, b| a != b && begin(a).zip(begin(b)).is_some_and(unordered))
 }
