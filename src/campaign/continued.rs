@@ -202,7 +202,8 @@ fn side_by_side(driven: &Driven<'_>) -> Vec<Point> {
         let (x, y) = hit.threads;
         let swaps = if driven.pair.a == driven.pair.b {
             // One statement twice: the instance of the thread with the lesser name is the first.
-            worker.perform(run, &mut Unobserved, driven.context.stop);
+            // To its end also after Ctrl-C: a run that stops early may not have these threads.
+            worker.perform(run, &mut Unobserved, &AtomicBool::new(false));
             worker.machine.world.thread_name(x) > worker.machine.world.thread_name(y)
         } else {
             hit.first != driven.pair.a

@@ -66,6 +66,7 @@ mod small;
 mod snapshot;
 mod sound;
 mod stateless;
+mod stopped;
 mod support;
 mod surw;
 mod tidy;

@@ -1,0 +1,68 @@
+//! A campaign that is stopped at any moment says what it knows, and nothing that is not so.
+
+use crate::load::load_bytes;
+use raceflip::campaign::{Confirmation, Context, Plan, Progress, Silent, confirm};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Sets the flag at the n-th time that it is told something.
+struct Stopping<'s> {
+    left: AtomicU64,
+    stop: &'s AtomicBool,
+}
+
+impl Stopping<'_> {
+    fn told(&self) {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Progress for Stopping<'_> {
+    fn phase(&self, _: &str, _: u64) {
+        self.told();
+    }
+
+    fn done(&self) {
+        self.told();
+    }
+}
+
+/// A pair of two statements that is harmful, one statement twice, an order that only a hold brings about, and order pairs.
+const MODELS: [&str; 3] = [
+    "var x = 0\nthread a { x += 1; x += 2 }\nthread b { x += 1; assert x > 3 }\n",
+    "var x = 0\ntask add() { x += 1 }\nthread main { fork add(); fork add() }\n",
+    "var x = 0\nlooper main\ntask one() { x += 1 }\ntask two() { x += 1; assert x < 2 }\nthread a { post one() to main }\nthread b { post two() to main }\n",
+];
+
+#[test]
+fn at_every_moment() {
+    for text in MODELS {
+        let model = load_bytes("stopped.race", text.as_bytes(), &[]);
+        let plan = Plan { runs: 4, trials: 8, jobs: 1, ..Plan::new(&model) };
+        let made = |progress: &dyn Progress, stop: &AtomicBool| confirm(&plan, Context { stop, progress });
+        let whole = made(&Silent, &AtomicBool::new(false));
+        assert!(whole.complete() && !whole.pairs.is_empty());
+        let mut moments = 0;
+        loop {
+            moments += 1;
+            let stop = AtomicBool::new(false);
+            let part = made(&Stopping { left: AtomicU64::new(moments), stop: &stop }, &stop);
+            if !part.interrupted {
+                break;
+            }
+            assert!(!part.complete());
+            agrees(&part, &whole);
+        }
+        assert!(moments > 50, "{moments}");
+    }
+}
+
+// What is said to be complete is what an undisturbed campaign says.
+fn agrees(part: &Confirmation, whole: &Confirmation) {
+    for pair in part.pairs.iter().chain(&part.orders).filter(|p| p.complete) {
+        let same = whole.pairs.iter().chain(&whole.orders).find(|p| p.pair == pair.pair);
+        let same = same.unwrap_or_else(|| panic!("{:?}", pair.pair));
+        assert_eq!((&pair.verdict, &pair.harms), (&same.verdict, &same.harms));
+    }
+}
