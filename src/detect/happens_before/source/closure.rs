@@ -2,7 +2,8 @@
 //!
 //! Rounds until nothing changes. A round goes through the nodes from the last of the run to the first, since nearly all edges lead onwards, and makes each row
 //! closed under transitivity; then it applies the rules for tasks. Within a context a row has all that the row of the next node has, so that only what is new
-//! there is looked at, and of that only the first node of each context: the others bring nothing that this one does not.
+//! there is looked at, and of that only the first node of each context: the others bring nothing that this one does not. Except for what an edge alone says: an enable, or a signal, comes
+//! before an operation of another task of its looper also if nothing else of its own task does.
 
 use super::direct::Sent;
 use super::nodes::{Context, Node, Nodes};
@@ -37,6 +38,8 @@ struct Closure<'t> {
     // The posts to a looper, and the begins there.
     posts: Vec<Words>,
     begins: Vec<Words>,
+    // Nodes with an edge into another task of their looper.
+    lone: Words,
     // For each of the tasks the nodes that its own may come before: all but those of tasks of the same looper that have no order with it.
     allowed: Rows,
 }
@@ -68,6 +71,7 @@ impl<'t> Closure<'t> {
             begun: nodes.op.ids().map(|_| None).collect(),
             posts: none(),
             begins: none(),
+            lone: vec![0; nodes.len().div_ceil(64)],
             allowed: Rows::new(0, 0),
         };
         for (at, run) in of.runs.iter().enumerate() {
@@ -88,6 +92,15 @@ impl<'t> Closure<'t> {
             }
             let own = &nodes.pieces[run.context];
             set_all(row, own.first, own.end);
+            for node in (own.first.index()..own.end.index()).map(Node::new) {
+                let mut to = of.rows.of(node).to_vec();
+                if let Some(posted) = of.posted[node] {
+                    clear_all(&mut to, of.runs[posted].begin, Node::new(of.runs[posted].begin.index() + 1));
+                }
+                if to.iter().zip(of.allowed.row(at)).any(|(to, allowed)| to & !allowed != 0) {
+                    set(&mut of.lone, node);
+                }
+            }
         }
         of
     }
@@ -107,6 +120,9 @@ impl<'t> Closure<'t> {
             if node.index() + 1 < self.nodes.piece(node).end.index() {
                 let next = Node::new(node.index() + 1);
                 done.copy_from_slice(self.rows.of(next));
+                if has(&self.lone, next) {
+                    self.keep_allowed(next, &mut done);
+                }
                 set(&mut done, next);
                 row.iter_mut().zip(&done).for_each(|(to, from)| *to |= from);
             }
@@ -131,6 +147,21 @@ impl<'t> Closure<'t> {
         (self.runs[at].end == Some(node)).then_some(at)
     }
 
+    // Of what comes after a node what comes after its whole task, so far as is known; and what it posts.
+    fn keep_allowed(&self, node: Node, row: &mut [u64]) {
+        let Some(at) = self.nodes.task(node).and_then(|task| self.of_task[task]) else { return };
+        let begins = members(row, &self.begins[self.runs[at].looper.index()], None);
+        let is_posted = |begin: &Node| {
+            let post = self.begun[*begin].map(|at| self.runs[at].post);
+            post.is_some_and(|post| post == node || has(row, post))
+        };
+        let posted: Vec<Node> = begins.into_iter().filter(is_posted).collect();
+        row.iter_mut().zip(self.allowed.row(at)).for_each(|(to, allowed)| *to &= allowed);
+        for begin in posted {
+            set(row, begin);
+        }
+    }
+
     // Adds what comes after the nodes of a row that are not done yet.
     fn expand(&self, node: Node, row: &mut [u64], done: &mut [u64]) {
         let allowed = self.nodes.task(node).and_then(|task| self.of_task[task]).map(|at| self.allowed.row(at));
@@ -146,7 +177,7 @@ impl<'t> Closure<'t> {
                         set(row, run.begin);
                     }
                     let first = self.nodes.pieces[self.nodes.context[next]].first;
-                    if next > first && has(row, Node::new(next.index() - 1)) {
+                    if next > first && has(row, Node::new(next.index() - 1)) && !has(&self.lone, next) {
                         continue;
                     }
                     let from = self.rows.of(next);

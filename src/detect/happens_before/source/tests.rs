@@ -294,7 +294,7 @@ fn trace(steps: &[(u8, u8, u8)]) -> Trace {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn the_closure_is_what_the_rules_say(steps in prop::collection::vec(any::<(u8, u8, u8)>(), 0..70)) {
         let trace = trace(&steps);
@@ -308,6 +308,32 @@ proptest! {
             prop_assert_eq!(order.is_before(a, b), told, "{:?} {:?} of {:#?}", a, b, &trace.ops);
         }
     }
+}
+
+#[test]
+fn an_edge_between_two_tasks_without_an_order_orders_nothing_else() {
+    let mut b = Builder::new();
+    let (looper, channel) = (b.thread("looper"), b.channel());
+    let [one, two] = ["one", "two"].map(|name| b.task(name, looper, PostTime::Now, false));
+    let worlds = ["world", "other world"].map(|name| b.thread(name));
+    let actions = [
+        (looper, Action::AttachQueue),
+        (looper, Action::Loop),
+        (worlds[0], Action::Post(one)),
+        (worlds[1], Action::Post(two)),
+        (looper, Action::Begin(one)),
+        (looper, Action::Send(channel)),
+        (looper, Action::End(one)),
+        (looper, Action::Begin(two)),
+        (looper, Action::Receive(channel)),
+    ];
+    for (thread, action) in actions {
+        b.push(thread, action, SiteNo::NONE, 0).unwrap();
+    }
+    let trace = b.finish();
+    let order = SourceOrder::new(&trace).unwrap();
+    assert!(order.is_before(OpNo(5), OpNo(8)));
+    assert!(!order.is_before(OpNo(4), OpNo(8)) && !order.is_before(OpNo(6), OpNo(7)));
 }
 
 #[test]
