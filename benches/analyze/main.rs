@@ -189,7 +189,16 @@ fn growth(page: &mut String, quick: bool) {
             "operations",
             vec![Shape { operations: 100_000, tasks: 200, ..base }, base, Shape { operations: 10_000_000, ..base }],
         ),
-        ("tasks", vec![Shape { tasks: 200, ..base }, base, Shape { tasks: 20_000, ..base }]),
+        (
+            "tasks",
+            vec![
+                Shape { tasks: 200, ..base },
+                base,
+                Shape { tasks: 20_000, ..base },
+                Shape { operations: 10_000_000, tasks: 20_000, ..base },
+                Shape { operations: 10_000_000, tasks: 200_000, ..base },
+            ],
+        ),
         (
             "tasks, most of them in order",
             vec![Shape { tasks: 200, ..tight }, Shape { tasks: 2_000, ..tight }, Shape { tasks: 20_000, ..tight }],
@@ -217,6 +226,8 @@ fn growth(page: &mut String, quick: bool) {
                 ..shape
             };
             let trace = synthetic::trace(&shape, 1);
+            // That takes a minute.
+            let rounds = if shape.tasks > 100_000 { 1 } else { rounds };
             let cost = Cost::of(&trace, RACES, rounds);
             let apart = Cost::of(&trace, Options { merging: false, ..RACES }, 1);
             let Shape { tasks, loopers, threads, .. } = shape;

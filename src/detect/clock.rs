@@ -1,8 +1,8 @@
-//! Vector clocks over chains, for many chains: a list of shared blocks.
+//! Vector clocks over chains, for many chains: pages of blocks, which are shared.
 //!
 //! A chain is a sequence of contexts each of which happens before the next; an epoch of a chain ends whenever its context sends
-//! something. A clock says how far each chain is known. Copying one copies a pointer for each 32 chains, joining skips the blocks that
-//! are shared, and a chain that nobody has met takes no room.
+//! something. A clock says how far each chain is known. Copying one copies a pointer for each 512 chains, joining skips the pages and blocks
+//! that are shared, and chains that nobody has met take no room.
 
 use crate::base::Id;
 use std::sync::Arc;
@@ -16,30 +16,35 @@ crate::define_id! {
 /// The chain of `init`.
 pub(super) const INIT: ChainId = ChainId(0);
 
-/// An epoch of a chain. Epochs count from 1.
+/// An epoch of a chain. Epochs count from 1 to less than 2^31: as often something is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Point {
     pub(super) chain: ChainId,
     pub(super) epoch: u32,
 }
 
-/// Chains of a block.
-pub(super) const WIDTH: usize = 32;
+/// Chains of a block; few in unit tests, so that short traces have several.
+pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 32 };
+
+/// Blocks of a page.
+pub(super) const PAGE: usize = if cfg!(test) { 2 } else { 16 };
 
 /// How far the chains of a block are known.
 pub(super) type Block = [u32; WIDTH];
 
+type Page = [Option<Arc<Block>>; PAGE];
+
 /// How far each chain is known; 0 is not at all.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Clock {
-    blocks: Vec<Option<Arc<Block>>>,
+    pages: Vec<Option<Arc<Page>>>,
 }
 
 impl Clock {
     /// How far the chain is known.
     pub(super) fn get(&self, chain: ChainId) -> u32 {
         let i = chain.0 as usize;
-        self.blocks.get(i / WIDTH).and_then(Option::as_ref).map_or(0, |block| block[i % WIDTH])
+        self.block(i / WIDTH).map_or(0, |block| block[i % WIDTH])
     }
 
     /// Whether the point is known.
@@ -49,7 +54,7 @@ impl Clock {
 
     /// What is known, chain by chain.
     pub(super) fn points(&self) -> impl Iterator<Item = Point> + '_ {
-        let known = self.blocks.iter().enumerate().filter_map(|(i, block)| Some((i, block.as_ref()?)));
+        let known = (0..self.len()).filter_map(|i| Some((i, self.block(i)?)));
         known.flat_map(|(i, block)| {
             let point = move |(k, epoch): (usize, &u32)| Point { chain: ChainId::new(i * WIDTH + k), epoch: *epoch };
             block.iter().enumerate().map(point).filter(|point| point.epoch > 0)
@@ -58,22 +63,20 @@ impl Clock {
 
     /// How many blocks there may be.
     pub(super) fn len(&self) -> usize {
-        self.blocks.len()
+        self.pages.len() * PAGE
     }
 
     /// What is known of the chains from `WIDTH` times this number on; `None` if nothing.
     pub(super) fn block(&self, number: usize) -> Option<&Arc<Block>> {
-        self.blocks.get(number).and_then(Option::as_ref)
+        self.pages.get(number / PAGE)?.as_ref()?[number % PAGE].as_ref()
     }
 
     /// Whether all that the other knows is known.
     pub(super) fn covers(&self, other: &Clock) -> bool {
-        other.blocks.iter().enumerate().all(|(number, theirs)| match (self.block(number), theirs) {
+        other.pages.iter().enumerate().all(|(number, theirs)| match (self.pages.get(number), theirs) {
             (_, None) => true,
-            (None, Some(theirs)) => theirs.iter().all(|epoch| *epoch == 0),
-            (Some(mine), Some(theirs)) => {
-                Arc::ptr_eq(mine, theirs) || mine.iter().zip(theirs.iter()).all(|(m, t)| m >= t)
-            }
+            (Some(Some(mine)), Some(theirs)) => page_covers(mine, theirs),
+            (_, Some(theirs)) => theirs.iter().flatten().all(|block| block.iter().all(|epoch| *epoch == 0)),
         })
     }
 
@@ -83,31 +86,71 @@ impl Clock {
             return;
         }
         let i = point.chain.0 as usize;
-        if self.blocks.len() <= i / WIDTH {
-            self.blocks.resize(i / WIDTH + 1, None);
-        }
-        let block = self.blocks[i / WIDTH].get_or_insert_with(|| Arc::new([0; WIDTH]));
+        let block = self.page(i / WIDTH / PAGE)[i / WIDTH % PAGE].get_or_insert_with(|| Arc::new([0; WIDTH]));
         Arc::make_mut(block)[i % WIDTH] = point.epoch;
+    }
+
+    /// Learns a block.
+    pub(super) fn learn_block(&mut self, number: usize, theirs: &Arc<Block>) {
+        if self.block(number).is_none_or(|mine| !block_covers(mine, theirs)) {
+            join_block(&mut self.page(number / PAGE)[number % PAGE], theirs);
+        }
+    }
+
+    fn page(&mut self, number: usize) -> &mut Page {
+        if self.pages.len() <= number {
+            self.pages.resize(number + 1, None);
+        }
+        Arc::make_mut(self.pages[number].get_or_insert_default())
     }
 
     /// Learns all that the other knows.
     pub(super) fn join(&mut self, other: &Clock) {
-        if self.blocks.len() < other.blocks.len() {
-            self.blocks.resize(other.blocks.len(), None);
+        if self.pages.len() < other.pages.len() {
+            self.pages.resize(other.pages.len(), None);
         }
-        for (mine, theirs) in self.blocks.iter_mut().zip(&other.blocks) {
+        for (mine, theirs) in self.pages.iter_mut().zip(&other.pages) {
             let Some(theirs) = theirs else { continue };
             match mine {
-                None => *mine = Some(theirs.clone()),
-                Some(mine) if Arc::ptr_eq(mine, theirs) => {}
-                // Sharing keeps later joins cheap, so that a block that knows no more is taken over.
-                Some(mine) if mine.iter().zip(theirs.iter()).all(|(m, t)| m <= t) => *mine = theirs.clone(),
-                Some(mine) if mine.iter().zip(theirs.iter()).all(|(m, t)| m >= t) => {}
-                Some(mine) => {
-                    Arc::make_mut(mine).iter_mut().zip(theirs.iter()).for_each(|(m, t)| *m = (*m).max(*t));
+                Some(mine) if page_covers(mine, theirs) => {}
+                // Sharing keeps later joins cheap, so that a page that knows no more is taken over, and a block.
+                Some(mine) if !page_covers(theirs, mine) => {
+                    let both = Arc::make_mut(mine).iter_mut().zip(theirs.iter());
+                    both.for_each(|(mine, theirs)| theirs.iter().for_each(|theirs| join_block(mine, theirs)));
                 }
+                _ => *mine = Some(theirs.clone()),
             }
         }
+    }
+}
+
+fn page_covers(mine: &Arc<Page>, theirs: &Arc<Page>) -> bool {
+    Arc::ptr_eq(mine, theirs)
+        || mine.iter().zip(theirs.iter()).all(|(mine, theirs)| match (mine, theirs) {
+            (_, None) => true,
+            (None, Some(theirs)) => theirs.iter().all(|epoch| *epoch == 0),
+            (Some(mine), Some(theirs)) => block_covers(mine, theirs),
+        })
+}
+
+fn block_covers(mine: &Arc<Block>, theirs: &Arc<Block>) -> bool {
+    Arc::ptr_eq(mine, theirs) || knows(mine, theirs)
+}
+
+/// Whether a block knows what another one knows.
+pub(super) fn knows(mine: &Block, theirs: &Block) -> bool {
+    // Of all chains at once, by the sign of the difference: an epoch is less than 2^31.
+    mine.iter().zip(theirs).fold(0, |less, (m, t)| less | m.wrapping_sub(*t)) >> 31 == 0
+}
+
+/// Learns what another block knows.
+pub(super) fn join_block(mine: &mut Option<Arc<Block>>, theirs: &Arc<Block>) {
+    match mine {
+        Some(mine) if block_covers(mine, theirs) => {}
+        Some(mine) if !block_covers(theirs, mine) => {
+            Arc::make_mut(mine).iter_mut().zip(theirs.iter()).for_each(|(m, t)| *m = (*m).max(*t));
+        }
+        _ => *mine = Some(theirs.clone()),
     }
 }
 

@@ -18,13 +18,15 @@
 //!
 //! # Cost
 //!
-//! Time for an operation that synchronizes grows with the chains that its context knows, in blocks of 16; an access costs one look at each unordered entry of its location. `docs/results/analyze.md` has figures.
+//! Time for an operation that synchronizes grows with the chains that its context knows, in blocks of 32; an access costs one look at each unordered entry of its location. `docs/results/analyze.md` has figures.
 
 mod accesses;
 mod analysis;
 mod carriers;
+mod chains;
 mod classes;
 mod coverage;
+mod follow;
 mod locksets;
 mod loopers;
 mod order;

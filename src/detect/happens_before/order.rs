@@ -7,11 +7,13 @@
 //! ([`crate::world::Class`]). Without [`Edges::Full`] neither locks nor signals order anything: the scheduler chose those.
 
 use super::carriers::{Released, Sent};
-use super::queue::{Ended, Log, Posted};
+use super::chains::Chains;
+use super::queue::{Ended, Posted};
 use super::state::{Hop, State};
 use crate::base::IndexVec;
-use crate::detect::clock::{ChainId, Point};
+use crate::detect::clock::{ChainId, Clock, Point};
 use crate::trace::{Action, ChannelNo, EventNo, LockNo, OpNo, TaskNo, ThreadNo, Trace};
+use std::sync::Arc;
 
 /// Which edges there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,9 +28,7 @@ pub enum Edges {
 pub(super) struct Order<'t> {
     pub(super) trace: &'t Trace,
     pub(super) edges: Edges,
-    pub(super) chains: IndexVec<ChainId, Chain>,
-    // Whose each chain is.
-    pub(super) owners: IndexVec<ChainId, ThreadNo>,
+    pub(super) chains: Chains,
     pub(super) threads: IndexVec<ThreadNo, Thread>,
     pub(super) posted: IndexVec<TaskNo, Option<Box<Posted>>>,
     pub(super) ended: IndexVec<TaskNo, Option<Box<Ended>>>,
@@ -41,15 +41,11 @@ pub(super) struct Order<'t> {
     pub(super) enables: IndexVec<EventNo, Sent>,
     // The task that has enabled each event last.
     pub(super) enablers: IndexVec<EventNo, Option<TaskNo>>,
+    // Whether threads of the app post what handles an event.
+    posted_inside: IndexVec<EventNo, bool>,
     pub(super) overtaken: Vec<(TaskNo, TaskNo)>,
     // The operation at hand.
     now: OpNo,
-}
-
-pub(super) struct Chain {
-    // Its last epoch, if its last context has ended.
-    pub(super) last: Option<u32>,
-    pub(super) log: Log,
 }
 
 #[derive(Default)]
@@ -63,10 +59,9 @@ pub(super) struct Thread {
     pub(super) looped: Option<State>,
     pub(super) exit: Option<State>,
     pub(super) ended: bool,
-    pub(super) chains: Vec<ChainId>,
     pub(super) running: Option<TaskNo>,
-    // The post of the task that it runs, if all that it asked has been answered.
-    pub(super) answered: Option<Box<Posted>>,
+    // Of which posts the task that it runs has asked who comes before it, if all of these have ended.
+    pub(super) asked: Option<Arc<Clock>>,
 }
 
 /// A running context.
@@ -88,14 +83,22 @@ impl Context {
     }
 }
 
+fn posted_inside(trace: &Trace) -> IndexVec<EventNo, bool> {
+    let mut inside: IndexVec<EventNo, bool> = trace.events.iter().map(|_| false).collect();
+    for task in trace.tasks.iter() {
+        let is_inside = task.post.is_some_and(|post| !trace.threads[trace.ops[post].thread].environment);
+        task.events.iter().filter(|_| is_inside).for_each(|event| inside[*event] = true);
+    }
+    inside
+}
+
 impl<'t> Order<'t> {
     pub(super) fn new(trace: &'t Trace, edges: Edges) -> Self {
         let tasks = || trace.tasks.ids();
         Self {
             trace,
             edges,
-            chains: IndexVec::new(),
-            owners: IndexVec::new(),
+            chains: Chains::new(trace.threads.len()),
             threads: trace.threads.iter().map(|_| Thread::default()).collect(),
             posted: tasks().map(|_| None).collect(),
             ended: tasks().map(|_| None).collect(),
@@ -106,6 +109,7 @@ impl<'t> Order<'t> {
             channels: (0..trace.channels).map(|_| Sent::default()).collect(),
             enables: (0..trace.events.len()).map(|_| Sent::default()).collect(),
             enablers: (0..trace.events.len()).map(|_| None).collect(),
+            posted_inside: posted_inside(trace),
             overtaken: Vec::new(),
             now: OpNo(0),
         }
@@ -113,7 +117,7 @@ impl<'t> Order<'t> {
 
     /// Whose a chain is.
     pub(super) fn owner(&self, chain: ChainId) -> ThreadNo {
-        self.owners[chain]
+        self.chains.owner(chain)
     }
 
     /// The context that a thread is in.
@@ -224,6 +228,9 @@ impl<'t> Order<'t> {
             Action::Enable(event) => {
                 let state = self.send(thread);
                 self.enables[event].send(thread, state);
+                if let Some(context) = self.threads[thread].context.as_ref().filter(|_| self.posted_inside[event]) {
+                    self.chains.is_known_in_part(context.at.chain);
+                }
                 self.enablers[event] = self.threads[thread].running;
             }
             Action::Acquire(_) | Action::Release(_) | Action::Send(_) | Action::Receive(_) => {
@@ -291,25 +298,12 @@ impl<'t> Order<'t> {
     }
 
     pub(super) fn open(&mut self, thread: ThreadNo, number: u32, state: State, preferred: &[ChainId]) -> Point {
-        let is_free = |chain: ChainId, known: u32| {
-            let last = self.chains[chain].last.filter(|last| known >= *last)?;
-            Some(Point { chain, epoch: last.checked_add(1)? })
-        };
         // Any chain will do whose last context is before this one: the fewer there are, the less is to be known.
-        let free = preferred.iter().find_map(|chain| is_free(*chain, state.st(*chain)));
-        let free = free.or_else(|| state.st_points().find_map(|Point { chain, epoch }| is_free(chain, epoch)));
-        let at = match free {
-            Some(at) => {
-                self.chains[at.chain].last = None;
-                at
-            }
-            None => {
-                let chain = self.chains.add(Chain { last: None, log: Log::default() });
-                self.owners.add(thread);
-                self.threads[thread].chains.push(chain);
-                Point { chain, epoch: 1 }
-            }
-        };
+        let free = preferred.iter().find_map(|chain| self.chains.next(*chain, state.st(*chain)));
+        let mut blocks = 0..state.st_blocks().min(self.chains.blocks());
+        let free = free.or_else(|| blocks.find_map(|block| self.chains.next_of(block, state.st_block(block))));
+        let at = free.unwrap_or_else(|| Point { chain: self.chains.add(thread), epoch: 1 });
+        self.chains.begin(at.chain);
         self.threads[thread].context = Some(Context { since: self.now, number, at, thread, state });
         at
     }
@@ -318,7 +312,7 @@ impl<'t> Order<'t> {
     pub(super) fn close(&mut self, thread: ThreadNo) -> Option<State> {
         let Context { at, mut state, .. } = self.threads[thread].context.take()?;
         state.learn(at);
-        self.chains[at.chain].last = Some(at.epoch);
+        self.chains.end(at);
         Some(state)
     }
 }

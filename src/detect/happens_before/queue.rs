@@ -5,9 +5,10 @@
 //! it by FIFO, unless they had not ended when it began (the queue was no queue then: somebody posted to the front and did not say so).
 
 use super::state::State;
-use crate::detect::clock::{ChainId, Point};
+use crate::detect::clock::{ChainId, Clock, Point};
 use crate::trace::{TaskNo, ThreadNo};
 use crate::world::Class;
+use std::sync::Arc;
 
 /// A task that waits to begin.
 #[derive(Clone, Debug)]
@@ -25,12 +26,13 @@ pub(super) struct Posted {
 /// A task that has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
+    pub(super) task: TaskNo,
     /// Its last epoch.
     pub(super) end: Point,
     /// What is before its end, and the end.
     pub(super) state: State,
-    /// Its post, if all that belongs before it had ended when it began.
-    pub(super) answered: Option<Box<Posted>>,
+    /// The posts of which the order is known, if all that belongs before it had ended when it began: what a message of its class comes after of those up to here is before it.
+    pub(super) asked: Option<Arc<Clock>>,
 }
 
 /// The posts and tasks of one chain.
@@ -111,18 +113,18 @@ impl Log {
         self.tasks.last().map(|(_, task)| *task)
     }
 
-    /// The ended tasks of a looper that were posted by this epoch (or began by it, of those that the environment has posted, where any path counts) and begin before a message of this class, as far as none of them is before another; and the
-    /// tasks that should have begun before it and have not.
+    /// The tasks of a looper that the chain has posted by this epoch, or the environment, if they began on it by that epoch (any path counts), and that begin before a message of this class: those that
+    /// have ended, as far as none of them is before another; and those that should have begun and ended, and have not.
     pub(super) fn fifo(
         &self,
-        (epoch, any): (u32, u32),
+        (posted, fired): (u32, u32),
         looper: ThreadNo,
         (task, class): (TaskNo, Class),
         ended: impl Fn(TaskNo) -> bool,
         mut found: impl FnMut(TaskNo, bool),
     ) {
         for row in self.rows.iter().filter(|row| row.looper == looper && row.class.precedes(class)) {
-            let epoch = if row.fired { any } else { epoch };
+            let epoch = if row.fired { fired } else { posted };
             let early = row.posts.partition_point(|post| post.epoch <= epoch);
             for post in row.posts[..early].iter().rev().filter(|post| post.task != task) {
                 let has_ended = ended(post.task);

@@ -16,7 +16,8 @@
 //! known to a third thread, but in v nothing orders it. What is `far` tells every receiver at least as much as if it were in `two`, `long` or `back`: what these have
 //! besides is dropped when `far` covers it, so that after some exchange there is one clock, whose blocks all share.
 
-use crate::detect::clock::{Block, ChainId, Clock, Point, WIDTH};
+use super::chains::{Lanes, Whose};
+use crate::detect::clock::{Block, ChainId, Clock, Point, WIDTH, join_block, knows};
 use crate::trace::ThreadNo;
 use std::sync::Arc;
 
@@ -28,6 +29,9 @@ pub(super) struct Hop {
     /// Nothing will go back: one of the two is the environment, whose every act is a thread of its own, or the first one has ended.
     pub(super) fleeting: bool,
 }
+
+/// Nothing is known of the chains of a block.
+pub(super) const NOTHING: Block = [0; WIDTH];
 
 /// Clocks by thread. invariant: ascending
 type ByThread = Vec<(ThreadNo, Arc<Clock>)>;
@@ -48,21 +52,21 @@ impl State {
         self.st.get(chain)
     }
 
-    /// What is st-before, chain by chain.
-    pub(super) fn st_points(&self) -> impl Iterator<Item = Point> + '_ {
-        self.st.points()
-    }
-
     /// Up to where a chain of another thread is before.
     pub(super) fn mt(&self, chain: ChainId, owner: ThreadNo) -> u32 {
-        self.far.get(chain).max(of(&self.two, owner, chain))
+        self.far.get(chain).max(get(&self.two, owner, chain))
     }
 
     /// How far a chain of a thread is known by a path of any shape. A post of the environment is on a thread of its own, so that what knows the begin of its task in any way
     /// comes after the post.
     pub(super) fn any(&self, chain: ChainId, owner: ThreadNo) -> u32 {
         let back = self.back.iter().map(|(_, clock)| clock.get(chain)).max().unwrap_or(0);
-        self.st(chain).max(self.mt(chain, owner)).max(of(&self.long, owner, chain)).max(back)
+        self.st(chain).max(self.mt(chain, owner)).max(get(&self.long, owner, chain)).max(back)
+    }
+
+    /// How many blocks of chains may be known by paths on this thread.
+    pub(super) fn st_blocks(&self) -> usize {
+        self.st.len()
     }
 
     /// How many blocks of chains may be known.
@@ -71,43 +75,37 @@ impl State {
         others.chain([self.st.len(), self.far.len()]).max().unwrap_or(0)
     }
 
-    /// Of the chains of a block: up to where each is before what happens here, where `owns` says which are of this thread; and up to where by a path of any shape.
-    pub(super) fn reach(&self, block: usize, owns: impl Fn(usize) -> bool) -> (Block, Block) {
-        const NOTHING: Block = [0; WIDTH];
-        let (st, far) = (self.st.block(block), self.far.block(block));
-        let (st, far) = (st.map_or(&NOTHING, |st| st), far.map_or(&NOTHING, |far| far));
-        let mut reach = NOTHING;
-        let mut any = NOTHING;
-        for k in 0..WIDTH {
-            reach[k] = if owns(block * WIDTH + k) { st[k] } else { far[k] };
-            any[k] = st[k].max(far[k]);
-        }
-        let known = |list: &ByThread, into: &mut Block| {
-            for known in list.iter().filter_map(|(_, clock)| clock.block(block)) {
-                into.iter_mut().zip(known.iter()).for_each(|(to, from)| *to = (*to).max(*from));
-            }
-        };
-        // Of `two` no chain is of this thread.
-        known(&self.two, &mut reach);
-        [&self.two, &self.long, &self.back].into_iter().for_each(|list| known(list, &mut any));
-        (reach, any)
+    /// What is st-before, of the chains of a block.
+    pub(super) fn st_block(&self, block: usize) -> &Block {
+        self.st.block(block).map_or(&NOTHING, |st| st)
     }
 
-    /// Whether both know the same of a block, as far as one look tells.
-    pub(super) fn has_same(&self, other: &State, block: usize) -> bool {
-        let same = |a: Option<&Arc<Block>>, b: Option<&Arc<Block>>| match (a, b) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        };
-        let plain = |state: &State| {
-            let mut others = state.two.iter().chain(&state.long).chain(&state.back);
-            others.all(|(_, clock)| clock.block(block).is_none())
-        };
-        same(self.st.block(block), other.st.block(block))
-            && same(self.far.block(block), other.far.block(block))
-            && plain(self)
-            && plain(other)
+    /// Of the chains of a block: up to where each is before what happens here.
+    pub(super) fn reach(&self, block: usize, whose: Whose) -> Option<Arc<Block>> {
+        match whose {
+            Whose::Own => self.st.block(block).cloned(),
+            Whose::Of(thread) => {
+                let mut reach = self.far.block(block).cloned();
+                let two = of(&self.two, thread).and_then(|two| two.block(block));
+                two.into_iter().for_each(|two| join_block(&mut reach, two));
+                reach
+            }
+            Whose::Several(own) => {
+                let (st, far) = (self.st_block(block), self.far.block(block).map_or(&NOTHING, |far| far));
+                let is_own = |k: usize| own >> k & 1 == 1;
+                let mut reach = Some(Arc::new(std::array::from_fn(|k| if is_own(k) { st[k] } else { far[k] })));
+                // Of `two` no chain is of this thread.
+                blocks(&self.two, block).for_each(|two| join_block(&mut reach, two));
+                reach
+            }
+        }
+    }
+
+    /// The chains of a block that are known further by a path of any shape.
+    pub(super) fn any_news(&self, block: usize, known: &Block) -> Lanes {
+        let plain = self.far.block(block).into_iter().chain(self.st.block(block));
+        let lists = [&self.two, &self.long, &self.back].into_iter().flat_map(|list| blocks(list, block));
+        plain.chain(lists).fold(0, |lanes, reach| lanes | news(reach, known))
     }
 
     /// Learns a point of the own thread that is st-before.
@@ -120,28 +118,35 @@ impl State {
     /// Learns what is st-before, all of it by an edge of the own thread.
     pub(super) fn join(&mut self, other: &State) {
         join(&mut self.st, &other.st);
-        join(&mut self.far, &other.far);
+        let mut grown = join(&mut self.far, &other.far);
         let lists = [(&mut self.two, &other.two), (&mut self.long, &other.long), (&mut self.back, &other.back)];
         for (mine, theirs) in lists {
-            theirs.iter().for_each(|(thread, clock)| join(entry(mine, *thread), clock));
+            for (thread, clock) in theirs {
+                grown |= learn(&self.far, mine, *thread, clock);
+            }
         }
-        self.trim();
+        if grown {
+            self.trim();
+        }
     }
 
     /// Learns what another thread knows, by an edge from there.
     pub(super) fn receive(&mut self, other: &State, hop: Hop) {
         let Hop { from, to, fleeting } = hop;
-        join(&mut self.far, &other.far);
+        let mut grown = join(&mut self.far, &other.far);
         // Of the receiver's own points the way back is remembered, unless nobody goes there again.
         for (owner, clock) in other.two.iter().chain(&other.long) {
             let returns = *owner == to && !fleeting;
-            join(if returns { entry(&mut self.back, from) } else { &mut self.far }, clock);
+            grown |= if returns { learn(&self.far, &mut self.back, from, clock) } else { join(&mut self.far, clock) };
         }
         for (via, clock) in &other.back {
-            join(if *via == to { entry(&mut self.long, from) } else { &mut self.far }, clock);
+            let returns = *via == to;
+            grown |= if returns { learn(&self.far, &mut self.long, from, clock) } else { join(&mut self.far, clock) };
         }
-        join(entry(&mut self.two, from), &other.st);
-        self.trim();
+        grown |= learn(&self.far, &mut self.two, from, &other.st);
+        if grown {
+            self.trim();
+        }
     }
 
     // Drops what `far` covers.
@@ -153,8 +158,29 @@ impl State {
     }
 }
 
-fn of(list: &ByThread, thread: ThreadNo, chain: ChainId) -> u32 {
-    list.iter().find(|(t, _)| *t == thread).map_or(0, |(_, clock)| clock.get(chain))
+// Learns a clock of a thread, if `far` does not cover it; says whether that is news.
+fn learn(far: &Clock, list: &mut ByThread, thread: ThreadNo, clock: &Arc<Clock>) -> bool {
+    !far.covers(clock) && join(entry(list, thread), clock)
+}
+
+fn of(list: &ByThread, thread: ThreadNo) -> Option<&Clock> {
+    list.iter().find(|(t, _)| *t == thread).map(|(_, clock)| &**clock)
+}
+
+fn get(list: &ByThread, thread: ThreadNo, chain: ChainId) -> u32 {
+    of(list, thread).map_or(0, |clock| clock.get(chain))
+}
+
+/// The chains of a block that are known further.
+pub(super) fn news(reach: &Block, known: &Block) -> Lanes {
+    if knows(known, reach) {
+        return 0;
+    }
+    (0..WIDTH).fold(0, |lanes, k| lanes | Lanes::from(reach[k] > known[k]) << k)
+}
+
+fn blocks(list: &ByThread, block: usize) -> impl Iterator<Item = &Arc<Block>> {
+    list.iter().filter_map(move |(_, clock)| clock.block(block))
 }
 
 fn entry(list: &mut ByThread, thread: ThreadNo) -> &mut Arc<Clock> {
@@ -165,10 +191,18 @@ fn entry(list: &mut ByThread, thread: ThreadNo) -> &mut Arc<Clock> {
     &mut list[at].1
 }
 
-fn join(mine: &mut Arc<Clock>, theirs: &Arc<Clock>) {
+// Says whether there was news.
+fn join(mine: &mut Arc<Clock>, theirs: &Arc<Clock>) -> bool {
+    if Arc::ptr_eq(mine, theirs) || theirs.len() == 0 {
+        return false;
+    }
     if mine.len() == 0 {
         *mine = theirs.clone();
-    } else if !Arc::ptr_eq(mine, theirs) && theirs.len() > 0 && !mine.covers(theirs) {
+        return true;
+    }
+    let grows = !mine.covers(theirs);
+    if grows {
         Arc::make_mut(mine).join(theirs);
     }
+    grows
 }

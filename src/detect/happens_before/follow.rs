@@ -1,0 +1,151 @@
+//! Which ended tasks of its looper are before a task that begins, by FIFO and NOPRE: asked of the logs of those chains that its post knows and that tell something new.
+//!
+//! Two things make most chains no news. A task of the looper that is before this one is known up to its end, and so is all that `st` knows by such tasks: NOPRE says nothing of a chain that is
+//! known so far. And a task of the same class that is before this one has asked already who is before it, for all posts that its own post knew: [`Ended::asked`] has those posts, and
+//! those that were asked by what is before it in turn.
+
+use super::chains::Lanes;
+use super::order::Order;
+use super::queue::{Ended, Posted};
+use super::state::{NOTHING, State, news};
+use crate::base::Id;
+use crate::detect::clock::{Block, ChainId, Clock, WIDTH};
+use crate::trace::{TaskNo, ThreadNo};
+use crate::world::Class;
+use std::sync::Arc;
+
+// How many overtaken tasks are kept as examples.
+const MOST_OVERTAKEN: usize = 16;
+
+// A task that begins, and what is found of what comes before it.
+struct Following<'s> {
+    looper: ThreadNo,
+    task: TaskNo,
+    class: Class,
+    // What is known by tasks that have ended.
+    state: &'s mut State,
+    // Of which posts it has been asked who comes before the task.
+    asked: Arc<Clock>,
+    // The chains of what comes before.
+    followed: Vec<ChainId>,
+    // Whether all that belongs before the task has ended.
+    all_ended: bool,
+}
+
+// Chains of a block that are looked at: for NOPRE and what was fired, and for FIFO of posts. And how far the post of the task knows each.
+struct Asked<'b> {
+    block: usize,
+    own: Lanes,
+    posts: Lanes,
+    reach: &'b Block,
+    state: &'b State,
+}
+
+fn ones(mut lanes: Lanes) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let k = (lanes != 0).then(|| lanes.trailing_zeros() as usize)?;
+        lanes &= lanes - 1;
+        Some(k)
+    })
+}
+
+impl Order<'_> {
+    // FIFO and NOPRE: the ends that are before the begin of the task. What comes before it has asked the same of what its own post knew: only what this post knows besides
+    // is looked at. The latest chains first: what their tasks know makes most of the others no news. The chains of what comes before, and what was asked, if all that belongs before the task has ended.
+    pub(super) fn follow(
+        &mut self,
+        (looper, task): (ThreadNo, TaskNo),
+        posted: &Posted,
+        state: &mut State,
+    ) -> (Vec<ChainId>, Option<Arc<Clock>>) {
+        let class = self.trace.tasks[task].class();
+        let (asked, followed) = (Arc::default(), Vec::new());
+        let mut now = Following { looper, task, class, state, asked, followed, all_ended: true };
+        if let Some(ended) = self.base(looper, class, posted).and_then(|base| self.ended[base].as_deref()) {
+            self.come_after(ended, &mut now);
+        }
+        for block in (0..posted.state.blocks().min(self.chains.blocks())).rev() {
+            let (mut own, mut posts) = (self.chains.lanes(block, looper), self.chains.posted(block, looper));
+            if own != 0 {
+                // What has ended before is known up to its end.
+                let parts = self.chains.parts(block, looper);
+                let parts = if parts == 0 { 0 } else { parts & posted.state.any_news(block, &NOTHING) };
+                own &= parts | posted.state.any_news(block, now.state.st_block(block));
+            }
+            if own | posts == 0 {
+                continue;
+            }
+            let reach = posted.state.reach(block, self.chains.whose(block, posted.poster));
+            posts &= match (&reach, now.asked.block(block)) {
+                (None, _) => 0,
+                (Some(reach), Some(known)) if Arc::ptr_eq(reach, known) => 0,
+                (Some(reach), known) => news(reach, known.map_or(&NOTHING, |known| known)),
+            };
+            if let Some(reach) = reach.as_ref().filter(|_| posts != 0) {
+                Arc::make_mut(&mut now.asked).learn_block(block, reach);
+            }
+            let reach = reach.as_deref().unwrap_or(&NOTHING);
+            if own | posts != 0 {
+                self.follow_chains(&Asked { block, own, posts, reach, state: &posted.state }, &mut now);
+            }
+        }
+        let Following { asked, followed, all_ended, .. } = now;
+        (followed, all_ended.then_some(asked))
+    }
+
+    // A task comes before the one that begins.
+    fn come_after(&self, Ended { task, end, state, asked }: &Ended, now: &mut Following<'_>) {
+        now.state.join(state);
+        now.followed.push(end.chain);
+        if let Some(asked) = asked.as_ref().filter(|_| self.trace.tasks[*task].class().covers(now.class)) {
+            if now.asked.len() == 0 {
+                now.asked = asked.clone();
+            } else if !now.asked.covers(asked) {
+                Arc::make_mut(&mut now.asked).join(asked);
+            }
+        }
+    }
+
+    // A task that ends before this one begins, and has asked for the order of all messages that this one asks for: the one that was posted before it in the same way, or the one that
+    // has posted it or enabled its event.
+    fn base(&self, looper: ThreadNo, class: Class, posted: &Posted) -> Option<TaskNo> {
+        let same_row = posted.row.and_then(|(chain, row, at)| self.chains[chain].before(row, at));
+        let is_base = |task: &TaskNo| {
+            let about = &self.trace.tasks[*task];
+            let answered = self.ended[*task].as_deref().is_some_and(|ended| ended.asked.is_some());
+            about.looper == looper && answered && about.class().covers(class)
+        };
+        let same_row = same_row.filter(|_| class.is_fifo()).filter(is_base);
+        same_row.or_else(|| posted.parent.filter(is_base))
+    }
+
+    // Of some chains, as far as the post knows them.
+    fn follow_chains(&mut self, asked: &Asked<'_>, now: &mut Following<'_>) {
+        let (mut before, mut overtaken) = (Vec::new(), Vec::new());
+        for k in ones(asked.own | asked.posts) {
+            let chain = ChainId::new(asked.block * WIDTH + k);
+            let log = &self.chains[chain];
+            let (mut posted, mut fired) = (0, 0);
+            if asked.own >> k & 1 == 1 {
+                before.extend(log.last_begun(asked.reach[k]));
+                fired = asked.state.any(chain, now.looper);
+            }
+            if asked.posts >> k & 1 == 1 {
+                posted = asked.reach[k];
+            }
+            let has_ended = |task: TaskNo| self.ended[task].is_some();
+            log.fifo((posted, fired), now.looper, (now.task, now.class), has_ended, |other, has_ended| {
+                if has_ended { before.push(other) } else { overtaken.push(other) }
+            });
+        }
+        before.sort_unstable_by_key(|task| std::cmp::Reverse(self.trace.tasks[*task].begin));
+        for ended in before.iter().filter_map(|task| self.ended[*task].as_deref()) {
+            if now.state.st(ended.end.chain) < ended.end.epoch {
+                self.come_after(ended, now);
+            }
+        }
+        now.all_ended &= overtaken.is_empty();
+        let room = MOST_OVERTAKEN.saturating_sub(self.overtaken.len());
+        self.overtaken.extend(overtaken.into_iter().take(room).map(|other| (now.task, other)));
+    }
+}
