@@ -1,7 +1,7 @@
 //! Vector clocks over chains, for many chains: pages of blocks, which are shared.
 //!
 //! A chain is a sequence of contexts each of which happens before the next; an epoch of a chain ends whenever its context sends
-//! something. A clock says how far each chain is known. Copying one copies a pointer for each 512 chains, joining skips the pages and blocks
+//! something. A clock says how far each chain is known. Copying one copies a pointer for each 256 chains, joining skips the pages and blocks
 //! that are shared, and chains that nobody has met take no room.
 
 use crate::base::Id;
@@ -27,7 +27,7 @@ pub(super) struct Point {
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 32 };
 
 /// Blocks of a page.
-pub(super) const PAGE: usize = if cfg!(test) { 2 } else { 16 };
+pub(super) const PAGE: usize = if cfg!(test) { 2 } else { 8 };
 
 /// How far the chains of a block are known.
 pub(super) type Block = [u32; WIDTH];
