@@ -1,14 +1,21 @@
 //! A panic is our bug, and says so.
 
 use super::shell::quote;
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;
 
 /// From here on a panic tells the user what to do. The exit status is then 101, as of every Rust program that panics.
 pub(super) fn install() {
     std::panic::set_hook(Box::new(|info| {
         let arguments: Vec<String> = std::env::args_os().map(|a| quote(&a.to_string_lossy())).collect();
+        let mut text = report(&what(info), &arguments.join(" "));
+        // If it is asked for.
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            text.push_str(&format!("  backtrace:\n{backtrace}\n"));
+        }
         // Not `eprintln!`: it would panic in the panic hook if stderr is closed.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), report(&what(info), &arguments.join(" ")).as_bytes());
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     }));
 }
 
@@ -25,7 +32,7 @@ fn report(what: &str, command: &str) -> String {
         "\
 raceflip has a bug: {what}
 
-This is not the fault of your model. Please report it, with the model and these lines:
+This is not the fault of your model. Please report it, with the model and these lines (with RUST_BACKTRACE=1 there are more):
   version: raceflip {} ({} {})
   command: {command}
 ",

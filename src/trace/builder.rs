@@ -8,6 +8,9 @@ use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
 use smallvec::SmallVec;
 
+// Detectors count epochs up to here.
+const MOST_OPERATIONS: u32 = (1 << 31) - 3;
+
 /// Makes a [`Trace`].
 ///
 /// A thread that does something without having been started or forked has started before the trace. A lock that is taken again by its holder
@@ -202,8 +205,8 @@ impl Builder {
     /// If a thread cannot do that now; nothing is appended then.
     pub fn push(&mut self, thread: ThreadNo, action: Action, site: SiteNo, line: u32) -> Result<(), Illformed> {
         self.check(thread, action)?;
-        if self.trace.ops.len() >= u32::MAX as usize - 2 {
-            return Err(Illformed::TooLong(u32::MAX - 2));
+        if self.trace.ops.len() >= MOST_OPERATIONS as usize {
+            return Err(Illformed::TooLong(MOST_OPERATIONS));
         }
         let between = self.threads[thread].looping && self.threads[thread].running.is_none();
         if between && !matches!(action, Action::Begin(_) | Action::Leave | Action::ThreadExit) {

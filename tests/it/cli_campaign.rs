@@ -288,14 +288,16 @@ fn an_interrupted_campaign_is_continued_to_the_same_bytes() {
         let journal = at(&format!("{i}.journal"));
         let args = ["confirm", FOLDER, "--jobs", "2", "--format", "json", "--journal", journal.as_str()];
         let quiet = |command: &mut Command| {
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
         };
-        let mut child = quiet(crate::cli::raceflip().args(args));
+        let child = quiet(crate::cli::raceflip().args(args));
         std::thread::sleep(Duration::from_millis(u64::from(rng.below(whole.max(1)))));
         let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-        let status = child.wait().unwrap().code();
+        let ended = child.wait_with_output().unwrap();
+        let status = ended.status.code();
         // Too early for the handler, in the middle, or too late.
-        assert!([None, Some(130), Some(FOUND)].contains(&status), "{status:?}");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!([None, Some(130), Some(FOUND)].contains(&status), "{status:?}: {said}");
         broken += usize::from(status == Some(130));
         assert_eq!(call(&[&args[..], &["--resume"]].concat()).out, expected);
     }
