@@ -5,6 +5,7 @@
 //! that are shared, and chains that nobody has met take no room.
 
 use crate::base::Id;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 crate::define_id! {
@@ -37,7 +38,8 @@ type Page = [Option<Arc<Block>>; PAGE];
 /// How far each chain is known; 0 is not at all.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Clock {
-    pages: Vec<Option<Arc<Page>>>,
+    // Most clocks have one.
+    pages: SmallVec<[Option<Arc<Page>>; 1]>,
 }
 
 impl Clock {
