@@ -126,6 +126,22 @@ impl Clock {
     }
 }
 
+/// Learns all that a shared clock knows; says whether there was news. What is empty shares it as well.
+pub(super) fn join(mine: &mut Arc<Clock>, theirs: &Arc<Clock>) -> bool {
+    if Arc::ptr_eq(mine, theirs) || theirs.len() == 0 {
+        return false;
+    }
+    if mine.len() == 0 {
+        *mine = theirs.clone();
+        return true;
+    }
+    let grows = !mine.covers(theirs);
+    if grows {
+        Arc::make_mut(mine).join(theirs);
+    }
+    grows
+}
+
 fn page_covers(mine: &Arc<Page>, theirs: &Arc<Page>) -> bool {
     Arc::ptr_eq(mine, theirs)
         || mine.iter().zip(theirs.iter()).all(|(mine, theirs)| match (mine, theirs) {

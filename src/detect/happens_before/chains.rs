@@ -64,16 +64,11 @@ impl Chains {
 
     /// A new chain of a thread.
     pub(super) fn add(&mut self, thread: ThreadNo) -> ChainId {
-        let known = self.of[thread].chains.len();
-        let next = if known == 0 { self.firsts.next() } else { self.of[thread].left.next() };
+        let next = self.left(thread).next();
         let number = next.unwrap_or_else(|| {
-            // The more there are, the more there will be.
-            let (owner, blocks) =
-                if known == 0 { (Owner::Several, 1) } else { (Owner::One(thread), known.div_ceil(WIDTH).min(PAGE)) };
-            let mut left = self.reserve(owner, blocks);
-            let first = left.next().unwrap_or_default();
-            *(if known == 0 { &mut self.firsts } else { &mut self.of[thread].left }) = left;
-            first
+            let Range { start, end } = self.reserve(thread);
+            *self.left(thread) = start + 1..end;
+            start
         });
         let chain = ChainId::new(number);
         self.owners[chain] = thread;
@@ -81,8 +76,19 @@ impl Chains {
         chain
     }
 
-    // Numbers for the chains of some blocks.
-    fn reserve(&mut self, owner: Owner, blocks: usize) -> Range<usize> {
+    // The numbers from which the next chain of a thread gets its own.
+    fn left(&mut self, thread: ThreadNo) -> &mut Range<usize> {
+        let of = &mut self.of[thread];
+        if of.chains.is_empty() { &mut self.firsts } else { &mut of.left }
+    }
+
+    // More of them.
+    fn reserve(&mut self, thread: ThreadNo) -> Range<usize> {
+        let (owner, blocks) = match self.of[thread].chains.len() {
+            0 => (Owner::Several, 1),
+            // The more there are, the more there will be.
+            known => (Owner::One(thread), known.div_ceil(WIDTH).min(PAGE)),
+        };
         let from = self.logs.len();
         self.blocks.extend((0..blocks).map(|_| owner));
         for _ in 0..blocks * WIDTH {

@@ -9,7 +9,7 @@ use super::order::Order;
 use super::queue::{Ended, Posted};
 use super::state::{NOTHING, State, news};
 use crate::base::Id;
-use crate::detect::clock::{Block, ChainId, Clock, WIDTH};
+use crate::detect::clock::{Block, ChainId, Clock, WIDTH, join};
 use crate::trace::{TaskNo, ThreadNo};
 use crate::world::Class;
 use std::sync::Arc;
@@ -50,8 +50,8 @@ fn ones(mut lanes: Lanes) -> impl Iterator<Item = usize> {
 }
 
 impl Order<'_> {
-    // FIFO and NOPRE: the ends that are before the begin of the task. What comes before it has asked the same of what its own post knew: only what this post knows besides
-    // is looked at. The latest chains first: what their tasks know makes most of the others no news. The chains of what comes before, and what was asked, if all that belongs before the task has ended.
+    // Tells the state of the task what comes before it. The latest chains first: what their tasks know makes most of the others no news. Returns the chains of what comes before, and what was
+    // asked, if all that belongs before the task has ended.
     pub(super) fn follow(
         &mut self,
         (looper, task): (ThreadNo, TaskNo),
@@ -61,8 +61,8 @@ impl Order<'_> {
         let class = self.trace.tasks[task].class();
         let (asked, followed) = (Arc::default(), Vec::new());
         let mut now = Following { looper, task, class, state, asked, followed, all_ended: true };
-        if let Some(ended) = self.base(looper, class, posted).and_then(|base| self.ended[base].as_deref()) {
-            self.come_after(ended, &mut now);
+        if let Some(base) = self.base(looper, class, posted) {
+            self.come_after(base, &mut now);
         }
         for block in (0..posted.state.blocks().min(self.chains.blocks())).rev() {
             let (mut own, mut posts) = (self.chains.lanes(block, looper), self.chains.posted(block, looper));
@@ -93,16 +93,16 @@ impl Order<'_> {
         (followed, all_ended.then_some(asked))
     }
 
-    // A task comes before the one that begins.
-    fn come_after(&self, Ended { task, end, state, asked }: &Ended, now: &mut Following<'_>) {
+    // A task that has ended comes before the one that begins.
+    fn come_after(&self, task: TaskNo, now: &mut Following<'_>) {
+        let Some(Ended { end, state, asked }) = self.ended[task].as_deref() else { return };
+        if now.state.st(end.chain) >= end.epoch {
+            return;
+        }
         now.state.join(state);
         now.followed.push(end.chain);
-        if let Some(asked) = asked.as_ref().filter(|_| self.trace.tasks[*task].class().covers(now.class)) {
-            if now.asked.len() == 0 {
-                now.asked = asked.clone();
-            } else if !now.asked.covers(asked) {
-                Arc::make_mut(&mut now.asked).join(asked);
-            }
+        if let Some(asked) = asked.as_ref().filter(|_| self.trace.tasks[task].class().covers(now.class)) {
+            join(&mut now.asked, asked);
         }
     }
 
@@ -139,11 +139,7 @@ impl Order<'_> {
             });
         }
         before.sort_unstable_by_key(|task| std::cmp::Reverse(self.trace.tasks[*task].begin));
-        for ended in before.iter().filter_map(|task| self.ended[*task].as_deref()) {
-            if now.state.st(ended.end.chain) < ended.end.epoch {
-                self.come_after(ended, now);
-            }
-        }
+        before.into_iter().for_each(|task| self.come_after(task, now));
         now.all_ended &= overtaken.is_empty();
         let room = MOST_OVERTAKEN.saturating_sub(self.overtaken.len());
         self.overtaken.extend(overtaken.into_iter().take(room).map(|other| (now.task, other)));

@@ -92,7 +92,7 @@ impl Order<'_> {
         if let (Some(end), Some(state)) = (at, self.close(looper)) {
             let asked = self.threads[looper].asked.take();
             self.threads[looper].running = None;
-            self.ended[task] = Some(Box::new(Ended { task, end, state, asked }));
+            self.ended[task] = Some(Box::new(Ended { end, state, asked }));
         }
     }
 

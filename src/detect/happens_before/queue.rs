@@ -26,7 +26,6 @@ pub(super) struct Posted {
 /// A task that has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
-    pub(super) task: TaskNo,
     /// Its last epoch.
     pub(super) end: Point,
     /// What is before its end, and the end.

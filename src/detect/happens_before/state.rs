@@ -17,7 +17,7 @@
 //! besides is dropped when `far` covers it, so that after some exchange there is one clock, whose blocks all share.
 
 use super::chains::{Lanes, Whose};
-use crate::detect::clock::{Block, ChainId, Clock, Point, WIDTH, join_block, knows};
+use crate::detect::clock::{Block, ChainId, Clock, Point, WIDTH, join, join_block, knows};
 use crate::trace::ThreadNo;
 use std::sync::Arc;
 
@@ -189,20 +189,4 @@ fn entry(list: &mut ByThread, thread: ThreadNo) -> &mut Arc<Clock> {
         at
     });
     &mut list[at].1
-}
-
-// Says whether there was news.
-fn join(mine: &mut Arc<Clock>, theirs: &Arc<Clock>) -> bool {
-    if Arc::ptr_eq(mine, theirs) || theirs.len() == 0 {
-        return false;
-    }
-    if mine.len() == 0 {
-        *mine = theirs.clone();
-        return true;
-    }
-    let grows = !mine.covers(theirs);
-    if grows {
-        Arc::make_mut(mine).join(theirs);
-    }
-    grows
 }

@@ -93,11 +93,8 @@ impl<'t> Closure<'t> {
             let own = &nodes.pieces[run.context];
             set_all(row, own.first, own.end);
             for node in (own.first.index()..own.end.index()).map(Node::new) {
-                let mut to = of.rows.of(node).to_vec();
-                if let Some(posted) = of.posted[node] {
-                    clear_all(&mut to, of.runs[posted].begin, Node::new(of.runs[posted].begin.index() + 1));
-                }
-                if to.iter().zip(of.allowed.row(at)).any(|(to, allowed)| to & !allowed != 0) {
+                let (to, posted) = (of.rows.of(node), of.posted[node].map(|posted| of.runs[posted].begin));
+                if members(to, to, Some(of.allowed.row(at))).into_iter().any(|to| Some(to) != posted) {
                     set(&mut of.lone, node);
                 }
             }
@@ -150,7 +147,7 @@ impl<'t> Closure<'t> {
     // Of what comes after a node what comes after its whole task, so far as is known; and what it posts.
     fn keep_allowed(&self, node: Node, row: &mut [u64]) {
         let Some(at) = self.nodes.task(node).and_then(|task| self.of_task[task]) else { return };
-        let begins = members(row, &self.begins[self.runs[at].looper.index()], None);
+        let begins = members(row, &self.begins[self.runs[at].looper.index()], Some(self.allowed.row(at)));
         let is_posted = |begin: &Node| {
             let post = self.begun[*begin].map(|at| self.runs[at].post);
             post.is_some_and(|post| post == node || has(row, post))
