@@ -192,7 +192,7 @@ impl<G: Guest> Machine<G> {
 
     /// What no run does: the thread, which can act, leaves its task (or ends, if it runs none) without performing its operation, and holds no lock any more. It tells
     /// whether something would come to pass without it.
-    pub(crate) fn abandon(&mut self, thread: ThreadId) {
+    pub fn abandon(&mut self, thread: ThreadId) {
         self.world.recorded.clear();
         self.world.leave(thread);
         self.world.give_up_locks(thread);

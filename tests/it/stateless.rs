@@ -63,8 +63,8 @@ struct Cost {
     ticked: bool,
 }
 
-// The next millisecond; and since the clock stops where no deadline lies ahead, at once to the instants of `at` that are behind the last one.
-fn next_instants(world: &World) -> Vec<u64> {
+/// The next millisecond; and since the clock stops where no deadline lies ahead, at once to the instants of `at` that are behind the last one.
+pub(crate) fn next_instants(world: &World) -> Vec<u64> {
     let queues = world.threads().iter().filter_map(|t| t.queue.as_ref());
     let messages = queues.flat_map(|q| q.messages().map(|m| m.when));
     let last = world.threads().ids().filter_map(|t| world.deadline(t)).chain(messages).max().unwrap_or(0);

@@ -1,0 +1,403 @@
+//! All states of a small model, with everything that a campaign's verdicts speak of: who stands beside whom, who came before whom, and how runs can fail from there on.
+//!
+//! A plain walk over states; it shares the machine with the product, and none of the product's searches. The clock moves by milliseconds. Two ways lead to one state only
+//! if all the rest of the run is the same *and* the same threads, tasks and objects have been made by name, *and* the same accesses have been performed. So the state tells
+//! which instances of a statement are over, and what can still happen to them is a question about the graph.
+
+use crate::stateless::next_instants;
+use raceflip::base::Id;
+use raceflip::detect::Pair;
+use raceflip::event::{
+    AccessKind, AccessPlace, Actor, BodyId, Choice, ContextId, Event, Happening, Outcome, SiteId, ThreadId,
+};
+use raceflip::vm::{Model, Vm};
+use raceflip::world::{Limits, Machine, Made, MessageKind, Question, Status, signature};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A set of failures: bit `i` is the one of [`Graph::failures`] at `i`.
+pub(crate) type Failures = u64;
+
+/// An access as it was performed: of a statement in a thread or task, the how-manieth, where.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Occurrence {
+    pub(crate) site: SiteId,
+    /// The thread or task, by its number in [`Graph::names`].
+    pub(crate) context: u32,
+    /// From 1.
+    pub(crate) visit: u32,
+    /// The location, by its number in [`Graph::names`].
+    pub(crate) place: u32,
+    /// Whether it is the life of an object.
+    pub(crate) is_life: bool,
+    /// Whether it writes.
+    pub(crate) writes: bool,
+}
+
+/// A choice that was made in a state, and where it leads.
+pub(crate) struct Edge {
+    pub(crate) to: usize,
+    /// The thread that acts, by name.
+    pub(crate) thread: Option<u32>,
+    /// The access that it performs.
+    pub(crate) performs: Option<u32>,
+}
+
+/// Two conflicting accesses that are about to be performed by two threads.
+pub(crate) struct Beside {
+    pub(crate) pair: Pair,
+    /// The thread at the first statement of the pair, and the one at the second; of one statement twice, the one with the lesser name is the first.
+    pub(crate) threads: [u32; 2],
+}
+
+/// A state.
+#[derive(Default)]
+pub(crate) struct Node {
+    pub(crate) edges: Vec<Edge>,
+    /// What runs fail by that end here.
+    pub(crate) ends: Failures,
+    pub(crate) beside: Vec<Beside>,
+    /// What was performed on the way here, sorted.
+    pub(crate) done: Vec<u32>,
+    /// The state that it was met from first, and the choice; the first of all has none.
+    from: Option<(usize, Choice)>,
+}
+
+/// All states, from the first on.
+pub(crate) struct Graph {
+    pub(crate) nodes: Vec<Node>,
+    /// What runs fail by, as campaigns tell failures apart.
+    pub(crate) failures: Vec<String>,
+    pub(crate) occurrences: Vec<Occurrence>,
+    /// Names of threads, tasks and locations.
+    pub(crate) names: Vec<String>,
+    /// What runs that go on from each state can fail by.
+    pub(crate) reach: Vec<Failures>,
+}
+
+/// All states of a model; `None` if there are more than so many, or more than 64 ways to fail.
+pub(crate) fn graph(model: &Model, most: usize) -> Option<Graph> {
+    let mut machine = model.machine(Limits::default());
+    machine.start(true);
+    let mut walk = Walk::new(model, most);
+    walk.state(State { machine, names: Vec::new(), done: Vec::new() }, None)?;
+    while let Some((at, state)) = walk.open.pop() {
+        walk.expand(at, state)?;
+    }
+    let reach = reach(&walk.nodes);
+    let Walk { nodes, failures, occurrences, names, .. } = walk;
+    Some(Graph { nodes, failures: failures.all, occurrences: occurrences.all, names: names.all, reach })
+}
+
+/// Every choice that is open with every argument that it can have, the clock millisecond by millisecond; or how the run ends here.
+fn choices(machine: &mut Machine<Vm>) -> Result<Vec<Choice>, Outcome> {
+    let openings = machine.world.openings();
+    if openings.stop() && machine.world.outcome().is_none() {
+        machine.check_rest();
+    }
+    let world = &machine.world;
+    if let Some(outcome) = world.outcome() {
+        return Err(outcome.clone());
+    }
+    if openings.total() == 0 {
+        return Err(Outcome::Deadlock(world.deadlock()));
+    }
+    let mut all = Vec::new();
+    for k in 0..openings.total() {
+        let actor = world.open_actor(&openings, k);
+        let arguments = match world.question(actor) {
+            None => vec![0],
+            Some(Question::Branch) => vec![0, 1],
+            Some(Question::Waiter(waiters)) => (0..waiters as u64).collect(),
+            Some(Question::Instant) => next_instants(world),
+        };
+        all.extend(arguments.into_iter().map(|argument| Choice { actor, argument }));
+    }
+    Ok(all)
+}
+
+impl Graph {
+    /// Whether the second access comes in some run from the state of this number, if the thread that is about to perform the first one leaves its task there instead
+    /// (`docs/verdicts.md`: then the first one alone cut it off). False also if there are very many states behind that one.
+    pub(crate) fn comes_without(&self, model: &Model, at: usize, first: u32, then: u32) -> bool {
+        const MOST: usize = 20_000;
+        let mut way = Vec::new();
+        let mut here = at;
+        while let Some((from, choice)) = self.nodes[here].from {
+            way.push(choice);
+            here = from;
+        }
+        let mut machine = model.machine(Limits::default());
+        machine.start(true);
+        way.iter().rev().for_each(|choice| machine.step(*choice));
+        let [first, then] = [first, then].map(|i| &self.occurrences[i as usize]);
+        let stands_there = |t: &ThreadId| {
+            let thread = machine.world.thread(*t);
+            let name = machine.world.contexts().name(&model.code.setup, thread.context);
+            thread.site == Some(first.site) && name == self.names[first.context as usize]
+        };
+        let Some(thread) = machine.world.enabled().iter().find(stands_there) else { return false };
+        machine.abandon(thread);
+        let before = self.nodes[at].done.iter().map(|i| &self.occurrences[*i as usize]);
+        let seen = before.filter(|o| o.site == then.site && o.context == then.context).count() as u32;
+        let (mut open, mut met) = (vec![(machine, seen)], BTreeSet::new());
+        while let Some((mut machine, seen)) = open.pop() {
+            if !met.insert((machine.canonical().digest(), seen)) {
+                continue;
+            }
+            if met.len() > MOST {
+                return false;
+            }
+            for choice in choices(&mut machine).unwrap_or_default() {
+                if choice.actor == Actor::Stop {
+                    continue;
+                }
+                let mut next = machine.clone();
+                next.step(choice);
+                let world = &next.world;
+                let is_then = |event: &Event| {
+                    let is_access = matches!(&event.what, Happening::Performed { op, .. } if op.access().is_some());
+                    let name = event.context.map(|c| world.contexts().name(&model.code.setup, c));
+                    is_access
+                        && event.site == Some(then.site)
+                        && name.as_ref() == Some(&self.names[then.context as usize])
+                };
+                let seen = seen + u32::from(world.recorded().iter().any(is_then));
+                if seen == then.visit {
+                    return true;
+                }
+                open.push((next, seen));
+            }
+        }
+        false
+    }
+}
+
+/// The union of what can be reached from each node, along all edges.
+fn reach(nodes: &[Node]) -> Vec<Failures> {
+    let mut all: Vec<Failures> = nodes.iter().map(|n| n.ends).collect();
+    fixpoint(nodes.len(), |at| {
+        let found = nodes[at].edges.iter().fold(all[at], |set, edge| set | all[edge.to]);
+        std::mem::replace(&mut all[at], found) != found
+    });
+    all
+}
+
+/// Visits all numbers, the last ones first, until nothing changes.
+pub(crate) fn fixpoint(count: usize, mut changes: impl FnMut(usize) -> bool) {
+    let mut again = true;
+    while again {
+        again = false;
+        for at in (0..count).rev() {
+            again |= changes(at);
+        }
+    }
+}
+
+/// Things with numbers in the order in which they were met.
+struct Interned<T> {
+    all: Vec<T>,
+    numbers: BTreeMap<T, u32>,
+}
+
+impl<T: Ord + Clone> Interned<T> {
+    fn new() -> Self {
+        Self { all: Vec::new(), numbers: BTreeMap::new() }
+    }
+
+    fn number(&mut self, thing: T) -> u32 {
+        if let Some(number) = self.numbers.get(&thing) {
+            return *number;
+        }
+        self.all.push(thing.clone());
+        let number = self.all.len() as u32 - 1;
+        self.numbers.insert(thing, number);
+        number
+    }
+}
+
+/// A state on the walk.
+struct State {
+    machine: Machine<Vm>,
+    /// The name of each context of the machine.
+    names: Vec<u32>,
+    done: Vec<u32>,
+}
+
+struct Walk<'m> {
+    model: &'m Model,
+    most: usize,
+    kinds: Vec<Made>,
+    nodes: Vec<Node>,
+    met: BTreeMap<Vec<u32>, usize>,
+    open: Vec<(usize, State)>,
+    failures: Interned<String>,
+    occurrences: Interned<Occurrence>,
+    names: Interned<String>,
+}
+
+impl<'m> Walk<'m> {
+    fn new(model: &'m Model, most: usize) -> Self {
+        let setup = &model.code.setup;
+        let bodies = (0..setup.bodies.len()).map(|i| Made::Body(BodyId::new(i)));
+        let classes = (0..setup.classes.len()).map(|i| Made::Class(i as u32));
+        Self {
+            model,
+            most,
+            kinds: bodies.chain(classes).chain([Made::Looper]).collect(),
+            nodes: Vec::new(),
+            met: BTreeMap::new(),
+            open: Vec::new(),
+            failures: Interned::new(),
+            occurrences: Interned::new(),
+            names: Interned::new(),
+        }
+    }
+
+    // The number of a state; it is looked at later if it is new.
+    fn state(&mut self, mut state: State, from: Option<(usize, Choice)>) -> Option<usize> {
+        let contexts = state.machine.world.contexts();
+        for id in state.names.len()..contexts.len() {
+            let name = contexts.name(&self.model.code.setup, ContextId::new(id));
+            state.names.push(self.names.number(name));
+        }
+        let key = self.key(&state);
+        if let Some(known) = self.met.get(&key) {
+            return Some(*known);
+        }
+        let at = self.nodes.len();
+        if at >= self.most || self.failures.all.len() > 64 {
+            return None;
+        }
+        self.met.insert(key, at);
+        self.nodes.push(Node { done: state.done.clone(), from, ..Node::default() });
+        self.open.push((at, state));
+        Some(at)
+    }
+
+    // What makes two states one: equal futures, and the same names and accesses so far.
+    fn key(&self, state: &State) -> Vec<u32> {
+        const NEXT: u32 = u32::MAX;
+        let world = &state.machine.world;
+        let canonical = state.machine.canonical();
+        let mut key: Vec<u32> = (0..4).map(|i| (canonical.digest() >> (32 * i)) as u32).collect();
+        let name = |context: ContextId| state.names[context.index()];
+        for thread in &canonical.threads {
+            let thread = world.thread(*thread);
+            key.extend([name(thread.home), name(thread.context)]);
+            let messages = thread.queue.iter().flat_map(|q| q.messages());
+            key.extend(messages.map(|m| match &m.kind {
+                MessageKind::Task(task) => name(task.context),
+                MessageKind::Fence(_) => NEXT - 1,
+            }));
+            key.push(NEXT);
+        }
+        // How the next ones will be called.
+        let mut made: Vec<[u32; 3]> = Vec::new();
+        for id in 0..state.names.len() {
+            let context = ContextId::new(id);
+            made.push([name(context), NEXT, 0]);
+            for (i, kind) in self.kinds.iter().enumerate() {
+                let count = world.contexts().counted(Some(context), *kind);
+                if count > 0 {
+                    made.push([name(context), i as u32, count]);
+                }
+            }
+        }
+        made.sort_unstable();
+        key.extend(made.into_iter().flatten());
+        key.push(NEXT);
+        key.extend(&state.done);
+        key
+    }
+
+    fn expand(&mut self, at: usize, mut state: State) -> Option<()> {
+        let choices = match choices(&mut state.machine) {
+            Ok(choices) => choices,
+            Err(outcome) => {
+                self.end(at, &outcome);
+                return Some(());
+            }
+        };
+        self.note_beside(at, &state);
+        for choice in choices {
+            if choice.actor == Actor::Stop {
+                self.end(at, &state.machine.world.rest_outcome());
+                continue;
+            }
+            let edge = self.step(at, &state, choice)?;
+            self.nodes[at].edges.push(edge);
+        }
+        Some(())
+    }
+
+    fn end(&mut self, at: usize, outcome: &Outcome) {
+        if matches!(outcome, Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. }) {
+            let bit = self.failures.number(signature(&self.model.code.setup, outcome));
+            // More than 64 are found out before the next state.
+            self.nodes[at].ends |= 1u64.checked_shl(bit).unwrap_or(0);
+        }
+    }
+
+    fn step(&mut self, at: usize, from: &State, choice: Choice) -> Option<Edge> {
+        let mut next = State { machine: from.machine.clone(), names: from.names.clone(), done: from.done.clone() };
+        next.machine.step(choice);
+        let thread = match choice.actor {
+            Actor::Thread(thread) => Some(from.names[from.machine.world.thread(thread).home.index()]),
+            _ => None,
+        };
+        let world = &next.machine.world;
+        let performed = world.recorded().iter().find_map(|event| match &event.what {
+            Happening::Performed { op, .. } => Some((op.access()?, event.site?, event.context?)),
+            _ => None,
+        });
+        let performs = performed.map(|(access, site, context)| {
+            let context = from.names[context.index()];
+            let is_same = |id: &&u32| {
+                let o = &self.occurrences.all[**id as usize];
+                o.site == site && o.context == context
+            };
+            let occurrence = Occurrence {
+                site,
+                context,
+                visit: 1 + from.done.iter().filter(is_same).count() as u32,
+                place: self.names.number(world.place_name(access.place)),
+                is_life: matches!(access.place, AccessPlace::Life(_)),
+                writes: access.kind == AccessKind::Write,
+            };
+            self.occurrences.number(occurrence)
+        });
+        if let Some(id) = performs
+            && let Err(place) = next.done.binary_search(&id)
+        {
+            next.done.insert(place, id);
+        }
+        Some(Edge { to: self.state(next, Some((at, choice)))?, thread, performs })
+    }
+
+    fn note_beside(&mut self, at: usize, state: &State) {
+        let world = &state.machine.world;
+        let mut pending = Vec::new();
+        for id in world.enabled().iter() {
+            let thread = world.thread(id);
+            if thread.status != Status::Alive {
+                continue;
+            }
+            let Some((access, site)) = thread.pending.access().zip(thread.site) else { continue };
+            let name = state.names[thread.home.index()];
+            for (other, there, who) in &pending {
+                if !access.conflicts(other) {
+                    continue;
+                }
+                let pair = Pair::new(site, *there);
+                let is_first = if site == *there {
+                    self.names.all[name as usize] < self.names.all[*who as usize]
+                } else {
+                    pair.a == site
+                };
+                let threads = if is_first { [name, *who] } else { [*who, name] };
+                self.nodes[at].beside.push(Beside { pair, threads });
+            }
+            pending.push((access, site, name));
+        }
+    }
+}

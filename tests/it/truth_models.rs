@@ -1,0 +1,148 @@
+//! Random models whose races hurt: what is read is held against what was expected, failures come early and late, always or seldom, in threads, tasks, events and arrays of threads.
+//!
+//! They are small enough for `truth`. `small` has every kind of operation; these have every way in which an order comes to matter, and every way in which it only seems to.
+
+use raceflip::base::{Rng, mix};
+
+/// Statements that end soon. `$n` is a new name, `$k` a small number, `$m` a message, `$v` a variable.
+const LEAVES: [&str; 30] = [
+    "$v = $k",
+    "$v = $k",
+    "$v += 1",
+    "let $n = $v; assert $n != $k, \"$m\"",
+    "let $n = $v; assert $n == $k, \"$m\"",
+    "let $n = $v; if $n == $k { throw Oops$k }",
+    "assert x == y, \"$m\"",
+    "let $n = x; let $n2 = x; assert $n == $n2, \"$m\"",
+    "let $n = x; x = $n * 2 + y",
+    // At a rate of a half, a quarter, an eighth, whatever the order.
+    "let $n = $v == $k; if * { $n = true }; assert !$n, \"$m\"",
+    "let $n = $v == $k; if * { if * { $n = true } }; assert !$n, \"$m\"",
+    "let $n = $v == $k; if * { if * { if * { $n = true } } }; assert !$n, \"$m\"",
+    "if * { fail \"$m\" }",
+    "if * { if * { $v = $k } }",
+    "use o",
+    "if o != null { use o }",
+    "o = fixed",
+    "o = null",
+    "o.v = $k",
+    "delete fixed",
+    "fixed.v = $k",
+    "$v = fixed.v",
+    "let $n = fixed.v; assert $n != $k, \"$m\"",
+    "l.push($k)",
+    "if l.len > 0 { let $n = l.pop() }",
+    "for $n in l { skip }",
+    "skip; skip; skip; o = fixed",
+    "skip; skip; $v = $k",
+    "try { $v = $k / $v } catch Arithmetic { $v = $k }",
+    "$v = 4 / $v",
+];
+
+/// Statements of threads; `$s` is a leaf, `$t` a task that is posted.
+const STATEMENTS: [&str; 40] = [
+    "$s",
+    "$s",
+    "$s",
+    "$s",
+    "$s; $s",
+    "if * { $s }",
+    "if * { $s } else { $s }",
+    "sync m { $s }",
+    "sync m { $s; $s }",
+    "acquire m; $s; release m",
+    "acquire m; $s",
+    "sync m { if x == $k { wait m } }",
+    "sync m { wait m for 2; $s }",
+    "sync m { $v = $k; notify_all m }",
+    "sync m { notify m }",
+    "sync m2 { sync m { $s } }",
+    "sync m { sync m2 { $s } }",
+    "down s; $s; up s",
+    "down s; $s",
+    "up s",
+    "await $v == $k; $s",
+    "if !(await $v == $k for 2) { $s }",
+    "for $n in 0..2 { $s }",
+    "let $n = 0; while $n < 2 { $s; $n += 1 }",
+    "while y == 1 { y = 2 }",
+    "sleep 2; $s",
+    "join (fork w())",
+    "let $n = fork w(); $s; join $n",
+    "fork w()",
+    "post $t to main",
+    "post $t to main",
+    "post $t to main; post $t to main",
+    "post $t to main after 2",
+    "post $t to main at front",
+    "post $t to other",
+    "post $t to main; cancel t on main",
+    "sync m { post $t to main }",
+    "enable e()",
+    "let $n = fence main; post $t to main; $s; lift $n",
+    "throw Oops",
+];
+
+/// Bodies of tasks; they may post themselves again.
+const TASKS: [&str; 5] =
+    ["$s", "$s; $s", "$s; if i < 1 { post t(i + 1) to main }", "if i == 1 { $s } else { $s }", "sync m { $s }"];
+
+/// Threads beside the first two.
+const OTHERS: [&str; 8] = [
+    "",
+    "",
+    "thread c { $S }",
+    "daemon thread c { $s; $s }",
+    "thread c(i in 0..2) { $S }",
+    "thread c(i in 0..2) { sync m { if x == 0 { x = 1 } else { $s } } }",
+    "thread c(i in 0..2) { let mine = false; sync m { if x == 0 { x = 3; mine = true } }; if !mine { await false } }",
+    "thread c { for k in 0..2 { $s } }",
+];
+
+/// The model of a seed.
+pub(crate) fn model(seed: u64) -> String {
+    let mut g = Generator { rng: Rng::seeded(mix(seed, 0x7207)), names: 0 };
+    let uncaught = if g.rng.below(4) == 0 { "thread" } else { "app" };
+    let mut body = String::new();
+    body += "task t(i) { $T }\ntask u(i) { $T }\ntask w() { $s }\nevent e() on main { $s }\n";
+    body += "thread a { $S; $S }\nthread b { $S";
+    body += if g.rng.coin() { " }\n" } else { "; $S }\n" };
+    body += OTHERS[g.rng.below(OTHERS.len() as u32) as usize];
+    let first = if g.rng.coin() { "null" } else { "fixed" };
+    let body = g.fill(body);
+    format!(
+        "app \"generated\" {{ uncaught = {uncaught} }}\nclass Box {{ var v = 0 }}\nvar x = 0\nvar y = 1\n\
+         let fixed = new Box\nvar o: Box = {first}\nvar l: list[int] = [1]\nlock m\nlock m2\nsemaphore s = 1\n\
+         looper main\nlooper other\n{body}\n"
+    )
+}
+
+struct Generator {
+    rng: Rng,
+    names: u32,
+}
+
+impl Generator {
+    fn pick(&mut self, from: &[&'static str]) -> &'static str {
+        from[self.rng.below(from.len() as u32) as usize]
+    }
+
+    // Each place is filled anew, the outer ones first; one statement has one new name.
+    fn fill(&mut self, mut text: String) -> String {
+        for (hole, table) in [("$S", &STATEMENTS[..]), ("$T", &TASKS), ("$s", &LEAVES)] {
+            while text.contains(hole) {
+                self.names += 1;
+                let name = format!("n{}", self.names);
+                let filling = self.pick(table).replace("$n", &name).replace("$m", &format!("m{}", self.names));
+                text = text.replacen(hole, &filling, 1);
+            }
+        }
+        for (hole, table) in [("$t", &["t(0)", "t(1)", "u(0)"][..]), ("$k", &["0", "1", "2"]), ("$v", &["x", "x", "y"])]
+        {
+            while text.contains(hole) {
+                text = text.replacen(hole, self.pick(table), 1);
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,265 @@
+//! What the graph of all states says of a pair: whether it is real, and which failures one order has that the other has not, from the same state.
+
+use crate::truth::{Failures, Graph, Occurrence, fixpoint};
+use raceflip::campaign::First;
+use raceflip::detect::{Instance, Pair};
+use raceflip::vm::Model;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A failure with an order: which statement of the pair comes first, and what runs fail by.
+pub(crate) type Harm = (First, String);
+
+/// What is true of two accesses of different threads or tasks.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct InOrders {
+    /// Whether some run has both in this order.
+    pub(crate) both: [bool; 2],
+    /// What one order has and the other one has not, from some state from which both are possible. A run counts for an order that performed its first access, whatever
+    /// became of the other one.
+    pub(crate) harms: [Failures; 2],
+    /// The same, if runs of the *other* order that lack the second access count only where it could still have come.
+    pub(crate) perhaps: [Failures; 2],
+}
+
+impl Graph {
+    /// Every pair of statements that is side by side in some state, with what one order of the two fails by and the other does not, in the same state.
+    pub(crate) fn beside(&self) -> BTreeMap<Pair, BTreeSet<Harm>> {
+        let mut all: BTreeMap<Pair, BTreeSet<Harm>> = BTreeMap::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            for beside in &node.beside {
+                let [a, b] = beside.threads;
+                let of = [self.after(at, a, b), self.after(at, b, a)];
+                let harms = all.entry(beside.pair).or_default();
+                for (first, this, other) in [(First::A, of[0], of[1]), (First::B, of[1], of[0])] {
+                    harms.extend(self.lacking(this, other, [a, b]).into_iter().map(|f| (first, f)));
+                }
+            }
+        }
+        all
+    }
+
+    // What runs can fail by in which these two threads act next, one after the other.
+    fn after(&self, at: usize, one: u32, other: u32) -> Failures {
+        let by = |at: usize, thread: u32| self.nodes[at].edges.iter().find(|e| e.thread == Some(thread));
+        let first = by(at, one).expect("it is enabled").to;
+        // The run may have ended.
+        self.reach[by(first, other).map_or(first, |e| e.to)]
+    }
+
+    // Failures of the one set that are not in the other, also if the two contexts change their roles.
+    fn lacking(&self, this: Failures, other: Failures, roles: [u32; 2]) -> BTreeSet<String> {
+        let names = self.texts(this & !other);
+        let others = self.texts(other);
+        names.into_iter().filter(|f| !others.contains(&self.swapped(f, roles))).collect()
+    }
+
+    fn texts(&self, set: Failures) -> BTreeSet<String> {
+        (0..self.failures.len()).filter(|i| set >> i & 1 == 1).map(|i| self.failures[i].clone()).collect()
+    }
+
+    // The failure with the names of two threads of one array changed for each other; of others it stays what it is.
+    fn swapped(&self, failure: &str, roles: [u32; 2]) -> String {
+        let root = |name: u32| self.names[name as usize].split('/').next().expect("a name has a part").to_owned();
+        let [x, y] = roles.map(root);
+        let array = |name: &str| name.split_once('[').map(|(array, _)| array.to_owned());
+        let Some(threads) = failure.strip_prefix("deadlock ") else { return failure.to_owned() };
+        if array(&x).is_none() || array(&x) != array(&y) {
+            return failure.to_owned();
+        }
+        let rename = |name: &str| {
+            let (head, tail) = name.split_at(name.find('/').unwrap_or(name.len()));
+            let head = if head == x {
+                &y
+            } else if head == y {
+                &x
+            } else {
+                head
+            };
+            format!("{head}{tail}")
+        };
+        let mut names: Vec<String> = threads.split(", ").map(rename).collect();
+        names.sort();
+        format!("deadlock {}", names.join(", "))
+    }
+
+    /// The accesses that an instance of a campaign may be; more than one if it is at different locations in different runs.
+    pub(crate) fn occurrences_of(&self, instance: &Instance) -> Vec<u32> {
+        let is = |o: &Occurrence| {
+            o.site == instance.site && o.visit == instance.visit && self.names[o.context as usize] == instance.context
+        };
+        self.numbers(is)
+    }
+
+    fn numbers(&self, is: impl Fn(&Occurrence) -> bool) -> Vec<u32> {
+        self.occurrences.iter().enumerate().filter(|(_, o)| is(o)).map(|(i, _)| i as u32).collect()
+    }
+
+    /// Whether two accesses conflict: of different threads or tasks, on one location, one writing.
+    pub(crate) fn conflict(&self, a: u32, b: u32) -> bool {
+        let [a, b] = [a, b].map(|i| &self.occurrences[i as usize]);
+        let place = |o: &Occurrence| self.names[o.place as usize].as_str();
+        let is_in = |field: &Occurrence, life: &Occurrence| {
+            life.is_life
+                && life.writes
+                && place(field).strip_prefix(place(life)).is_some_and(|rest| rest.starts_with('.'))
+        };
+        let same = a.place == b.place && (a.writes || b.writes);
+        a.context != b.context && (same || is_in(a, b) || is_in(b, a))
+    }
+
+    /// The conflicting accesses of two statements; that of the first statement first, and of one statement twice that of the instance whose name is less.
+    pub(crate) fn conflicting(&self, pair: Pair) -> Vec<(u32, u32)> {
+        let key = |i: u32| {
+            let o = &self.occurrences[i as usize];
+            (self.names[o.context as usize].as_str(), o.visit)
+        };
+        let [of_a, of_b] = [pair.a, pair.b].map(|site| self.numbers(|o| o.site == site));
+        let all = of_a.iter().flat_map(|a| of_b.iter().map(move |b| (*a, *b)));
+        all.filter(|(a, b)| (pair.a != pair.b || key(*a) < key(*b)) && self.conflict(*a, *b)).collect()
+    }
+
+    /// The accesses that come one before the other in some run, at once or not.
+    pub(crate) fn orders(&self) -> BTreeSet<(u32, u32)> {
+        let of = |done: &'_ [u32], then: u32| done.iter().map(move |first| (*first, then)).collect::<Vec<_>>();
+        let edges = self.nodes.iter().flat_map(|n| n.edges.iter().map(move |e| (n, e)));
+        edges.filter_map(|(n, e)| Some(of(&n.done, e.performs?))).flatten().collect()
+    }
+
+    /// What is true of two accesses.
+    pub(crate) fn in_orders(&self, a: u32, b: u32) -> InOrders {
+        let sides = [Side::new(self, a, b), Side::new(self, b, a)];
+        let mut found = InOrders::default();
+        for (order, side) in sides.iter().enumerate() {
+            for (at, node) in self.nodes.iter().enumerate() {
+                if is_done(node, a) || is_done(node, b) {
+                    continue;
+                }
+                found.both[order] |= side.has_both[at];
+            }
+        }
+        let fair = [sides[0].fair(self, &sides[1]), sides[1].fair(self, &sides[0])];
+        let possible = |order: usize, at: usize| sides[order].comes[at];
+        let roles = [a, b].map(|i| self.occurrences[i as usize].context);
+        for (at, node) in self.nodes.iter().enumerate() {
+            if is_done(node, a) || is_done(node, b) || !(possible(0, at) && possible(1, at)) {
+                continue;
+            }
+            for order in 0..2 {
+                let this = sides[order].fails[at];
+                for (others, into) in [
+                    (sides[1 - order].fails[at], &mut found.harms[order]),
+                    (fair[1 - order][at], &mut found.perhaps[order]),
+                ] {
+                    for failure in self.lacking(this, others, roles) {
+                        let bit = self.failures.iter().position(|f| *f == failure).expect("it is one of them");
+                        *into |= 1 << bit;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether some run performs the first access when the second one could still have come, and would have if the first one had not been performed: its own task is taken
+    /// away right before it, as `docs/verdicts.md` has it.
+    pub(crate) fn cuts_off(&self, model: &Model, first: u32, then: u32) -> bool {
+        let performs = |at: &usize| {
+            let node = &self.nodes[*at];
+            !is_done(node, then) && node.edges.iter().any(|e| e.performs == Some(first))
+        };
+        (0..self.nodes.len()).filter(performs).any(|at| self.comes_without(model, at, first, then))
+    }
+
+    /// Failures with their order as text, of sets for each order.
+    pub(crate) fn harms(&self, sets: [Failures; 2]) -> BTreeSet<Harm> {
+        let of = |first, set| self.texts(set).into_iter().map(move |f| (first, f));
+        of(First::A, sets[0]).chain(of(First::B, sets[1])).collect()
+    }
+}
+
+fn is_done(node: &crate::truth::Node, access: u32) -> bool {
+    node.done.binary_search(&access).is_ok()
+}
+
+/// One order of two accesses, `first` before `then`, from every state in which neither is done.
+struct Side {
+    first: u32,
+    then: u32,
+    /// What runs fail by that perform `first`, and not `then` before it.
+    fails: Vec<Failures>,
+    /// Whether some run performs `first` and later `then`.
+    has_both: Vec<bool>,
+    /// Whether some run performs `first`, and not `then` before it.
+    comes: Vec<bool>,
+    /// From states in which `first` alone is done: what runs fail by that perform `then` as well; and whether there are any.
+    later: Vec<Option<Failures>>,
+}
+
+impl Side {
+    fn new(graph: &Graph, first: u32, then: u32) -> Self {
+        let count = graph.nodes.len();
+        let mut later: Vec<Option<Failures>> = vec![None; count];
+        fixpoint(count, |at| {
+            let node = &graph.nodes[at];
+            if !is_done(node, first) || is_done(node, then) {
+                return false;
+            }
+            let mut found = later[at];
+            for edge in &node.edges {
+                let more = if edge.performs == Some(then) { Some(graph.reach[edge.to]) } else { later[edge.to] };
+                found = union(found, more);
+            }
+            std::mem::replace(&mut later[at], found) != found
+        });
+        let mut side =
+            Self { first, then, fails: vec![0; count], has_both: vec![false; count], comes: vec![false; count], later };
+        fixpoint(count, |at| {
+            let node = &graph.nodes[at];
+            if is_done(node, first) || is_done(node, then) {
+                return false;
+            }
+            let before = (side.fails[at], side.has_both[at], side.comes[at]);
+            for edge in node.edges.iter().filter(|e| e.performs != Some(then)) {
+                let found = if edge.performs == Some(first) {
+                    (graph.reach[edge.to], side.later[edge.to].is_some(), true)
+                } else {
+                    (side.fails[edge.to], side.has_both[edge.to], side.comes[edge.to])
+                };
+                side.fails[at] |= found.0;
+                side.has_both[at] |= found.1;
+                side.comes[at] |= found.2;
+            }
+            before != (side.fails[at], side.has_both[at], side.comes[at])
+        });
+        side
+    }
+
+    // `fails`, if runs that lack `then` count only where it could still have come when `first` was performed.
+    fn fair(&self, graph: &Graph, other: &Self) -> Vec<Failures> {
+        let count = graph.nodes.len();
+        let mut fair: Vec<Failures> = vec![0; count];
+        fixpoint(count, |at| {
+            let node = &graph.nodes[at];
+            if is_done(node, self.first) || is_done(node, self.then) {
+                return false;
+            }
+            let before = fair[at];
+            for edge in node.edges.iter().filter(|e| e.performs != Some(self.then)) {
+                fair[at] |= match edge.performs == Some(self.first) {
+                    true if other.comes[at] => graph.reach[edge.to],
+                    true => self.later[edge.to].unwrap_or(0),
+                    false => fair[edge.to],
+                };
+            }
+            before != fair[at]
+        });
+        fair
+    }
+}
+
+fn union(x: Option<Failures>, y: Option<Failures>) -> Option<Failures> {
+    match (x, y) {
+        (Some(x), Some(y)) => Some(x | y),
+        (one, other) => one.or(other),
+    }
+}
