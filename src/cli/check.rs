@@ -9,8 +9,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 const ABOUT: &str = "\
-Parses, checks and compiles models, and runs nothing. All errors of all files are told, on stderr; a line for each model that \
-is well-formed, on stdout. Exit status 2 if any is not.";
+Parses, checks and compiles models, and runs nothing. All errors of all files are told, on stderr, and warnings of what is \
+hardly meant (a task that nothing runs, an event that nothing enables); a line for each model that is well-formed, on stdout. Exit status 2 if any is not; \
+warnings do not change it.";
 
 const AFTER: &str = "\
 Examples:
@@ -35,7 +36,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     for path in &args.files {
         match load::model(path, &defines, &context.out) {
             Ok(model) => {
-                writeln!(context.out, "{}: {} ({})", model.name(), paint(GOOD, "ok"), contents(&model.program));
+                let warnings = load::warnings(&model.source, context);
+                let warned = if warnings == 0 { String::new() } else { format!(", {}", counted(warnings, "warning")) };
+                writeln!(context.out, "{}: {} ({}){warned}", model.name(), paint(GOOD, "ok"), contents(&model.program));
             }
             Err(refusal) => {
                 context.out.refuse(&refusal);

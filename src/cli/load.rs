@@ -1,13 +1,16 @@
 //! From a path to a program that can run, with all errors as people read them.
 
 use super::output::{Output, clean};
-use super::{Refusal, shell};
+use super::{Context, Refusal, shell};
 use crate::lang::ast::File;
-use crate::lang::{MAX_SOURCE, Source, parse, render};
+use crate::lang::{self, MAX_SOURCE, Source, parse, render, render_warnings, syntax_errors};
 use crate::vm::{self, ModelError};
 use std::io::{ErrorKind, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+
+// So many errors of a file are told at most.
+const MOST_ERRORS: usize = 20;
 
 /// A model, ready to run, with its path.
 pub(super) struct Model {
@@ -45,7 +48,10 @@ pub(super) fn model(path: &Path, defines: &[(String, i64)], out: &Output) -> Res
 
 /// Parses.
 pub(super) fn parsed(source: &Source, out: &Output) -> Result<File, Refusal> {
-    parse(source).map_err(|errors| Refusal::Rendered(render(source, &errors, out.paints_errors())))
+    parse(source).map_err(|_| {
+        let errors = syntax_errors(source);
+        Refusal::Rendered(render(source, &errors, out.paints_errors()) + &summary(source, errors.len()))
+    })
 }
 
 /// Checks and compiles what was parsed.
@@ -63,7 +69,30 @@ pub(super) fn checked(
 }
 
 fn refused(error: &ModelError, out: &Output) -> Refusal {
-    error.render(out.paints_errors()).map_or_else(|| Refusal::new(error), Refusal::Rendered)
+    let ModelError::Errors(source, errors) = error else { return Refusal::new(error) };
+    let rendered = error.render(out.paints_errors()).unwrap_or_default();
+    Refusal::Rendered(rendered + &summary(source, errors.defines.len() + errors.diagnostics.len()))
+}
+
+// How many errors there are, if there are several: the first may have left the terminal.
+fn summary(source: &Source, errors: usize) -> String {
+    match errors {
+        0 | 1 => String::new(),
+        n @ 2..MOST_ERRORS => format!("\n{}: {n} errors\n", source.name()),
+        n => format!("\n{}: the first {n} errors; there may be more\n", source.name()),
+    }
+}
+
+/// Prints the warnings of a model that is well-formed; how many there are.
+pub(super) fn warnings(source: &Source, context: &mut Context) -> u64 {
+    // It has been parsed before, so it parses.
+    let Ok(file) = parse(source) else { return 0 };
+    let warnings = lang::warnings(source, &file);
+    if !warnings.is_empty() {
+        let rendered = render_warnings(source, &warnings, context.out.paints_errors());
+        context.out.refuse(&Refusal::Rendered(rendered));
+    }
+    warnings.len() as u64
 }
 
 /// Reads.

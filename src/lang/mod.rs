@@ -7,6 +7,8 @@
 pub mod ast;
 mod check;
 mod diagnostic;
+mod errors;
+pub mod foreign;
 mod format;
 mod lexer;
 mod near;
@@ -18,15 +20,18 @@ mod render;
 mod source;
 mod token;
 pub mod variants;
+mod warnings;
 pub mod words;
 
 pub use check::{CheckErrors, DefineError, check};
 pub use diagnostic::Diagnostic;
+pub use errors::syntax_errors;
 pub use format::format;
 pub use lexer::comments;
 pub use near::near;
 pub use parser::parse;
 pub use print::print;
 pub use program::Program;
-pub use render::render;
+pub use render::{render, render_warnings};
 pub use source::{MAX_SOURCE, Place, Source, SourceError};
+pub use warnings::warnings;

@@ -20,13 +20,22 @@ const LONG_MESSAGE: usize = 500;
 
 /// Renders diagnostics of a source, one after another, each with a newline at its end.
 pub fn render(source: &Source, diagnostics: &[Diagnostic], colour: bool) -> String {
+    render_as(&Level::ERROR, source, diagnostics, colour)
+}
+
+/// Renders diagnostics that are no errors, as [`render`] does.
+pub fn render_warnings(source: &Source, diagnostics: &[Diagnostic], colour: bool) -> String {
+    render_as(&Level::WARNING, source, diagnostics, colour)
+}
+
+fn render_as(level: &Level<'_>, source: &Source, diagnostics: &[Diagnostic], colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let mut out = String::new();
     for (index, diagnostic) in diagnostics.iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        out.push_str(&one(source, diagnostic, &renderer));
+        out.push_str(&one(level, source, diagnostic, &renderer));
         out.push('\n');
     }
     out
@@ -42,7 +51,7 @@ struct Excerpt {
 /// What to point at, and what to say there.
 type Pointer<'d> = (AnnotationKind, Span, &'d str);
 
-fn one(source: &Source, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
+fn one(level: &Level<'_>, source: &Source, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
     let mut excerpts: Vec<(Excerpt, Vec<Pointer<'_>>)> = Vec::new();
     excerpts
         .push((excerpt(source, diagnostic.span), vec![(AnnotationKind::Primary, diagnostic.span, &diagnostic.reason)]));
@@ -79,7 +88,7 @@ fn one(source: &Source, diagnostic: &Diagnostic, renderer: &Renderer) -> String 
         }
         elements.push(snippet.into());
     }
-    let mut group: Group<'_> = Level::ERROR.primary_title(short(&diagnostic.message)).elements(elements);
+    let mut group: Group<'_> = level.clone().primary_title(short(&diagnostic.message)).elements(elements);
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(short(help)));
     }

@@ -3,7 +3,7 @@
 use super::compile::{CompileError, compile};
 use super::{Code, Vm};
 use crate::lang::ast::File;
-use crate::lang::{CheckErrors, Diagnostic, Program, Source, SourceError, check, parse, render};
+use crate::lang::{CheckErrors, Program, Source, SourceError, check, parse, render, syntax_errors};
 use crate::world::{Limits, Machine};
 use std::sync::Arc;
 
@@ -56,8 +56,8 @@ impl std::fmt::Debug for ModelError {
 }
 
 impl ModelError {
-    fn parse(source: &Source, diagnostics: Vec<Diagnostic>) -> Self {
-        Self::Errors(source.clone(), CheckErrors { defines: Vec::new(), diagnostics })
+    fn syntax(source: &Source) -> Self {
+        Self::Errors(source.clone(), CheckErrors { defines: Vec::new(), diagnostics: syntax_errors(source) })
     }
 
     /// What is wrong in the text, as a terminal shows it; `None` if it is something else.
@@ -83,7 +83,7 @@ impl Model {
 
     /// The same of a source.
     pub fn from_source(source: Source, defines: &[(String, i64)]) -> Result<Self, ModelError> {
-        let file = parse(&source).map_err(|errors| ModelError::parse(&source, errors))?;
+        let file = parse(&source).map_err(|_| ModelError::syntax(&source))?;
         Self::from_tree(source, &file, defines)
     }
 

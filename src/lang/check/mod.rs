@@ -29,6 +29,7 @@ mod stmts;
 mod types;
 mod verbs;
 
+use super::foreign::explain;
 use super::program::{BUILT_IN_EXCEPTIONS, Class, ExceptionId, Program, TextId, Type, Uncaught};
 use super::{Diagnostic, Source, ast, near};
 use crate::base::{Id, IndexVec};
@@ -79,6 +80,23 @@ pub struct CheckErrors {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Result<Program, CheckErrors> {
+    let (checker, defines) = checked(file, source, defines);
+    if defines.is_empty() && checker.problems.count() == 0 {
+        return Ok(checker.out);
+    }
+    let mut diagnostics = checker.problems.finish();
+    explain(source.text(), &mut diagnostics);
+    Err(CheckErrors { defines, diagnostics })
+}
+
+/// The names in a tree that nothing in it declares, in source order, the first twenty.
+///
+/// It is for a tree of which syntax errors have left out parts: what else the check finds there may be their fault.
+pub(super) fn unknown_names(file: &ast::File, source: &Source) -> Vec<Diagnostic> {
+    checked(file, source, &[]).0.problems.finish_unknown()
+}
+
+fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Checker, Vec<DefineError>) {
     let mut checker = Checker::new(source);
     checker.declare(file);
     let defines = checker.constants(file, defines);
@@ -88,10 +106,7 @@ pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Re
     checker.expectations(file);
     checker.check_catches();
     checker.check_init();
-    if defines.is_empty() && checker.problems.count() == 0 {
-        return Ok(checker.out);
-    }
-    Err(CheckErrors { defines, diagnostics: checker.problems.finish() })
+    (checker, defines)
 }
 
 /// The parameters and the result of a body.

@@ -12,6 +12,8 @@ pub(super) struct Problems {
     list: Vec<Diagnostic>,
     // A quantified property is lowered once for each of its values: the same error again is no news.
     seen: BTreeSet<(u32, u32, String)>,
+    // The names that nothing declares, by where they begin.
+    unknown: BTreeSet<u32>,
 }
 
 impl Problems {
@@ -20,6 +22,19 @@ impl Problems {
         if self.seen.insert((problem.span.start, problem.span.end, problem.message.clone())) {
             self.list.push(problem);
         }
+    }
+
+    /// Adds one that is a name which nothing declares.
+    pub(super) fn add_unknown(&mut self, problem: Diagnostic) {
+        self.unknown.insert(problem.span.start);
+        self.add(problem);
+    }
+
+    /// Those that are names which nothing declares, in the order of the source.
+    pub(super) fn finish_unknown(mut self) -> Vec<Diagnostic> {
+        let unknown = std::mem::take(&mut self.unknown);
+        self.list.retain(|problem| unknown.contains(&problem.span.start));
+        self.finish()
     }
 
     /// How many there are.

@@ -149,7 +149,7 @@ impl Checker {
         };
         let mut problem = Diagnostic::new(name.at.0, format!("unknown {what} `{}`", name.text), "not declared");
         problem.help = help;
-        self.problems.add(problem);
+        self.problems.add_unknown(problem);
         None
     }
 

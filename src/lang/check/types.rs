@@ -140,7 +140,8 @@ impl Checker {
             let classes = self.names.iter().filter(|(_, e)| e.what == "a class").map(|(n, _)| n.as_str());
             let help = super::did_you_mean(&name.text, TYPES.into_iter().chain(classes));
             let help = help.unwrap_or_else(|| format!("the built-in types are {}", TYPES.join(", ")));
-            self.error_help(name.at, format!("unknown type `{}`", name.text), "not declared", help);
+            let message = format!("unknown type `{}`", name.text);
+            self.problems.add_unknown(crate::lang::Diagnostic::new(name.at.0, message, "not declared").help(help));
             return None;
         }
         self.class(name).map(Type::Object)

@@ -18,6 +18,7 @@ impl Parser<'_> {
             if self.peek() == Kind::End || self.stop {
                 return items;
             }
+            let begun = self.pos;
             match self.item().and_then(|item| self.ended("item").map(|()| item)) {
                 Ok(item) => {
                     items.push(item);
@@ -28,8 +29,12 @@ impl Parser<'_> {
                 Err(Reported) if self.to_item => {
                     self.to_item = false;
                     self.nesting = 0;
+                    self.lose(begun);
                 }
-                Err(Reported) => self.skip_item(),
+                Err(Reported) => {
+                    self.skip_item();
+                    self.lose(begun);
+                }
             }
         }
     }
@@ -150,11 +155,9 @@ impl Parser<'_> {
         let word = self.word();
         if !word.is_empty() {
             diagnostic.message = format!("{} begins no item", self.quoted(self.token().span));
-            diagnostic.help = match (near(word, ITEMS.into_iter().chain(["async_task"])), word) {
-                (_, "fun" | "fn" | "void" | "func" | "def") => Some("a body of code is a `task`".to_owned()),
-                (_, "int" | "val" | "static") => Some("shared memory is `var`, a constant `const`".to_owned()),
-                (Some(known), _) => Some(format!("did you mean `{known}`?")),
-                (None, _) => Some("statements stand in the block of a task, thread or event".to_owned()),
+            diagnostic.help = match near(word, ITEMS.into_iter().chain(["async_task"])) {
+                Some(known) => Some(format!("did you mean `{known}`?")),
+                None => Some("statements stand in the block of a task, thread or event".to_owned()),
             };
         }
         self.report(diagnostic)

@@ -16,6 +16,7 @@ mod verbs;
 
 use super::ast::{At, Expr, File, Name, Span, Text};
 use super::diagnostic::Diagnostic;
+use super::foreign::explain;
 use super::lexer::{MAX_ERRORS, lex};
 use super::source::Source;
 use super::token::{Kind, Token};
@@ -42,15 +43,32 @@ const MAX_HEIGHT: u32 = 256;
 /// # Ok::<(), raceflip::lang::SourceError>(())
 /// ```
 pub fn parse(source: &Source) -> Result<File, Vec<Diagnostic>> {
+    let Recovered { file, errors, .. } = recover(source);
+    if errors.is_empty() { Ok(file) } else { Err(errors) }
+}
+
+/// What can be made of a text with errors.
+pub(super) struct Recovered {
+    /// The items that are well-formed but for statements that were left out.
+    pub(super) file: File,
+    /// The errors in source order, at most twenty.
+    pub(super) errors: Vec<Diagnostic>,
+    /// What was left out; the whole text where the parser gave up.
+    pub(super) lost: Vec<Span>,
+}
+
+/// Parses a file as far as it can be parsed.
+pub(super) fn recover(source: &Source) -> Recovered {
     let mut parser = Parser::new(source.text());
     let items = parser.items();
-    if parser.errors.is_empty() {
-        return Ok(File { items });
+    let Parser { mut errors, mut lost, stop, .. } = parser;
+    if stop {
+        lost.push(Span { start: 0, end: source.text().len() as u32 });
     }
-    let mut errors = parser.errors;
     errors.sort_by_key(|error| error.span.start);
     errors.truncate(MAX_ERRORS);
-    Err(errors)
+    explain(source.text(), &mut errors);
+    Recovered { file: File { items }, errors, lost }
 }
 
 /// A diagnostic has been recorded: go on elsewhere.
@@ -80,6 +98,8 @@ struct Parser<'s> {
     to_item: bool,
     /// Nothing goes on: too deep, or too many errors.
     stop: bool,
+    /// What recovery has passed over.
+    lost: Vec<Span>,
 }
 
 impl<'s> Parser<'s> {
@@ -98,6 +118,7 @@ impl<'s> Parser<'s> {
             blamed: None,
             to_item: false,
             stop: false,
+            lost: Vec::new(),
         }
     }
 

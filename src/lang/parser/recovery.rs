@@ -103,6 +103,17 @@ impl Parser<'_> {
 
     /// Skips to the end of the statement that began at token `begun`, or to the `}` of the block that it stands in.
     pub(super) fn skip_statement(&mut self, begun: usize) {
+        self.pass_statement(begun);
+        self.lose(begun);
+    }
+
+    /// Notes that what stands from this token up to the current one is in no tree.
+    pub(super) fn lose(&mut self, begun: usize) {
+        let start = self.tokens[begun.min(self.tokens.len() - 1)].span.start;
+        self.lost.push(Span { start, end: self.start().max(start) });
+    }
+
+    fn pass_statement(&mut self, begun: usize) {
         self.nesting = 0;
         let mut open = 0u32;
         loop {

@@ -241,7 +241,6 @@ impl Parser<'_> {
         let known = || STATEMENTS.iter().copied().chain(Verb::WORDS.iter().map(|&(word, _)| word));
         let needs_operand = !same_line && known().any(|known| known == word);
         let help = match near(word, known()) {
-            _ if foreign(word).is_some() && !matches!(self.peek(), Kind::Op(_)) => foreign(word).map(str::to_owned),
             _ if needs_operand => Some(format!("`{word}` needs something after it; a call is `{word}()`")),
             Some(known) => Some(format!("did you mean `{known}`?")),
             None => match (self.peek(), self.kind_at(1)) {
@@ -269,17 +268,4 @@ impl Parser<'_> {
         diagnostic.help = help;
         self.report(diagnostic)
     }
-}
-
-// Words that begin a statement elsewhere.
-fn foreign(word: &str) -> Option<&'static str> {
-    Some(match word {
-        "int" | "bool" | "boolean" | "long" | "val" | "auto" => "a local variable is `let x = 0` or `let x: int`",
-        "elseif" | "elif" => "write `else if`, on the line of the `}` or below it",
-        "synchronized" => "write `sync m { ... }`",
-        "print" | "println" | "printf" => "a model prints nothing: each step is printed as it is performed",
-        "switch" | "match" | "when" => "write `if`, `else if` and `else`",
-        "do" => "write `loop { ... }` with `break`, or `while`",
-        _ => return None,
-    })
 }

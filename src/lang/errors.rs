@@ -1,0 +1,50 @@
+//! All that is wrong with a text that does not parse: the syntax errors, and the names in the rest of it that nothing declares.
+
+use super::ast::Span;
+use super::check::unknown_names;
+use super::diagnostic::Diagnostic;
+use super::foreign::explain;
+use super::parser::{Recovered, recover};
+use super::source::Source;
+use std::collections::BTreeSet;
+
+/// The most errors that are told.
+const MOST: usize = 20;
+
+/// The errors of a text that does not parse, in source order, at most twenty; empty if it does parse.
+///
+/// A name that stands in a part which the parser has passed over may be declared there, so it is not called unknown.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::lang::{Source, syntax_errors};
+///
+/// let source = Source::new("a.race", "thread t {\n    let a = = 1\n    use a\n    use b\n}")?;
+/// let messages: Vec<String> = syntax_errors(&source).into_iter().map(|error| error.message).collect();
+/// assert_eq!(messages, ["expected an expression, found `=`", "unknown name `b`"]);
+/// # Ok::<(), raceflip::lang::SourceError>(())
+/// ```
+pub fn syntax_errors(source: &Source) -> Vec<Diagnostic> {
+    let Recovered { file, mut errors, lost } = recover(source);
+    if errors.is_empty() {
+        return errors;
+    }
+    let lost = words_in(source.text(), &lost);
+    let mut unknown = unknown_names(&file, source);
+    unknown.retain(|error| !lost.contains(text_of(source.text(), error.span)));
+    explain(source.text(), &mut unknown);
+    errors.append(&mut unknown);
+    errors.sort_by_key(|error| error.span.start);
+    errors.truncate(MOST);
+    errors
+}
+
+fn text_of(text: &str, span: Span) -> &str {
+    text.get(span.start as usize..span.end as usize).unwrap_or_default()
+}
+
+fn words_in<'t>(text: &'t str, spans: &[Span]) -> BTreeSet<&'t str> {
+    let words = |span: &Span| text_of(text, *span).split(|c: char| c != '_' && !c.is_ascii_alphanumeric());
+    spans.iter().flat_map(words).collect()
+}

@@ -1,0 +1,213 @@
+//! What is allowed and hardly meant: a task that nothing runs, an event that nothing enables, a lock that nothing takes. A search of such a model says that
+//! nothing races, which is true and no help.
+//!
+//! It works on the text, not on the checked program: what one value of a constant rules out is used all the same. A name counts as used where
+//! its word stands in the body of something that runs, so that no warning is false; some that would be right are not given.
+
+use super::ast::{File, Item, ItemKind, LockKind, Name, Span, Storage};
+use super::diagnostic::Diagnostic;
+use super::foreign::thrown;
+use super::lexer::lex;
+use super::source::Source;
+use super::token::{Kind, Token};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most warnings that are given.
+const MOST: usize = 20;
+
+/// The warnings of a file, in source order, at most twenty. `file` is the tree of `source`.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::lang::{Source, parse, warnings};
+///
+/// let source = Source::new("a.race", "looper main\nthread t { post f() to main }\ntask f() { skip }\ntask g() { f() }")?;
+/// let file = parse(&source).unwrap();
+/// let messages: Vec<String> = warnings(&source, &file).into_iter().map(|warning| warning.message).collect();
+/// assert_eq!(messages, ["nothing runs the task `g`"]);
+/// # Ok::<(), raceflip::lang::SourceError>(())
+/// ```
+pub fn warnings(source: &Source, file: &File) -> Vec<Diagnostic> {
+    let uses = Uses::new(source, file);
+    let reached = uses.reached(file);
+    let mut all: Vec<Diagnostic> = Vec::new();
+    if !file.items.iter().any(|item| starts(&item.kind)) {
+        let end = source.text().len() as u32;
+        let nothing = Diagnostic::new(Span { start: end, end }, "nothing starts in this model", "the end of the file");
+        all.push(nothing.help("write a `thread`, a looper with a block, or an event that is `initially 1`"));
+    }
+    for (at, item) in file.items.iter().enumerate() {
+        if !reached.contains(&at)
+            && !starts(&item.kind)
+            && let Some(warning) = unused(&item.kind)
+        {
+            all.push(warning);
+        }
+    }
+    all.extend(uses.foreign_exceptions());
+    all.sort_by_key(|warning| warning.span.start);
+    all.truncate(MOST);
+    all
+}
+
+// Whether it runs by itself.
+fn starts(kind: &ItemKind) -> bool {
+    matches!(
+        kind,
+        ItemKind::Thread { .. }
+            | ItemKind::Init { .. }
+            | ItemKind::Looper { body: Some(_), .. }
+            | ItemKind::Event { initially: Some(_), .. }
+            | ItemKind::Component { .. }
+    )
+}
+
+// Whether what stands in it uses what it names. An `expect` line speaks of variables and constants, and runs nothing.
+fn judges(kind: &ItemKind) -> bool {
+    matches!(kind, ItemKind::Expect { .. } | ItemKind::Property { .. } | ItemKind::App { .. })
+}
+
+fn unused(kind: &ItemKind) -> Option<Diagnostic> {
+    let warn = |name: &Name, message: String, reason: &str| Diagnostic::new(name.at.0, message, reason);
+    let unused =
+        |what: &str, name: &Name| Some(warn(name, format!("nothing uses the {what} `{}`", name.text), "only declared"));
+    match kind {
+        ItemKind::Task { name, .. } => {
+            let reason = "what runs does not post, fork, call or register it";
+            Some(warn(name, format!("nothing runs the task `{}`", name.text), reason))
+        }
+        ItemKind::Event { name, looper, .. } => {
+            let help =
+                format!("write `enable {0}` in what runs, or `event {0} on {1} initially 1`", name.text, looper.text);
+            Some(warn(name, format!("nothing enables the event `{}`", name.text), "it never happens").help(help))
+        }
+        ItemKind::Looper { name, body: None } => {
+            Some(warn(name, format!("nothing is posted to the looper `{}`", name.text), "it has nothing to do"))
+        }
+        ItemKind::Lock { kind: LockKind::Lock, name, .. } => unused("lock", name),
+        ItemKind::Lock { kind: LockKind::Mutex, name, .. } => unused("mutex", name),
+        ItemKind::Lock { kind: LockKind::Condition, name, .. } => unused("condition", name),
+        ItemKind::RwLock { name, .. } => unused("rwlock", name),
+        ItemKind::Semaphore { name, .. } => unused("semaphore", name),
+        ItemKind::Barrier { name, .. } => unused("barrier", name),
+        ItemKind::Handler { name, .. } => unused("handler", name),
+        ItemKind::Listener { name, .. } => unused("listener", name),
+        ItemKind::Const { name, .. } => unused("constant", name),
+        ItemKind::Class { name, .. } => unused("class", name),
+        ItemKind::Field { storage: Storage::Let, field } => unused("name", &field.name),
+        ItemKind::Field { field, .. } => unused("variable", &field.name),
+        ItemKind::Looper { .. }
+        | ItemKind::App { .. }
+        | ItemKind::Thread { .. }
+        | ItemKind::Init { .. }
+        | ItemKind::Property { .. }
+        | ItemKind::Component { .. }
+        | ItemKind::Expect { .. } => None,
+    }
+}
+
+// The names that items can be used by.
+fn name(kind: &ItemKind) -> Option<&Name> {
+    match kind {
+        ItemKind::Task { name, .. }
+        | ItemKind::Event { name, .. }
+        | ItemKind::Looper { name, .. }
+        | ItemKind::Lock { name, .. }
+        | ItemKind::RwLock { name, .. }
+        | ItemKind::Semaphore { name, .. }
+        | ItemKind::Barrier { name, .. }
+        | ItemKind::Handler { name, .. }
+        | ItemKind::Listener { name, .. }
+        | ItemKind::Const { name, .. }
+        | ItemKind::Class { name, .. } => Some(name),
+        ItemKind::Field { field, .. } => Some(&field.name),
+        ItemKind::Thread { .. }
+        | ItemKind::App { .. }
+        | ItemKind::Init { .. }
+        | ItemKind::Property { .. }
+        | ItemKind::Component { .. }
+        | ItemKind::Expect { .. } => None,
+    }
+}
+
+// The words of each item.
+struct Uses<'s> {
+    text: &'s str,
+    tokens: Vec<Token>,
+    // For each item the words in it that may be names of others, and those right after `enable`.
+    words: Vec<BTreeSet<&'s str>>,
+    enabled: Vec<BTreeSet<&'s str>>,
+}
+
+impl<'s> Uses<'s> {
+    fn new(source: &'s Source, file: &File) -> Self {
+        let (text, tokens) = (source.text(), lex(source.text()).tokens);
+        let mut uses = Self { text, tokens, words: Vec::new(), enabled: Vec::new() };
+        for item in &file.items {
+            let (words, enabled) = uses.of(item);
+            uses.words.push(words);
+            uses.enabled.push(enabled);
+        }
+        uses
+    }
+
+    fn word(&self, token: &Token) -> &'s str {
+        if token.kind == Kind::Word { &self.text[token.span.start as usize..token.span.end as usize] } else { "" }
+    }
+
+    fn of(&self, item: &Item) -> (BTreeSet<&'s str>, BTreeSet<&'s str>) {
+        let (mut words, mut enabled) = (BTreeSet::new(), BTreeSet::new());
+        let own = name(&item.kind).map(|name| name.at.0);
+        let from = self.tokens.partition_point(|token| token.span.start < item.at.0.start);
+        let inside = self.tokens[from..].iter().take_while(|token| token.span.end <= item.at.0.end);
+        let mut before = (Kind::Newline, "");
+        for token in inside {
+            let word = self.word(token);
+            // Labels and fields are names of their own.
+            if !word.is_empty() && Some(token.span) != own && !matches!(before.0, Kind::At | Kind::Dot) {
+                words.insert(word);
+                if before.1 == "enable" {
+                    enabled.insert(word);
+                }
+            }
+            before = (token.kind, word);
+        }
+        (words, enabled)
+    }
+
+    // The items that what runs uses, directly or by others; and those that properties and `expect` lines speak of, but for what only runs.
+    fn reached(&self, file: &File) -> BTreeSet<usize> {
+        let named = file.items.iter().enumerate().filter_map(|(at, item)| Some((name(&item.kind)?.text.as_str(), at)));
+        let named: BTreeMap<&str, usize> = named.collect();
+        let roots = file.items.iter().enumerate().filter(|(_, item)| starts(&item.kind) || judges(&item.kind));
+        let mut open: Vec<usize> = roots.map(|(at, _)| at).collect();
+        let mut reached: BTreeSet<usize> = open.iter().copied().collect();
+        while let Some(at) = open.pop() {
+            for word in &self.words[at] {
+                let Some(&used) = named.get(word) else { continue };
+                let uses = match &file.items[used].kind {
+                    ItemKind::Event { .. } => self.enabled[at].contains(word),
+                    ItemKind::Field { .. } | ItemKind::Const { .. } | ItemKind::Class { .. } => true,
+                    _ => !judges(&file.items[at].kind),
+                };
+                if uses && reached.insert(used) {
+                    open.push(used);
+                }
+            }
+        }
+        reached
+    }
+
+    // `throw NullPointerException` throws an exception of the model's own.
+    fn foreign_exceptions(&self) -> Vec<Diagnostic> {
+        let pairs = self.tokens.windows(2).filter(|pair| self.word(&pair[0]) == "throw");
+        let warn = |token: &Token| {
+            let word = self.word(token);
+            let row = thrown(word)?;
+            let message = format!("`{word}` is an exception of the model's own");
+            Some(Diagnostic::new(token.span, message, "no operation throws this one").help(row.here))
+        };
+        pairs.filter_map(|pair| warn(&pair[1])).collect()
+    }
+}

@@ -1,0 +1,46 @@
+//! `raceflip check`: warnings beside `ok`, how many errors there are, names that are unknown behind a syntax error.
+
+use crate::cli::{REFUSED, call, file, scratch};
+
+#[test]
+fn warnings_leave_the_status_as_it_is() {
+    let folder = scratch("check_warnings");
+    let text = "var x = 0\nlooper main\nthread t { post f() to main }\ntask f() { x = 1 }\nevent back on main { x = 2 }\nlock l\n";
+    let ran = call(&["check", &file(&folder, "a.race", text)]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(ran.out.ends_with(", 2 warnings\n"), "{}", ran.out);
+    assert!(ran.err.contains("warning: nothing enables the event `back`"), "{}", ran.err);
+    assert!(ran.err.contains("warning: nothing uses the lock `l`"), "{}", ran.err);
+}
+
+#[test]
+fn harnesses_have_no_warnings() {
+    for folder in ["bugs", "calfuzzer", "convul", "papers", "queue", "racefuzzer", "sctbench"] {
+        for path in crate::support::models(&format!("harnesses/{folder}")) {
+            let ran = call(&["check", &path]);
+            assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{path}");
+        }
+    }
+}
+
+#[test]
+fn several_errors_are_counted_and_syntax_errors_hide_no_unknown_names() {
+    let folder = scratch("check_errors");
+    let text = "var x = 0\nthread t {\n    let a = = 1\n    use a\n    y = 2\n    x = z\n}\n";
+    let path = file(&folder, "a.race", text);
+    for command in ["check", "run", "confirm"] {
+        let ran = call(&[command, &path]);
+        assert_eq!(ran.status, REFUSED, "{}", ran.out);
+        for error in ["expected an expression, found `=`", "unknown name `y`", "unknown name `z`"] {
+            assert!(ran.err.contains(error), "{command}: {}", ran.err);
+        }
+        // `a` is declared by the statement that could not be read.
+        assert!(!ran.err.contains("unknown name `a`"), "{command}: {}", ran.err);
+        assert!(ran.err.ends_with(&format!("\n{path}: 3 errors\n")), "{command}: {}", ran.err);
+    }
+    let many = format!("thread t {{\n{}}}\n", "    y = 1\n".repeat(30));
+    let ran = call(&["check", &file(&folder, "many.race", &many)]);
+    assert!(ran.err.ends_with("many.race: the first 20 errors; there may be more\n"), "{}", ran.err);
+    let one = call(&["check", &file(&folder, "one.race", "thread t { y = 1 }\n")]);
+    assert!(one.err.trim_end().ends_with("not declared"), "{}", one.err);
+}
