@@ -11,6 +11,9 @@ use raceflip::lang::program::ExpectationKind;
 const SEEDS: u64 = 500;
 const PAGE: &str = "docs/language.md";
 
+/// Pages whose examples are run: the reference, and how the pieces of an app are written.
+const PAGES: [(&str, usize); 2] = [(PAGE, 45), ("docs/android.md", 4)];
+
 /// A fenced block: the line of its fence, what stands behind the fence, its text.
 struct Fenced {
     line: usize,
@@ -35,12 +38,18 @@ fn blocks(page: &str) -> Vec<Fenced> {
 
 #[test]
 fn examples_end_as_they_say() {
-    let page = read(PAGE);
+    let wrong: Vec<String> = PAGES.iter().flat_map(|(page, least)| examples_of(page, *least)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is wrong with the examples of a page, of which there are so many at least.
+fn examples_of(name: &str, least: usize) -> Vec<String> {
+    let page = read(name);
     let mut wrong = Vec::new();
     let mut examples = 0;
     for block in blocks(&page).iter().filter(|b| b.info == "race") {
         examples += 1;
-        let at = format!("{PAGE}:{}", block.line);
+        let at = format!("{name}:{}", block.line);
         let program = match program(&at, &block.text, &[]) {
             Ok(program) => program,
             Err(e) => {
@@ -63,8 +72,8 @@ fn examples_end_as_they_say() {
             wrong.push(format!("{at}: an outcome came only {rare} times: {}", text(&ends)));
         }
     }
-    assert!(examples >= 45, "{examples} examples");
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(examples >= least, "{name}: {examples} examples");
+    wrong
 }
 
 #[test]
