@@ -1,4 +1,4 @@
-//! The floor everything stands on: typed indices, the seeded generator, a stable digest, a set of small indices.
+//! The floor everything stands on: typed indices, the seeded generator, a stable digest, a set of small indices, text made safe to show.
 //!
 //! Nothing here knows what a thread or a program is.
 
@@ -11,6 +11,7 @@ pub mod mutant;
 mod pool;
 mod rng;
 mod set;
+mod shown;
 
 pub use binomial::{at_most, interval};
 pub use digest::Digester;
@@ -18,3 +19,4 @@ pub use ids::{Id, IndexVec};
 pub use pool::Pool;
 pub use rng::{Rng, mix};
 pub use set::IdSet;
+pub use shown::{clean, clean_json, command_at, hidden, push_clean};

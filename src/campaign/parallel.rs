@@ -36,10 +36,11 @@ pub fn in_order<W, R: Send>(
     let next = AtomicUsize::new(0);
     let (send, receive) = channel::unbounded();
     std::thread::scope(|scope| {
+        let mut workers = 0;
         for _ in 0..jobs.clamp(1, n.max(1)) {
             let send = send.clone();
             let (next, state, work) = (&next, &state, &work);
-            scope.spawn(move || {
+            let worker = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let mut own = state();
                 loop {
                     let item = next.fetch_add(1, Ordering::Relaxed);
@@ -52,8 +53,23 @@ pub fn in_order<W, R: Send>(
                     }
                 }
             });
+            // The system gives no more threads: those that there are do the work.
+            if worker.is_err() {
+                break;
+            }
+            workers += 1;
         }
         drop(send);
+        if workers == 0 {
+            let mut own = state();
+            for item in 0..n {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                each(item, work(&mut own, item));
+            }
+            return;
+        }
         // Results that came before their turn.
         let mut early = BTreeMap::new();
         let mut turn = 0;

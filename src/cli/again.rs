@@ -1,7 +1,6 @@
 //! Commands that make a run again, to be pasted into a shell.
 
 use super::load::Model;
-use super::output::clean;
 use super::shell;
 use crate::campaign::{CONTINUED, SEARCHED};
 use crate::sched::StrategySpec;
@@ -16,7 +15,7 @@ pub(super) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Limits) ->
     let mut command = format!("raceflip {} {}", if found { strategy } else { "run" }, model.argument());
     if !found {
         if strategy.parse() != Ok(StrategySpec::Random) {
-            command.push_str(&format!(" --strategy {}", shell::quote(&clean(strategy))));
+            command.push_str(&format!(" --strategy {}", shell::quote(strategy)));
         }
         command.push_str(&format!(" --seed {seed}"));
     }

@@ -3,7 +3,7 @@
 use super::args::Format;
 use super::check::counted;
 use super::exit::Status;
-use super::output::{BOLD, clean, paint};
+use super::output::{BOLD, paint};
 use super::{Context, Refusal, interrupt, trace};
 use crate::detect::fasttrack;
 use crate::detect::happens_before::{Analysis, Options, Race, RaceClass, SourceOrder, analyze};
@@ -90,7 +90,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     };
     let report = AnalysisReport::new(&name, rules, &trace, &found);
     if args.format == Format::Json {
-        writeln!(context.out, "{}", report.to_json());
+        context.out.json(&report.to_json());
     } else {
         tell(&args, &report, context);
     }
@@ -130,7 +130,8 @@ fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
     let out = &mut context.out;
     let locked = report.races.iter().filter(|race| race.rank == 'B').count();
     if locked > 0 && !args.locked {
-        writeln!(out, "\n{} that only locks and signals order: --locked shows them", some(locked, "more pair"));
+        writeln!(out);
+        writeln!(out, "{} that only locks and signals order: --locked shows them", some(locked, "more pair"));
     }
     let mut notes = Vec::new();
     for (task, other) in &report.overtaken {
@@ -145,10 +146,11 @@ fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
         notes.push("there are too many races to say which cover which".to_owned());
     }
     notes.extend(report.notes.iter().cloned());
-    let gap = if notes.is_empty() { "" } else { "\n" };
-    write!(out, "{gap}");
+    if !notes.is_empty() {
+        writeln!(out);
+    }
     for note in notes {
-        writeln!(out, "note: {}", clean(&note));
+        writeln!(out, "note: {}", &note);
     }
 }
 
@@ -177,9 +179,10 @@ fn told(args: &Args, report: &AnalysisReport, context: &mut Context) {
         let race = &report.races[i];
         let out = &mut context.out;
         let more = if rest > 0 { format!("  (and {})", counted(rest, "more pair")) } else { String::new() };
-        writeln!(out, "\n{}  #{}  {}  {}{more}", race.rank, i + 1, paint(BOLD, clean(&race.location)), race.class);
+        writeln!(out);
+        writeln!(out, "{}  #{}  {}  {}{more}", race.rank, i + 1, paint(BOLD, &race.location), race.class);
         for end in [&race.first, &race.second] {
-            writeln!(out, "   {}", clean(&access(end)));
+            writeln!(out, "   {}", &access(end));
         }
         if let Some(by) = race.covered_by.and_then(|by| leaders.get(&by)).filter(|by| **by != i) {
             writeln!(out, "   covered by #{}: if something orders that one, it orders this one as well", by + 1);

@@ -1,5 +1,6 @@
 //! A panic is our bug, and says so.
 
+use super::output::Log;
 use super::shell::quote;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;
@@ -15,7 +16,7 @@ pub(super) fn install() {
             text.push_str(&format!("  backtrace:\n{backtrace}\n"));
         }
         // Not `eprintln!`: it would panic in the panic hook if stderr is closed.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+        Log.tell(&text);
     }));
 }
 

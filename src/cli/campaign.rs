@@ -5,6 +5,7 @@ use super::check::counted;
 use super::load::Model;
 use super::outcome::limit_text;
 use super::output::Output;
+use crate::base::clean;
 use crate::campaign::{self, FailureReport, Phase1};
 use crate::detect::{ContextKind, Detector, Pair};
 use crate::event::SiteId;
@@ -113,7 +114,7 @@ impl Bar {
 
     /// Says something else before the bar.
     pub(super) fn say(&self, what: String) {
-        self.bar.set_message(what);
+        self.bar.set_message(clean(&what));
     }
 
     /// Prints while the bar is away.

@@ -26,6 +26,6 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "raceflip", &mut script);
-    write!(context.out, "{}", String::from_utf8_lossy(&script));
+    context.out.file(&String::from_utf8_lossy(&script));
     Ok(Status::Nothing)
 }

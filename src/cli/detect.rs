@@ -66,7 +66,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let out = &mut context.out;
     if args.format == Format::Json {
         let report = DetectReport::new(model.name(), model.digest(), &plan, &found);
-        writeln!(out, "{}", report.to_json());
+        out.json(&report.to_json());
     } else {
         potential(out, &plan.detectors, &found);
         for candidate in &found.candidates {

@@ -1,7 +1,6 @@
 //! Files and folders as several commands need them: the models below a folder, and texts written all or nothing.
 
 use super::Refusal;
-use super::output::clean;
 use std::fs::Permissions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,12 +11,12 @@ pub(super) fn models(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Refusal>), Refu
     let (mut found, mut refused, mut open) = (Vec::new(), Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = open.pop() {
         if let Err(error) = list(&folder, &mut found, &mut open) {
-            let name = clean(&folder.to_string_lossy());
+            let name = folder.to_string_lossy().into_owned();
             refused.push(Refusal::new(format_args!("cannot read the folder `{name}`: {error}")));
         }
     }
     if found.is_empty() && refused.is_empty() {
-        let name = clean(&folder.to_string_lossy());
+        let name = folder.to_string_lossy().into_owned();
         return Err(Refusal::new(format_args!("there is no `.race` file in `{name}` or below it")));
     }
     found.sort();
@@ -79,7 +78,7 @@ pub(super) fn distinct(results: &[(&str, Option<&Path>)], models: &[&Path]) -> R
         if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
             continue;
         }
-        let name = clean(&path.to_string_lossy());
+        let name = path.to_string_lossy().into_owned();
         if let Some((other, _)) = given[..i].iter().find(|(_, p)| p == path) {
             return Err(Refusal::new(format_args!("{other} and {option} are one file, `{name}`: give each its own")));
         }
@@ -103,7 +102,7 @@ pub(super) fn may_write(path: &Path) -> Result<(), Refusal> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Refusal {
-    Refusal::new(format_args!("cannot write `{}`: {error}", clean(&path.to_string_lossy())))
+    Refusal::new(format_args!("cannot write `{}`: {error}", path.to_string_lossy()))
 }
 
 /// Writes a new file, all or nothing; what has this name already stays, and is an error.
@@ -112,17 +111,59 @@ pub(super) fn create(path: &Path, text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-// The text in a file without a name of its own yet, which an error removes.
+// What the names of files begin and end with that have no name of their own yet.
+const BEGINS: &str = ".raceflip-";
+const ENDS: &str = ".tmp";
+
+// The text in a file without a name of its own yet, which an error removes. It is locked as long as it is written to, so that one that a killed process has left is
+// known by its lock, which is gone, and taken away by the next that writes in this folder.
 fn beside(path: &Path, text: &str, permissions: Option<Permissions>) -> std::io::Result<tempfile::NamedTempFile> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tidy(folder);
     let mut builder = tempfile::Builder::new();
     if let Some(permissions) = permissions {
         builder.permissions(permissions);
     }
-    let mut file = builder.prefix(".raceflip-").tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    builder.prefix(BEGINS).suffix(ENDS);
+    let mut file = loop {
+        let file = builder.tempfile_in(folder).map_err(|error| without_path(&error))?;
+        // Between its making and its locking another process may have taken it for one that was left.
+        let ours = file.as_file().try_lock().is_ok() && file.path().exists();
+        if ours || !can_lock(folder) {
+            break file;
+        }
+    };
+    file.as_file_mut().write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     Ok(file)
+}
+
+// Some file systems have no locks: then nothing that was left is taken away there either.
+fn can_lock(folder: &Path) -> bool {
+    let probe = tempfile::tempfile_in(folder);
+    probe.is_ok_and(|file| !matches!(file.try_lock(), Err(std::fs::TryLockError::Error(_))))
+}
+
+// Takes away what processes that were killed have left. What cannot be taken away stays: it is in nobody's way.
+fn tidy(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_ours = name.to_str().is_some_and(|n| n.starts_with(BEGINS) && n.ends_with(ENDS));
+        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let open = std::fs::OpenOptions::new().write(true).open(entry.path());
+        if open.is_ok_and(|file| file.try_lock().is_ok()) {
+            std::fs::remove_file(entry.path()).ok();
+        }
+    }
+}
+
+// An error of a file that the user did not name, without its name.
+fn without_path(error: &std::io::Error) -> std::io::Error {
+    let told = error.to_string();
+    let plain = told.split(" at path ").next().unwrap_or_default();
+    std::io::Error::new(error.kind(), plain.to_owned())
 }
 
 // Those of a new file, less what the umask takes; temporary files are private otherwise.

@@ -1,7 +1,6 @@
 //! `raceflip fmt`: puts the layout of models right, in place.
 
 use super::exit::Status;
-use super::output::clean;
 use super::{Context, Refusal, files, load};
 use crate::lang::{MAX_SOURCE, Source, format, render};
 use similar::TextDiff;
@@ -62,7 +61,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
 fn one(path: &Path, check: bool, context: &mut Context) -> Result<bool, Refusal> {
     let stdin = path == Path::new("-");
     let bytes = if stdin { standard_input()? } else { load::bytes(path)? };
-    let name = if stdin { "<stdin>".to_owned() } else { clean(&path.to_string_lossy()) };
+    let name = if stdin { "<stdin>".to_owned() } else { path.to_string_lossy().into_owned() };
     let source = Source::from_bytes(name.clone(), &bytes).map_err(Refusal::new)?;
     let colour = context.out.paints_errors();
     let laid_out = format(&source).map_err(|errors| Refusal::Rendered(render(&source, &errors, colour)))?;
@@ -76,7 +75,7 @@ fn one(path: &Path, check: bool, context: &mut Context) -> Result<bool, Refusal>
             show(&name, source.text(), &laid_out, context);
         }
     } else if stdin {
-        write!(context.out, "{laid_out}");
+        context.out.file(&laid_out);
     } else if changes {
         files::replace(path, &laid_out)
             .map_err(|error| Refusal::new(format_args!("cannot write `{name}`, which is unchanged: {error}")))?;
@@ -101,6 +100,6 @@ fn show(name: &str, old: &str, new: &str, context: &mut Context) {
     let diff = TextDiff::from_lines(old, new);
     let (from, to) = (name, format!("{name} (formatted)"));
     for line in diff.unified_diff().context_radius(3).header(from, &to).to_string().lines() {
-        writeln!(context.out, "{}", clean(line));
+        writeln!(context.out, "{}", line);
     }
 }

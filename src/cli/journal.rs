@@ -1,6 +1,5 @@
 //! The journal of a campaign on disk: who continues it reads what is there, and each finished variant is on the disk before it counts as done.
 
-use super::output::clean;
 use super::{Refusal, files};
 use crate::formats::journal::{Entry, Header, Journal};
 use parking_lot::Mutex;
@@ -18,7 +17,7 @@ pub(super) struct OpenJournal {
 impl OpenJournal {
     /// Opens a journal, new or to be continued, and reads the variants that are finished.
     pub(super) fn open(path: &Path, header: &Header, resumes: bool) -> Result<(Self, Vec<Entry>), Refusal> {
-        let name = clean(&path.to_string_lossy());
+        let name = path.to_string_lossy().into_owned();
         let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot use the journal `{name}`: {why}"));
         match files::create(path, &header.to_line()) {
             Ok(()) => {}

@@ -2,7 +2,7 @@
 
 use super::Refusal;
 use super::load::Model;
-use super::output::{Output, clean};
+use super::output::Output;
 use crate::detect::Pair;
 use crate::formats::pairs::{PairsError, read};
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub(super) fn pairs(
         all.extend(of_file(path, model, out)?);
     }
     for text in given {
-        let wrong = |why: String| Refusal::new(format_args!("--pair {}: {why}", clean(text)));
+        let wrong = |why: String| Refusal::new(format_args!("--pair {}: {why}", text));
         let (a, b) = text.split_once('~').ok_or_else(|| wrong("it is not SITE~SITE, as in `@a~@b`".to_owned()))?;
         let line = format!("{} ~ {}", a.trim(), b.trim());
         // It is no list, so that neither its line nor what to do with that is of interest.
@@ -44,7 +44,7 @@ pub(super) fn pairs(
 }
 
 fn of_file(path: &Path, model: &Model, out: &mut Output) -> Result<Vec<Pair>, Refusal> {
-    let name = clean(&path.to_string_lossy()).to_string();
+    let name = path.to_string_lossy().into_owned().to_string();
     let refuse = |why: String| Refusal::new(format_args!("cannot use `{name}`: {why}"));
     let about = std::fs::metadata(path).map_err(|e| refuse(e.to_string()))?;
     if about.is_dir() {

@@ -1,7 +1,8 @@
 //! From a path to a program that can run, with all errors as people read them.
 
-use super::output::{Output, clean};
+use super::output::Output;
 use super::{Context, Refusal, shell};
+use crate::base::clean;
 use crate::lang::ast::File;
 use crate::lang::{self, MAX_SOURCE, Source, parse, render, render_warnings, syntax_errors};
 use crate::vm::{self, ModelError};
@@ -35,7 +36,7 @@ impl Model {
 
     /// Its path, for a shell.
     pub(super) fn argument(&self) -> String {
-        shell::path(&self.path.to_string_lossy())
+        shell::path_bytes(self.path.as_os_str().as_encoded_bytes())
     }
 }
 
@@ -78,8 +79,8 @@ fn refused(error: &ModelError, out: &Output) -> Refusal {
 fn summary(source: &Source, errors: usize) -> String {
     match errors {
         0 | 1 => String::new(),
-        n @ 2..MOST_ERRORS => format!("\n{}: {n} errors\n", source.name()),
-        n => format!("\n{}: the first {n} errors; there may be more\n", source.name()),
+        n @ 2..MOST_ERRORS => format!("\n{}: {n} errors\n", clean(source.name())),
+        n => format!("\n{}: the first {n} errors; there may be more\n", clean(source.name())),
     }
 }
 
@@ -97,11 +98,11 @@ pub(super) fn warnings(source: &Source, context: &mut Context) -> u64 {
 
 /// Reads.
 pub(super) fn source(path: &Path) -> Result<Source, Refusal> {
-    Source::from_bytes(clean(&path.to_string_lossy()), &bytes(path)?).map_err(Refusal::new)
+    Source::from_bytes(path.to_string_lossy().into_owned(), &bytes(path)?).map_err(Refusal::new)
 }
 
 fn cannot(path: &Path, why: &dyn std::fmt::Display) -> Refusal {
-    Refusal::new(format_args!("cannot read `{}`: {why}", clean(&path.to_string_lossy())))
+    Refusal::new(format_args!("cannot read `{}`: {why}", path.to_string_lossy()))
 }
 
 /// Opens a file; of a directory it says what to name instead.

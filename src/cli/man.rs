@@ -36,6 +36,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         .source(concat!("raceflip ", env!("CARGO_PKG_VERSION")))
         .render(&mut roff)
         .map_err(|error| Refusal::new(format_args!("cannot write the page: {error}")))?;
-    write!(context.out, "{}", String::from_utf8_lossy(&roff));
+    context.out.file(&String::from_utf8_lossy(&roff));
     Ok(Status::Nothing)
 }

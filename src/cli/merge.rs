@@ -2,7 +2,6 @@
 
 use super::confirm::tell_campaign;
 use super::exit::Status;
-use super::output::clean;
 use super::reports::ReportFormat;
 use super::{Context, Refusal, files};
 use crate::formats::campaigns::CampaignReport;
@@ -40,7 +39,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
     let mut parts = Vec::new();
     for path in &args.files {
-        let name = clean(&path.to_string_lossy());
+        let name = path.to_string_lossy().into_owned();
         let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot read `{name}`: {why}"));
         let text = std::fs::read_to_string(path).map_err(|e| cannot(&e))?;
         let part = CampaignReport::from_json(&text).map_err(|e| cannot(&e))?;

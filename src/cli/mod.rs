@@ -91,7 +91,7 @@ fn command_line() -> Status {
         Ok(cli) => cli,
         Err(error) => {
             let colour = args::colour_in(&arguments);
-            return output::usage(&error, colour);
+            return output::usage(error, colour);
         }
     };
     start_log(cli.verbose);
@@ -115,7 +115,9 @@ fn start_log(verbose: u8) {
     };
     tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(std::io::stderr)
+        .with_writer(|| output::Log)
+        // It would be told to stderr, and panic if that is closed.
+        .log_internal_errors(false)
         .without_time()
         .with_target(false)
         .with_ansi(false)

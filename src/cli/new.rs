@@ -1,8 +1,8 @@
 //! `raceflip new`: a first model, to be changed into one's own.
 
 use super::exit::Status;
-use super::output::clean;
 use super::{Context, Refusal, shell};
+use crate::base::clean;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -41,8 +41,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         ErrorKind::NotFound => cannot(&"there is no such directory"),
         _ => cannot(&error),
     })?;
-    file.write_all(text.as_bytes()).map_err(|error| cannot(&error))?;
-    let argument = shell::path(&path.to_string_lossy());
+    if let Err(error) = file.write_all(text.as_bytes()) {
+        // Half a model is none.
+        std::fs::remove_file(&path).ok();
+        return Err(cannot(&error));
+    }
+    let argument = shell::path_bytes(path.as_os_str().as_encoded_bytes());
     writeln!(context.out, "{name}: a model with a race; next: raceflip confirm {argument}");
     Ok(Status::Nothing)
 }

@@ -2,7 +2,7 @@
 
 use super::check::counted;
 use super::load::Model;
-use super::output::{BAD, DIM, GOOD, ODD, Output, clean, paint};
+use super::output::{BAD, DIM, GOOD, ODD, Output, paint};
 use crate::event::{BlockedThread, DeadlockReport, Failure, LimitKind, Outcome, Site, SiteId};
 use crate::formats::result::{Left, remaining, task_of};
 use crate::formats::timeline;
@@ -46,7 +46,7 @@ fn stuck(out: &mut Output, world: &World, messages: u32) {
 
 /// What failed, without where: `NullPointer`, `the activity is gone`, `property sorted`.
 pub(super) fn headline(failure: &Failure) -> String {
-    clean(&timeline::headline(failure))
+    timeline::headline(failure)
 }
 
 fn doer(world: &World, thread: &str) -> String {
@@ -105,7 +105,7 @@ pub(super) fn line_of(model: &Model, line: u32) -> &str {
 const LONGEST: usize = 200;
 
 fn excerpt(out: &mut Output, model: &Model, site: &Site) {
-    let text = clean(line_of(model, site.line).trim_end());
+    let text = line_of(model, site.line).trim_end();
     if text.is_empty() || text.len() > LONGEST {
         return;
     }

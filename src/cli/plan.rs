@@ -3,7 +3,6 @@
 use super::Refusal;
 use super::args::{ReportArgs, RunFormat};
 use super::load::Model;
-use super::output::clean;
 use super::shrunk::Shrinking;
 use super::state::StateArgs;
 use super::timeline::View;
@@ -91,7 +90,7 @@ impl Report {
 }
 
 fn create(what: &str, path: &Path, model: &Path) -> Result<NewFile, Refusal> {
-    let name = clean(&path.to_string_lossy());
+    let name = path.to_string_lossy().into_owned();
     let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot write the {what} to `{name}`: {why}"));
     let same = |a: &Path, b: &Path| a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b);
     if same(path, model) {

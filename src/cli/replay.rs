@@ -3,7 +3,6 @@
 use super::args::{Defines, ReportArgs};
 use super::exit::Status;
 use super::load::Model;
-use super::output::clean;
 use super::plan::{Choices, Plan, Report};
 use super::shrunk::Shrinking;
 use super::state::StateArgs;
@@ -114,7 +113,7 @@ fn token_text(given: &str) -> Result<String, Refusal> {
     // A file without end, say a device, is not read to its end.
     let mut read = |from: &mut dyn Read| from.take(LARGEST + 1).read_to_end(&mut bytes);
     let (from, read) = match given.strip_prefix('@') {
-        Some(path) => (format!("`{}`", clean(path)), std::fs::File::open(path).and_then(|mut file| read(&mut file))),
+        Some(path) => (format!("`{}`", path), std::fs::File::open(path).and_then(|mut file| read(&mut file))),
         None if given == "-" => ("stdin".to_owned(), read(&mut std::io::stdin())),
         None => return Ok(given.to_owned()),
     };

@@ -39,6 +39,15 @@ impl ReportFormat {
             ReportFormat::Markdown => markdown::render(reports, models),
         })
     }
+
+    /// Prints what was rendered.
+    pub(super) fn print(self, text: &str, out: &mut Output) {
+        match self {
+            ReportFormat::Github => out.commands(text),
+            ReportFormat::Sarif => out.json(text.trim_end()),
+            _ => out.document(text),
+        }
+    }
 }
 
 // A path, and the constants that were given.

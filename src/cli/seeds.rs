@@ -4,9 +4,9 @@
 //! folder that `seeds` lies in, so that they mean the same on another machine.
 
 use super::load::Model;
-use super::output::clean;
 use super::suite::Case;
 use super::{Refusal, files, shell};
+use crate::base::clean;
 use crate::campaign::{LineVerdict, Origin, Saved, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
 use crate::formats::seed::SeedFile;

@@ -2,7 +2,7 @@
 
 use super::check::counted;
 use super::load::Model;
-use super::output::{BOLD, Output, clean, paint};
+use super::output::{BOLD, Output, paint};
 use crate::event::Outcome;
 use crate::shrink::{Effort, Shrunk, Size, shrink};
 use crate::token::Token;
@@ -56,7 +56,7 @@ pub(super) fn print(out: &mut Output, shrinking: &Shrinking) {
             let head = if s.is_smaller() { "shrunk" } else { "not shrunk:" };
             writeln!(out, "{} {sizes} ({} tried{fewest})", paint(BOLD, head), counted(s.runs, "run"));
             for d in s.departures.iter().take(SHOWN) {
-                writeln!(out, "  step {}: {}, instead of {}", d.step + 1, clean(&d.took), clean(&d.instead_of));
+                writeln!(out, "  step {}: {}, instead of {}", d.step + 1, &d.took, &d.instead_of);
             }
             if s.departures.len() > SHOWN {
                 writeln!(out, "  and {} more deviations", s.departures.len() - SHOWN);

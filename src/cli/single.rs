@@ -2,7 +2,7 @@
 
 use super::exit::Status;
 use super::load::Model;
-use super::output::{BOLD, clean, paint};
+use super::output::{BOLD, paint};
 use super::plan::{Choices, Form, NewFile, Plan, Report};
 use super::progress::Progress;
 use super::shrunk::{self, Shrinking};
@@ -241,7 +241,7 @@ impl Told<'_> {
             Shrinking::Asked(shrunk) => ShrinkReport::new(shrunk, report).to_json(),
             _ => report.to_json(),
         };
-        writeln!(context.out, "{text}");
+        context.out.json(&text);
     }
 
     fn result(&self, form: Form, token: Option<&Token>, context: &mut Context) {
@@ -275,7 +275,7 @@ impl Told<'_> {
         }
         writeln!(out, "steps {}, virtual time {} ms, stall {} ms", summary.steps, summary.now, summary.stall);
         shrunk::print(out, self.shrinking);
-        writeln!(out, "strategy {}, seed {}", clean(self.strategy), self.seed);
+        writeln!(out, "strategy {}, seed {}", self.strategy, self.seed);
         let commands = again::replay(model, &text, self.strategy, self.seed, &self.limits);
         for (i, command) in commands.iter().enumerate() {
             let head = if i == 0 { paint(BOLD, "replay:") } else { " ".repeat("replay:".len()) };

@@ -1,7 +1,7 @@
 //! `--until` and `--state`: a run stopped early, and where everything stands.
 
 use super::load::Model;
-use super::output::{BAD, BOLD, DIM, GOOD, ODD, Output, clean, paint};
+use super::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
 use crate::formats::state::{LockState, MessageState, StandingWord, State, ThreadState, Variable};
 use crate::world::World;
 
@@ -33,25 +33,25 @@ pub(super) fn print(out: &mut Output, model: &Model, state: &State) {
     state.threads.iter().for_each(|t| thread(out, model, t));
     for t in &state.threads {
         let Some(queue) = t.queue.as_ref().filter(|q| !q.is_empty()) else { continue };
-        head(out, &format!("queue of {}", clean(&t.name)), false);
+        head(out, &format!("queue of {}", t.name), false);
         queue.iter().for_each(|m| row(out, &format!("due at {} ms", m.due), &message(m)));
     }
     head(out, "locks", state.locks.is_empty());
-    state.locks.iter().for_each(|l| row(out, &clean(&l.name), &lock(l)));
+    state.locks.iter().for_each(|l| row(out, &l.name, &lock(l)));
     head(out, "variables", state.variables.is_empty());
-    state.variables.iter().for_each(|v| row(out, &clean(&v.name), &clean(&v.value)));
+    state.variables.iter().for_each(|v| row(out, &v.name, &v.value));
     head(out, "objects", state.objects.is_empty());
     for o in &state.objects {
         let fields: Vec<String> = o.fields.iter().map(|Variable { name, value }| format!("{name}: {value}")).collect();
         let freed = if o.freed { paint(BAD, "deleted ") } else { String::new() };
-        row(out, &clean(&o.name), &format!("{freed}{{{}}}", clean(&fields.join(", "))));
+        row(out, &o.name, &format!("{freed}{{{}}}", fields.join(", ")));
     }
     if state.more_objects > 0 {
         writeln!(out, "    and {} more", state.more_objects);
     }
     let open: Vec<_> = state.events.iter().filter(|e| e.enables > 0).collect();
     head(out, "events that may fire", open.is_empty());
-    open.iter().for_each(|e| row(out, &clean(&e.name), &format!("{} times", e.enables)));
+    open.iter().for_each(|e| row(out, &e.name, &format!("{} times", e.enables)));
 }
 
 fn head(out: &mut Output, what: &str, empty: bool) {
@@ -66,41 +66,41 @@ fn row(out: &mut Output, name: &str, what: &str) {
 
 fn thread(out: &mut Output, model: &Model, t: &ThreadState) {
     let daemon = if t.daemon { " (daemon)" } else { "" };
-    let task = t.task.as_ref().map_or(String::new(), |task| format!("in {}, ", clean(task)));
+    let task = t.task.as_ref().map_or(String::new(), |task| format!("in {}, ", task));
     let at = t.at.as_ref().map_or(String::new(), |at| {
         let label = at.label.as_ref().map_or(String::new(), |l| format!(" (@{l})"));
         format!(" at {}:{}:{}{label}", model.name(), at.line, at.column)
     });
-    let operation = clean(t.operation.as_deref().unwrap_or_default());
+    let operation = t.operation.as_deref().unwrap_or_default();
     let what = match t.standing {
         StandingWord::Ended => paint(DIM, "has ended"),
         StandingWord::Idle => paint(DIM, "idle: no message is left to begin"),
         StandingWord::Failed => format!("{task}{}{at}", paint(BAD, "has failed")),
         StandingWord::Ready => format!("{task}{}: {operation}{at}", paint(GOOD, "can go on")),
         StandingWord::Waits => {
-            let what = clean(t.waits_for.as_deref().unwrap_or_default());
+            let what = t.waits_for.as_deref().unwrap_or_default();
             let held = match &t.held_by {
                 Some(holder) if *holder == t.name => ", held by itself".to_owned(),
-                Some(holder) => format!(", held by {}", clean(holder)),
+                Some(holder) => format!(", held by {}", holder),
                 None => String::new(),
             };
             format!("{task}{} for {what}{held}: {operation}{at}", paint(ODD, "waits"))
         }
     };
-    row(out, &format!("{}{daemon}", clean(&t.name)), &what);
+    row(out, &format!("{}{daemon}", t.name), &what);
 }
 
 fn message(m: &MessageState) -> String {
     match &m.task {
         None => "a fence".to_owned(),
-        Some(task) if m.is_async => format!("{} (async)", clean(task)),
-        Some(task) => clean(task),
+        Some(task) if m.is_async => format!("{} (async)", task),
+        Some(task) => task.clone(),
     }
 }
 
 fn lock(l: &LockState) -> String {
     let mut parts = Vec::new();
-    let list = |names: &[String]| clean(&names.join(", "));
+    let list = |names: &[String]| names.join(", ");
     if l.name.starts_with("semaphore ") {
         parts.push(format!("count {}", l.count));
     } else if let Some(parties) = l.parties {

@@ -3,8 +3,9 @@
 use super::Refusal;
 use super::files;
 use super::load::{self, Model};
-use super::output::{Output, clean};
+use super::output::Output;
 use super::seeds::Seeds;
+use crate::base::clean;
 use crate::campaign::Saved;
 use crate::lang::near;
 use crate::lang::variants::{Defines, constants, variants};
@@ -91,7 +92,8 @@ impl Suite {
             // What the first check does not find is wrong with this variant.
             load::checked(path, source.clone(), &file, defines, out).map_err(|refusal| {
                 let values: Vec<String> = defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
-                let text = format!("{}\nnote: {} with {}{note}\n", refusal.plain(), source.name(), values.join(" "));
+                let text =
+                    format!("{}\nnote: {} with {}{note}\n", refusal.plain(), clean(source.name()), values.join(" "));
                 Refusal::Rendered(text)
             })
         };
@@ -147,7 +149,7 @@ fn models(paths: &[PathBuf]) -> Result<(BTreeSet<PathBuf>, Vec<Refusal>), Refusa
 
 // What is there instead of a path that is not.
 fn missing(path: &Path, error: &std::io::Error) -> Refusal {
-    let name = clean(&path.to_string_lossy());
+    let name = path.to_string_lossy().into_owned();
     if error.kind() != std::io::ErrorKind::NotFound {
         return Refusal::new(format_args!("cannot read `{name}`: {error}"));
     }
@@ -157,7 +159,7 @@ fn missing(path: &Path, error: &std::io::Error) -> Refusal {
     siblings.sort();
     let typed = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let near = near(&typed, siblings.iter().map(String::as_str));
-    let near = near
-        .map_or(String::new(), |n| format!("; did you mean `{}`?", clean(&path.with_file_name(n).to_string_lossy())));
+    let near =
+        near.map_or(String::new(), |n| format!("; did you mean `{}`?", path.with_file_name(n).to_string_lossy()));
     Refusal::new(format_args!("cannot read `{name}`: there is no such file or folder{near}"))
 }

@@ -3,7 +3,7 @@
 use super::Refusal;
 use super::args::ViewArgs;
 use super::load::Model;
-use super::output::{BAD, BOLD, DIM, ODD, Output, clean, paint};
+use super::output::{BAD, BOLD, DIM, ODD, Output, paint};
 use crate::exec;
 use crate::formats::timeline::text::{Role, lines};
 use crate::formats::timeline::{Column, ColumnId, Marks, Recorder, Timeline, Window, mermaid as diagram};
@@ -91,7 +91,6 @@ fn column(timeline: &Timeline, name: &str) -> Result<ColumnId, Refusal> {
         let all = &timeline.columns;
         let names: Vec<&str> = all.iter().take(MOST).map(|Column { name, .. }| name.as_str()).collect();
         let more = if all.len() > MOST { ", ..." } else { "" };
-        let name = clean(name);
         Refusal::new(format_args!(
             "--only: no thread or looper `{name}` in this run; it has {}{more}",
             names.join(", ")
@@ -107,19 +106,19 @@ fn width() -> usize {
 /// Prints a timeline.
 pub(super) fn print(out: &mut Output, timeline: &Timeline, view: &View) -> Result<(), Refusal> {
     for line in lines(&view.part(timeline)?, view.width) {
+        let mut whole = String::new();
         for span in line {
             let text = span.text;
-            let painted = match span.role {
+            whole.push_str(&match span.role {
                 _ if text.trim().is_empty() => text,
                 Role::What | Role::Lanes => text,
                 Role::Head => paint(BOLD, text),
                 Role::Aside | Role::Place => paint(DIM, text),
                 Role::Failing => paint(BAD, text),
                 Role::Racing => paint(ODD, text),
-            };
-            write!(out, "{painted}");
+            });
         }
-        writeln!(out);
+        writeln!(out, "{whole}");
     }
     Ok(())
 }
@@ -142,6 +141,6 @@ pub(super) fn print_token(
 
 /// Prints a timeline as a Mermaid diagram.
 pub(super) fn mermaid(out: &mut Output, timeline: &Timeline, view: &View) -> Result<(), Refusal> {
-    write!(out, "{}", diagram::diagram(&view.part(timeline)?));
+    out.document(&diagram::diagram(&view.part(timeline)?));
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Time limits as they are typed, and the timer that keeps one.
 
+use super::exit::Status;
+use super::output::Log;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,13 +34,18 @@ impl Timer {
         if let Some(time) = time {
             let flag = up.clone();
             // Nobody waits for it: it ends with the process.
-            std::thread::spawn(move || {
+            let timer = std::thread::Builder::new().spawn(move || {
                 std::thread::sleep(time);
                 // What has stopped already was interrupted.
                 if !stop.swap(true, Ordering::Relaxed) {
                     flag.store(true, Ordering::Relaxed);
                 }
             });
+            // Nothing has begun yet.
+            if let Err(error) = timer {
+                Log.tell(&format!("error: --time cannot be kept, since the system gives no thread for it: {error}"));
+                std::process::exit(i32::from(Status::Refused.number()));
+            }
         }
         Self { up }
     }

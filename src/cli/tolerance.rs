@@ -1,7 +1,7 @@
 //! How far a tolerant replay kept to its recording, for people.
 
 use super::check::counted;
-use super::output::{BAD, BOLD, GOOD, Output, clean, paint};
+use super::output::{BAD, BOLD, GOOD, Output, paint};
 use crate::formats::result::Kept;
 
 /// Prints it; of a run that was stopped nothing is said of its end.
@@ -12,7 +12,7 @@ pub(super) fn print(out: &mut Output, kept: &Kept, stopped: bool) {
     let rest = format!("{} skipped, {} inserted", kept.skipped, counted(kept.inserted, "step"));
     writeln!(out, "{}: {followed}{moved}, {rest}", paint(BOLD, "tolerant replay"));
     for departure in &kept.departures {
-        writeln!(out, "  step {}: {}", departure.step, clean(&departure.what));
+        writeln!(out, "  step {}: {}", departure.step, &departure.what);
     }
     if kept.more_departures > 0 {
         writeln!(out, "  and {} more departures", kept.more_departures);
@@ -20,7 +20,7 @@ pub(super) fn print(out: &mut Output, kept: &Kept, stopped: bool) {
     if stopped {
         return;
     }
-    let recorded = clean(&kept.recorded_signature);
+    let recorded = &kept.recorded_signature;
     if kept.same {
         writeln!(out, "  {}: {recorded}", paint(GOOD, "it ends as the recorded run did"));
     } else {

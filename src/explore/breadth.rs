@@ -83,8 +83,16 @@ fn expand<M: Monitor>(
         return work(&mut workers[0]);
     }
     std::thread::scope(|scope| {
+        let mut workers = workers.iter_mut();
+        let mine = workers.next();
         for worker in workers {
-            scope.spawn(|| work(worker));
+            // The system may give no more threads: those that there are do the work.
+            if std::thread::Builder::new().spawn_scoped(scope, || work(worker)).is_err() {
+                break;
+            }
+        }
+        if let Some(worker) = mine {
+            work(worker);
         }
     });
 }

@@ -5,6 +5,7 @@ use crate::campaign::{Explore, First, PairReport, Plan};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
 pub const VERSION: u32 = 1;
@@ -115,6 +116,9 @@ pub struct CampaignReport {
     /// What could not be read.
     pub refused: Vec<String>,
     pub results: Vec<VariantReport>,
+    /// Of all that stands before it: xxHash3 (64 bits, 16 hexadecimal digits) of the same object without this field, as compact JSON. Files of older versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
 }
 
 impl CampaignReport {
@@ -132,6 +136,7 @@ impl CampaignReport {
             reproducible: true,
             refused: Vec::new(),
             results: Vec::new(),
+            checksum: None,
         }
     }
 
@@ -156,13 +161,21 @@ impl CampaignReport {
         if kind.version != VERSION {
             return Err(format!("its version is {}, and this program reads version {VERSION}", kind.version));
         }
-        serde_json::from_str(text).map_err(|e| format!("it is damaged: {e}"))
+        let report: Self = serde_json::from_str(text).map_err(|e| format!("it is damaged: {e}"))?;
+        match &report.checksum {
+            Some(sum) if *sum != checksum(text)? => Err(format!(
+                "it is damaged: it was edited or cut after raceflip had written it (its checksum is {sum}, and its text has another one); run that part again"
+            )),
+            _ => Ok(Self { checksum: None, ..report }),
+        }
     }
 
-    /// As JSON text.
+    /// As JSON text, with a checksum.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("texts and numbers can be written")
+        let plain = serde_json::to_string(&Self { checksum: None, ..self.clone() });
+        let sum = plain.ok().and_then(|text| checksum(&text).ok());
+        serde_json::to_string_pretty(&Self { checksum: sum, ..self.clone() }).expect("texts and numbers can be written")
     }
 
     /// The whole of these parts; with a name for each, for messages.
@@ -174,6 +187,9 @@ impl CampaignReport {
         let mut parts = parts.into_iter();
         let (first, mut whole) = parts.next().ok_or("there is nothing to be merged")?;
         let mut known: BTreeMap<u64, String> = whole.results.iter().map(|r| (r.variant, first.clone())).collect();
+        if known.len() < whole.results.len() {
+            return Err(format!("`{first}` has a variant twice: the file is damaged"));
+        }
         for (name, part) in parts {
             if let Some(difference) = whole.settings.difference(&part.settings) {
                 return Err(format!("`{name}` is of another campaign than `{first}`: {difference}"));
@@ -197,17 +213,35 @@ impl CampaignReport {
             let told: BTreeSet<String> = whole.refused.iter().cloned().collect();
             whole.refused.extend(part.refused.into_iter().filter(|text| !told.contains(text)));
         }
-        if whole.complete && whole.results.len() as u64 != whole.variants {
-            let missing = whole.variants - whole.results.len() as u64;
+        if let Some((variant, name)) = known.last_key_value().filter(|(variant, _)| **variant >= whole.variants) {
+            return Err(format!(
+                "`{name}` has a result of variant {variant}, and its campaign has {} variants, from 0: the file is damaged",
+                whole.variants
+            ));
+        }
+        // Each variant is there at most once, and there are no others.
+        let missing = whole.variants.saturating_sub(whole.results.len() as u64);
+        if whole.complete && missing > 0 {
             return Err(format!(
                 "{missing} of {} variants are in none of these files: a part is missing",
                 whole.variants
             ));
         }
         whole.partition = None;
+        whole.checksum = None;
         whole.results.sort_by_key(|r| r.variant);
         Ok(whole)
     }
+}
+
+// That of the object of a text, without its own field, whatever its blanks and the order of its fields: also fields that this version does not know count.
+fn checksum(text: &str) -> Result<String, String> {
+    let mut whole: serde_json::Value = serde_json::from_str(text).map_err(|e| format!("it is damaged: {e}"))?;
+    if let Some(fields) = whole.as_object_mut() {
+        fields.remove("checksum");
+    }
+    whole.sort_all_objects();
+    Ok(format!("{:016x}", xxh3_64(whole.to_string().as_bytes())))
 }
 
 /// `app.race FIXED=1`

@@ -19,7 +19,6 @@
 pub mod analysis;
 pub mod campaign;
 pub mod campaigns;
-mod clean;
 pub mod detect;
 pub mod explore;
 pub mod journal;
@@ -35,5 +34,3 @@ pub mod timeline;
 pub mod trace;
 pub mod traces;
 mod values;
-
-pub use clean::clean;

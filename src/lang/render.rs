@@ -7,6 +7,7 @@ use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer,
 use super::ast::Span;
 use super::diagnostic::Diagnostic;
 use super::source::Source;
+use crate::base::clean;
 
 /// Characters kept on each side of a span in a line that is too long to show whole.
 const MARGIN: usize = 80;
@@ -71,11 +72,11 @@ fn one(level: &Level<'_>, source: &Source, diagnostic: &Diagnostic, renderer: &R
         let mut snippet =
             Snippet::source(&source.text()[excerpt.start..excerpt.end]).line_start(excerpt.line).fold(true);
         if whole(source, &excerpt) {
-            snippet = snippet.path(source.name());
+            snippet = snippet.path(clean(source.name()));
         } else {
             // Its columns cannot be counted from the excerpt.
             let place = source.place(annotations[0].1.start);
-            elements.push(Origin::path(source.name()).line(place.line).char_column(place.column).into());
+            elements.push(Origin::path(clean(source.name())).line(place.line).char_column(place.column).into());
         }
         for (kind, span, label) in annotations {
             let start = source.floor(span.start).clamp(excerpt.start, excerpt.end);
@@ -97,8 +98,8 @@ fn one(level: &Level<'_>, source: &Source, diagnostic: &Diagnostic, renderer: &R
 
 fn short(message: &str) -> Cow<'_, str> {
     match message.char_indices().nth(LONG_MESSAGE) {
-        Some((end, _)) => format!("{}...", &message[..end]).into(),
-        None => message.into(),
+        Some((end, _)) => clean(&format!("{}...", &message[..end])).into(),
+        None => clean(message).into(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::compile::{CompileError, compile};
 use super::{Code, Vm};
+use crate::base::clean;
 use crate::lang::ast::File;
 use crate::lang::{CheckErrors, Program, Source, SourceError, check, parse, render, syntax_errors};
 use crate::world::{Limits, Machine};
@@ -71,7 +72,8 @@ impl ModelError {
 }
 
 fn rendered(source: &Source, errors: &CheckErrors, colour: bool) -> String {
-    let defines = errors.defines.iter().map(|e| format!("error: {}: {e}\n", source.name()));
+    let defines =
+        errors.defines.iter().map(|e| format!("error: {}: {}\n", clean(source.name()), clean(&e.to_string())));
     defines.chain([render(source, &errors.diagnostics, colour)]).collect()
 }
 

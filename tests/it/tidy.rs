@@ -179,6 +179,56 @@ fn the_core_is_pure() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What lets a text out, and the files that may: everything else that is printed is taken for somebody else's text, and escaped (`cli::output`).
+const DOORS: [(&str, &[&str]); 8] = [
+    ("stdout()", &["src/cli/output.rs"]),
+    ("stderr()", &["src/cli/output.rs"]),
+    ("println!", &[]),
+    ("eprintln!", &[]),
+    // Files as they are: a model laid out, a trace, a manual page, a script for a shell.
+    ("out.file(", &["src/cli/completions.rs", "src/cli/fmt.rs", "src/cli/man.rs", "src/cli/trace/convert.rs"]),
+    // Documents whose renderers escape what their formats ask for.
+    ("out.document(", &["src/cli/reports.rs", "src/cli/timeline.rs"]),
+    ("out.commands(", &["src/cli/reports.rs"]),
+    (
+        "Refusal::Rendered",
+        &["src/cli/fmt.rs", "src/cli/load.rs", "src/cli/mod.rs", "src/cli/output.rs", "src/cli/suite.rs"],
+    ),
+];
+
+/// Questions about the streams, which print nothing; and bars, whose words [`base::clean`](raceflip::base::clean) has been through.
+const ASKS: [&str; 2] = ["is_terminal()", "ProgressDrawTarget::stderr()"];
+
+#[test]
+fn texts_go_out_through_one_door() {
+    let mut wrong = Vec::new();
+    let mut used = vec![false; DOORS.len()];
+    for (path, text) in rust_files("src") {
+        for (i, line) in text.lines().enumerate() {
+            let line = code(line);
+            for (door, (word, may)) in DOORS.iter().enumerate() {
+                let found =
+                    if word.contains("::") || word.contains('.') { line.contains(word) } else { contains(line, word) };
+                if !found || ASKS.iter().any(|ask| line.contains(ask)) {
+                    continue;
+                }
+                used[door] = true;
+                if !may.contains(&path.as_str()) {
+                    wrong.push(format!("{path}:{}: `{word}`: print with `writeln!` to `cli::output::Output`", i + 1));
+                }
+            }
+            // Without the end of a line it would be a line of its own all the same.
+            if path.starts_with("src/cli/") && path != "src/cli/output.rs" && contains(line, "write!(out") {
+                wrong.push(format!("{path}:{}: a line is printed with one `writeln!`", i + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for ((word, may), used) in DOORS.iter().zip(used) {
+        assert!(used != may.is_empty(), "`{word}` is used nowhere");
+    }
+}
+
 /// A line without its comment.
 fn code(line: &str) -> &str {
     line.split("//").next().unwrap_or(line)

@@ -171,7 +171,7 @@ fn told(trace: &Trace) -> Vec<String> {
 }
 
 /// What is written of a trace is that trace.
-fn comes_back(name: &str, trace: &Trace) {
+pub(crate) fn comes_back(name: &str, trace: &Trace) {
     let mut rows = Vec::new();
     write(trace, name, &mut rows).unwrap();
     let again = read("rows", &rows[..]).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -260,11 +260,11 @@ fn digest(cases: &[Case]) -> String {
 fn finish(campaign: &CampaignReport, format: ReportFormat, known: Vec<&Model>, out: &mut Output) -> Status {
     match format {
         ReportFormat::Text => told::summary(campaign, out),
-        ReportFormat::Json => writeln!(out, "{}", campaign.to_json()),
+        ReportFormat::Json => out.json(&campaign.to_json()),
         _ => {
             let reports: Vec<ConfirmReport> = campaign.results.iter().map(|r| r.report.clone()).collect();
             let text = format.render(&reports, &mut Models::new(known, out));
-            write!(out, "{}", text.unwrap_or_default());
+            format.print(&text.unwrap_or_default(), out);
         }
     }
     let found = campaign.results.iter().any(|r| told::found(&r.report));

@@ -195,10 +195,10 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
         ReportFormat::Text => {
             Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
         }
-        ReportFormat::Json => writeln!(out, "{}", report.to_json()),
+        ReportFormat::Json => out.json(&report.to_json()),
         _ => {
             let text = args.format.render(std::slice::from_ref(&report), &mut Models::new(vec![&model], out));
-            write!(out, "{}", text.unwrap_or_default());
+            args.format.print(&text.unwrap_or_default(), out);
         }
     }
     if let Some(seeds) = &seeds {

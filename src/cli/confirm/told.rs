@@ -2,7 +2,7 @@
 //! was made just now, read from a journal, or merged.
 
 use super::super::check::counted;
-use super::super::output::{BAD, BOLD, GOOD, ODD, Output, clean, paint};
+use super::super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
 use crate::formats::campaign::{ConfirmReport, Driven, Fails, Harm};
 use crate::formats::campaigns::{CampaignReport, variant_name};
 use crate::formats::report::{Class, Subject, class, findings, words};
@@ -93,23 +93,23 @@ pub(super) fn variant(report: &ConfirmReport, out: &mut Output) {
         () if counts.real + counts.unconfirmed > 0 => ODD,
         () => GOOD,
     };
-    let name = clean(&variant_name(&about.file, &about.defines));
+    let name = &variant_name(&about.file, &about.defines);
     writeln!(out, "{}  {}", paint(BOLD, name), paint(style, parts.join("; ")));
     for pair in report.pairs.iter().chain(&report.order_pairs).filter(|p| p.harm == Harm::Harmful) {
         harmful(report, pair, out);
     }
     for other in others {
-        writeln!(out, "  {}, {}", paint(BAD, clean(&other.signature)), counted(u64::from(other.runs), "run"));
+        writeln!(out, "  {}, {}", paint(BAD, &other.signature), counted(u64::from(other.runs), "run"));
         again(report, other, out);
     }
 }
 
 fn harmful(report: &ConfirmReport, pair: &Driven, out: &mut Output) {
-    let place = paint(BOLD, clean(&pair.location));
+    let place = paint(BOLD, &pair.location);
     writeln!(out, "  {}  {place}  {}", paint(BAD, "HARMFUL"), words::pair(pair));
     for (order, fails) in words::hurting(pair) {
         let rate = format!("{} of {}", fails.runs, counted(u64::from(order.runs), "run"));
-        writeln!(out, "    {} first: {} in {rate}", words::side(pair, &order.first), clean(&fails.signature));
+        writeln!(out, "    {} first: {} in {rate}", words::side(pair, &order.first), &fails.signature);
         again(report, fails, out);
     }
 }

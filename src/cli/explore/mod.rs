@@ -153,7 +153,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     bar.finish();
     let out = &mut context.out;
     match args.format {
-        Format::Json => writeln!(out, "{}", ExploreReport::new(&report(&answer)).to_json()),
+        Format::Json => out.json(&ExploreReport::new(&report(&answer)).to_json()),
         Format::Text => tell::all(&answer, out),
     }
     if answer.stopped && !answer.timed_out {

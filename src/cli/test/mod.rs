@@ -137,7 +137,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     if args.format == Format::Json {
         let texts = refused.iter().map(Refusal::plain).collect();
         let report = TestReport::new(args.seed, args.runs, complete, variants, texts);
-        writeln!(context.out, "{}", report.to_json());
+        context.out.json(&report.to_json());
     }
     for refusal in &refused {
         context.out.refuse(refusal);

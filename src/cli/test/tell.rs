@@ -5,7 +5,7 @@ use super::super::args::Format;
 use super::super::campaign::{Bar, ending};
 use super::super::check::counted;
 use super::super::outcome::limit_text;
-use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, clean, paint};
+use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, paint};
 use super::super::seeds::{Files, Kept};
 use super::super::shrunk::sizes;
 use super::super::suite::{Case, Suite};
@@ -75,7 +75,7 @@ impl<'t> Told<'t> {
         };
         self.count(verdict, &tested);
         if self.format == Format::Text {
-            let name = clean(&self.suite.cases[i].name());
+            let name = &self.suite.cases[i].name();
             let line = format!("{}  {}  {}", paint(style, word), paint(BOLD, name), paint(DIM, did(&tested)));
             let notes = self.notes(i, &tested);
             let out = &mut *self.out;
@@ -125,18 +125,18 @@ impl<'t> Told<'t> {
             format!("{note}: {runs} came to the {}; what comes after is not known", limit_text(*kind, *limit))
         });
         let saved = self.plans[i].saved.iter().zip(&tested.saved).filter_map(|(saved, end)| {
-            let (name, then) = (&saved.name, clean(&saved.token.signature));
+            let (name, then) = (&saved.name, &saved.token.signature);
             match end {
                 SavedEnd::Fails => Some(format!("{note}: {name} still fails: {then}")),
                 SavedEnd::Gone(now) => {
-                    Some(format!("{note}: fixed: {then} has become {}; delete {name}", clean(now)))
+                    Some(format!("{note}: fixed: {then} has become {}; delete {name}", now))
                 }
                 SavedEnd::Changed(divergence, now) => Some(format!(
                     "{note}: {name}: the model was edited (step {}: expected {}, found {}); as near as the run can be made again, it ends `{}`; if {then} is fixed, delete it",
                     divergence.step + 1,
-                    clean(&divergence.expected),
-                    clean(&divergence.found),
-                    clean(now),
+                    &divergence.expected,
+                    &divergence.found,
+                    now,
                 )),
                 SavedEnd::Interrupted => None,
             }
@@ -152,7 +152,7 @@ impl<'t> Told<'t> {
         let failures = std::mem::take(&mut self.failures);
         for (i, tested, files) in &failures {
             writeln!(self.out);
-            writeln!(self.out, "{}  {}", paint(BAD, "FAIL"), paint(BOLD, clean(&self.suite.cases[*i].name())));
+            writeln!(self.out, "{}  {}", paint(BAD, "FAIL"), paint(BOLD, self.suite.cases[*i].name()));
             // Tokens that stand here already.
             let mut told = Vec::new();
             for line in &tested.lines {
@@ -183,9 +183,9 @@ impl<'t> Told<'t> {
     ) {
         let case = &self.suite.cases[i];
         let text = line.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        writeln!(self.out, "  {}:{}: {}", case.model.name(), line.line, clean(&text));
+        writeln!(self.out, "  {}:{}: {}", case.model.name(), line.line, text);
         for why in why {
-            writeln!(self.out, "    {} ({})", clean(why), did_runs(tested));
+            writeln!(self.out, "    {} ({})", why, did_runs(tested));
         }
         for s in shown.iter().take(SHOWN) {
             let what = match &s.outcome {
@@ -193,7 +193,7 @@ impl<'t> Told<'t> {
                 outcome => ending(&case.model, outcome).unwrap_or_default(),
             };
             // The values at the end, where the line names them.
-            let end = if what.is_empty() { clean(&s.text) } else { what };
+            let end = if what.is_empty() { s.text.clone() } else { what };
             writeln!(self.out, "    {} so: {}", ended(s.runs), paint(BAD, end));
             if told.contains(&s.token) {
                 writeln!(self.out, "      {}", paint(DIM, "(replayed as above)"));
@@ -224,7 +224,7 @@ impl<'t> Told<'t> {
         let file = files.iter().find(|kept| kept.token == shown.token);
         let kept = file.map_or(String::new(), |kept| format!(", saved as {}", kept.name));
         let shrunk = shown.shrunk.map_or(String::new(), |(before, after)| format!(", shrunk {}", sizes(before, after)));
-        writeln!(self.out, "      {}", paint(DIM, format_args!("({}{shrunk}{kept})", clean(&drawn))));
+        writeln!(self.out, "      {}", paint(DIM, format_args!("({}{shrunk}{kept})", drawn)));
     }
 
     fn summary(&mut self) {

@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
     let text = String::from_utf8_lossy(&text);
     match &args.out {
         Some(path) => files::write(path, &text)?,
-        None => write!(context.out, "{text}"),
+        None => context.out.file(&text),
     }
     for note in &trace.notes {
         context.out.note(note);

@@ -4,7 +4,6 @@ mod convert;
 mod stat;
 
 use super::exit::Status;
-use super::output::clean;
 use super::{Context, Refusal, load};
 use crate::formats::traces;
 use crate::trace::Trace;
@@ -44,7 +43,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
 
 /// The name of a file, for messages.
 pub(super) fn name(path: &Path) -> String {
-    if path == Path::new("-") { "<stdin>".to_owned() } else { clean(&path.to_string_lossy()) }
+    if path == Path::new("-") { "<stdin>".to_owned() } else { path.to_string_lossy().into_owned() }
 }
 
 /// Reads a trace from a file, or from stdin.

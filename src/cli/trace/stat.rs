@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
         }
     }
     if args.format == Format::Json {
-        writeln!(context.out, "{}", StatReport::new(stats).to_json());
+        context.out.json(&StatReport::new(stats).to_json());
     }
     Ok(status)
 }
@@ -73,6 +73,6 @@ fn tell(stat: &Stat, context: &mut Context) {
     ];
     writeln!(out, "  {}", rest.map(|(n, what)| some(n, what)).join(", "));
     for note in &stat.notes {
-        writeln!(out, "  note: {}", super::clean(note));
+        writeln!(out, "  note: {}", note);
     }
 }

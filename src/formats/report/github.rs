@@ -5,8 +5,8 @@
 
 use super::words::{self, Told};
 use super::{Class, Finding, Replays, Subject, all, counted, place};
+use crate::base::clean;
 use crate::formats::campaign::ConfirmReport;
-use crate::formats::clean;
 use std::fmt::Write as _;
 
 /// So many annotations of each kind GitHub keeps from one step.

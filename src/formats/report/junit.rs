@@ -7,8 +7,8 @@
 
 use super::words::{self, Told};
 use super::{Class, Finding, Replays, Subject, findings, place};
+use crate::base::clean;
 use crate::formats::campaign::ConfirmReport;
-use crate::formats::clean;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 

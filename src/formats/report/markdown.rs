@@ -179,7 +179,7 @@ fn diagram(finding: &Finding<'_>, replays: &mut dyn Replays) -> Option<String> {
 
 /// A code span: what is in it stays as it is. A `|` in one would end the cell of a table, and readers differ in how a backslash before it counts: such a text is HTML.
 fn code(text: &str) -> String {
-    let text = crate::formats::clean(text);
+    let text = crate::base::clean(text);
     if text.trim().is_empty() {
         return String::new();
     }
@@ -197,7 +197,7 @@ fn code(text: &str) -> String {
 /// Prose that formats nothing.
 fn plain(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in crate::formats::clean(text).chars() {
+    for c in crate::base::clean(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -210,7 +210,7 @@ fn plain(text: &str) -> String {
 
 /// A code span in HTML that Markdown does not read.
 fn html(text: &str) -> String {
-    let text = crate::formats::clean(text);
+    let text = crate::base::clean(text);
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     format!("<code>{text}</code>")
 }
@@ -218,7 +218,7 @@ fn html(text: &str) -> String {
 /// The same among Markdown. What Markdown could read in it is written by number.
 fn html_code(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in crate::formats::clean(text).chars() {
+    for c in crate::base::clean(text).chars() {
         match c {
             // Alone these mean nothing.
             c if c.is_ascii_punctuation() && !"/,;=-+()".contains(c) => {

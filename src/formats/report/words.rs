@@ -3,10 +3,10 @@
 //! All texts are on one line and command no terminal, whatever a report holds.
 
 use super::{Finding, Replays, Subject, counted};
+use crate::base::clean;
 use crate::base::{at_most, interval};
 use crate::campaign::SEARCHED;
 use crate::formats::campaign::{About, Access, Again, ConfirmReport, Driven, Fails, Harm, Order, VerdictWord, Way};
-use crate::formats::clean;
 
 /// `app.race -D FIXED=1`
 pub(crate) fn variant(about: &About, path: &str) -> String {

@@ -3,7 +3,7 @@
 //! Renderers get slow, and readers lost, beyond some fifty messages: of a longer run the start and the end are drawn.
 
 use super::{ArrowKind, ColumnId, Gap, Item, Kind, Mark, Row, Timeline, Why, Window};
-use crate::formats::clean;
+use crate::base::clean;
 use std::fmt::Write as _;
 
 /// So many rows are drawn.

@@ -2,8 +2,8 @@
 
 use super::Statement;
 use crate::base::IndexVec;
+use crate::base::clean;
 use crate::event::{Site, SiteId, SiteKind};
-use crate::formats::clean;
 
 /// The statements of all sites.
 pub(super) fn statements(source: &str, sites: &IndexVec<SiteId, Site>) -> IndexVec<SiteId, Statement> {

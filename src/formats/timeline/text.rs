@@ -3,7 +3,7 @@
 use super::lanes::{self, Lanes};
 use super::layout::{Layout, pad, shorten, wrap};
 use super::{Gap, Item, Kind, Mark, Row, State, Timeline, Why};
-use crate::formats::clean;
+use crate::base::clean;
 use unicode_width::UnicodeWidthStr;
 
 /// The least width that lines keep to.

@@ -4,7 +4,7 @@
 //! operation ends something all that comes before, so that it stays inside. Kinds that are not known contribute their `sends` and `receives` only.
 //!
 //! A model declares loopers that have their queue and loop from the start; no row says so. They get both with the first message that is posted to them, or when they
-//! start, if that is later.
+//! start, if that is later. A trace that was converted says all of it.
 
 use super::lines::Lines;
 use super::{DISORDER, ReadError, Wrong};
@@ -38,7 +38,8 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadEr
     let head = header(lines.text()).map_err(|wrong| lines.error(wrong))?;
     // What was converted is of no model.
     let of_run = head.program.bytes().any(|digit| digit != b'0');
-    let mut rows = Rows { of_run, ..Rows::default() };
+    let is_whole = !of_run && !head.program.is_empty();
+    let mut rows = Rows { of_run, is_whole, ..Rows::default() };
     while lines.advance()? {
         let text = lines.text();
         if text.trim().is_empty() {
@@ -112,6 +113,8 @@ struct Rows {
     holds: BTreeMap<(ThreadNo, LockNo), Holds>,
     // It was written by a run, whose rows say less than those of a trace that was converted.
     of_run: bool,
+    // It was converted: each operation has a row, and none is implied.
+    is_whole: bool,
     // Of a run: the enables of each event that no firing has used up.
     enables: BTreeMap<String, VecDeque<EventNo>>,
 }
@@ -244,7 +247,7 @@ impl Rows {
     // A declared looper has what it needs.
     fn imply(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
         let looper = &mut self.loopers[thread.index()];
-        if looper.looping || looper.left {
+        if looper.looping || looper.left || self.is_whole {
             return Ok(());
         }
         let attaches = !looper.queue;

@@ -13,8 +13,8 @@ mod rules;
 use super::words::{self, side};
 use super::{Class, Finding, Replays, Subject, all, counted, place};
 use crate::base::Digester;
+use crate::base::clean;
 use crate::formats::campaign::{Access, Again, ConfirmReport, Driven, Harm};
-use crate::formats::clean;
 use flows::{by_thread, locations, merged};
 use objects::{
     ArtifactLocation, AutomationDetails, CodeFlow, Driver, Invocation, Log, Notification, PhysicalLocation, Place,

@@ -1,0 +1,109 @@
+//! Text that somebody else wrote, made safe to show: a message of a model, a name, a path, a line of a trace.
+//!
+//! A terminal obeys control characters, an editor hides or turns round what stands between others, and a CI system takes some beginnings of lines for commands
+//! to itself. None of that may come from a text that is only shown. The command line sends everything it prints through [`clean`] (`cli::output`).
+
+/// Whether a character commands the terminal, cannot be seen, or changes how its neighbours are seen: control characters, separators of lines and paragraphs,
+/// bidirectional controls, the default-ignorable characters of Unicode (version 16, `DerivedCoreProperties.txt`), annotations and noncharacters.
+#[must_use]
+pub fn hidden(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fdd0}'..='\u{fdef}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+        || (c as u32) & 0xfffe == 0xfffe
+}
+
+/// What GitHub, Azure Pipelines and TeamCity look for anywhere in a line.
+const ANYWHERE: [&str; 3] = ["##[", "##vso[", "##teamcity["];
+
+/// What GitHub and GitLab look for where a line begins, be there spaces before it or not.
+const AT_START: [&str; 3] = ["::", "section_start:", "section_end:"];
+
+/// A text on one line: what is [`hidden`] is written as `\u{202e}`, the end of a line as `\n`, a tab as a space, and the `#` of a command to a CI system as `\u{23}`.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    push_clean(text, &mut clean);
+    clean
+}
+
+/// The same, put behind what is there already.
+pub fn push_clean(text: &str, to: &mut String) {
+    for (at, c) in text.char_indices() {
+        match c {
+            '\t' => to.push(' '),
+            '#' if ANYWHERE.iter().any(|command| text[at..].starts_with(command)) => to.extend(c.escape_unicode()),
+            c if hidden(c) => to.extend(c.escape_default()),
+            c => to.push(c),
+        }
+    }
+}
+
+/// The place of a character to be escaped, if a line begins as a command to a CI system does.
+#[must_use]
+pub fn command_at(line: &str) -> Option<usize> {
+    let begins = line.trim_start();
+    AT_START.iter().any(|command| begins.starts_with(command)).then(|| line.len() - begins.len())
+}
+
+/// JSON that has no hidden character but the ends of its lines, and no command to a CI system: such characters within its strings are written as `\u202e`, which reads
+/// as the same text.
+#[must_use]
+pub fn clean_json(json: &str) -> String {
+    let mut clean = String::with_capacity(json.len());
+    for (at, c) in json.char_indices() {
+        let command = c == '#' && ANYWHERE.iter().any(|command| json[at..].starts_with(command));
+        if command || (hidden(c) && c != '\n') {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| clean.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            clean.push(c);
+        }
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_hidden_is_shown() {
+        let check = |given: &str, shown: &str| assert_eq!(clean(given), shown);
+        check("a\tb \u{1b}[31m\u{202e}\u{e9}\u{7f}\n", "a b \\u{1b}[31m\\u{202e}\u{e9}\\u{7f}\\n");
+        check(
+            "\u{9b}31m \u{85} \u{2028}\u{2029} \u{200b}\u{feff}",
+            "\\u{9b}31m \\u{85} \\u{2028}\\u{2029} \\u{200b}\\u{feff}",
+        );
+        check("\u{e0041} \u{61c} \u{2066} \u{ad}", "\\u{e0041} \\u{61c} \\u{2066} \\u{ad}");
+        check("\u{4e2d}\u{6587} \u{1f600} \u{5d0}", "\u{4e2d}\u{6587} \u{1f600} \u{5d0}");
+        // Twice is once.
+        check("\\u{202e} ##\u{23}", "\\u{202e} ###");
+    }
+
+    #[test]
+    fn commands_of_ci_systems_are_none() {
+        let check = |given: &str, shown: &str| assert_eq!(clean(given), shown);
+        check("a ##[error]b", "a \\u{23}#[error]b");
+        check("##vso[task.setvariable]", "\\u{23}#vso[task.setvariable]");
+        check("###teamcity[x]", "#\\u{23}#teamcity[x]");
+        check("## a heading, C#[1]", "## a heading, C#[1]");
+        assert_eq!(command_at("  ::error::x"), Some(2));
+        assert_eq!(command_at("section_start:1:x"), Some(0));
+        assert_eq!(command_at("a ::error::x"), None);
+    }
+
+    #[test]
+    fn json_stays_what_it_says() {
+        let text = "##[x ##vso[ \u{202e} \u{e0041} \u{7f} \u{9b} \" \\ \n \u{1b} ä";
+        let json = clean_json(&serde_json::to_string_pretty(&[text]).unwrap());
+        assert!(json.chars().all(|c| !hidden(c) || c == '\n'), "{json:?}");
+        assert!(!json.contains("##"), "{json}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [text]);
+    }
+}
