@@ -4,6 +4,15 @@ use super::exit::Status;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// A file that grows beyond what the system allows (`ulimit -f`) is then an error of the write, which says so and leaves nothing behind, and not the end of the program.
+pub(super) fn outlive_limits() {
+    #[cfg(unix)]
+    if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()) {
+        // Then it ends the program, as it does by default.
+        tracing::warn!("SIGXFSZ is not handled: {error}");
+    }
+}
+
 /// The flag that the first Ctrl-C (or a request to terminate) sets. Installed once there is a run that looks at it: before that, say
 /// while a model is read from a pipe, Ctrl-C ends the program as usual.
 pub(super) fn install() -> Arc<AtomicBool> {

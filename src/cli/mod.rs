@@ -81,6 +81,7 @@ impl Refusal {
 #[must_use]
 pub fn main() -> ExitCode {
     bug::install();
+    interrupt::outlive_limits();
     command_line().code()
 }
 
