@@ -1,15 +1,16 @@
 //! Detect, drive, judge: RaceFuzzer's two phases with the flip for two tasks of one looper; then what both orders of a confirmed pair come to, and proofs that others are false.
 
 use super::continued::{Compared, compare, seen};
-use super::detection::{Stream, detect};
+use super::detection::{add_searched, detect_in, may_add};
 use super::drive::Driven;
 use super::failures::{Failures, evidence};
 use super::refute::{self, States};
 use super::report::{FailureReport, MadeTrial, PairReport, Phase1, Refutation, Searched, Undecided, Verdict};
 use super::resist::resist;
+use super::stream::Stream;
 use super::trial::{Run, RunId};
 use super::{Context, Explore, Plan};
-use crate::detect::Candidate;
+use crate::detect::{Candidate, Candidates, Detector, Pair};
 use crate::event::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -64,21 +65,27 @@ impl Confirmation {
 /// ```
 #[must_use]
 pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
-    let phase1 = detect(plan, context);
-    let mut campaign = Campaign {
-        plan,
-        context,
-        stream: Stream::new(plan, context.stop),
-        phase1: &phase1,
-        states: None,
-        others: Failures::default(),
-    };
-    let pairs = campaign.pairs(&phase1.candidates, 0);
+    let stream = Stream::new(plan, context.stop);
+    let (mut phase1, states) = detect_in(plan, &stream, context);
+    let (runs, longest) = (phase1.runs, phase1.longest);
+    let mut campaign = Campaign { plan, context, stream: &stream, runs, longest, states, others: Failures::default() };
+    let mut pairs = campaign.pairs(&phase1.candidates, 0);
     let orders = if plan.orders && plan.explore != Explore::Only {
         campaign.pairs(&phase1.orders, phase1.candidates.len())
     } else {
         Vec::new()
     };
+    // What was searched for these pairs may show others.
+    let stopped = context.stop.load(Ordering::Relaxed);
+    if let Some(Ok(states)) = campaign.states.as_ref().filter(|_| may_add(plan) && !stopped) {
+        let mut all = Candidates::new();
+        add_searched(plan, states, &mut all);
+        let known: BTreeSet<Pair> = phase1.candidates.iter().map(|c| c.pair).collect();
+        let others: Vec<Candidate> = all.iter().filter(|c| !known.contains(&c.pair)).cloned().collect();
+        phase1.searched = Some(Searched { states: states.len(), complete: true });
+        pairs.extend(campaign.pairs(&others, phase1.candidates.len() + orders.len()));
+        phase1.candidates.extend(others);
+    }
     let Campaign { states, others, .. } = campaign;
     let searched = states.map(|states| match states {
         Ok(states) => Searched { states: states.len(), complete: true },
@@ -99,8 +106,10 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
 struct Campaign<'c> {
     plan: &'c Plan,
     context: Context<'c>,
-    stream: Stream,
-    phase1: &'c Phase1,
+    stream: &'c Stream,
+    // Runs of detection, and the steps of the longest.
+    runs: u32,
+    longest: u64,
     // Once somebody has asked.
     states: Option<Result<States, u64>>,
     // Failures of trials that had neither order of their pair.
@@ -158,21 +167,24 @@ impl<'c> Campaign<'c> {
     // Drives a pair, and searches for it.
     fn attempt(&mut self, candidate: &Candidate, number: u64) -> Tried<'c> {
         let (plan, context) = (self.plan, self.context);
-        let mut driven = Driven::new(plan, context, candidate.pair, number, self.phase1.longest);
-        driven.look_at_detection(self.stream, self.phase1.runs);
+        let mut driven = Driven::new(plan, context, candidate.pair, number, self.longest);
+        driven.look_at_detection(self.stream, self.runs);
         if plan.explore != Explore::Only {
             driven.drive(candidate, self.stream);
         }
         let (mut refuted, mut undecided) = (None, None);
-        // Of other operations than accesses a search knows no orders.
-        let searches = plan.explore != Explore::Off && candidate.is_race();
+        let searches = plan.explore != Explore::Off;
         let asks = plan.explore == Explore::Only || !driven.is_confirmed();
         if asks && searches && driven.complete {
-            match self.states.get_or_insert_with(|| refute::states(plan, context)) {
-                Ok(states) => match states.judge(&mut driven) {
-                    Ok(refutation) => refuted = Some(refutation),
-                    Err(why) => undecided = Some(why),
-                },
+            match self.states.get_or_insert_with(|| refute::states(plan, plan.states, context)) {
+                Ok(states) => {
+                    let judged =
+                        if candidate.is_race() { states.judge(&mut driven) } else { states.judge_order(&mut driven) };
+                    match judged {
+                        Ok(refutation) => refuted = Some(refutation),
+                        Err(why) => undecided = Some(why),
+                    }
+                }
                 Err(_) => undecided = Some(Undecided::Cut),
             }
         }
@@ -229,6 +241,7 @@ impl<'c> Campaign<'c> {
             place: candidate.evidence.location.clone(),
             rank: candidate.rank,
             kinds: candidate.kinds.clone(),
+            searched: candidate.by.contains(&Detector::Search),
             verdict,
             proof,
             trials: trials.len() as u32,

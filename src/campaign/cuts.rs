@@ -3,22 +3,31 @@
 //!
 //! So it is tried. The run is made again up to right before `y`. There `y`'s task is given up (its thread, if it runs no task), with the locks that it holds, as if it had ended. If
 //! `x` comes in a run from there, it was still to come, and what kept it from coming is `y` and what its task did from there on.
+//!
+//! If it comes in none of the runs that are made, it is searched for in all runs from there. If the statement of `x` is performed in none of them, it had been settled before that it would not
+//! come. A semaphore has no owner: a unit that the task has taken may be a lock that guards `y`, or a signal. For a proof that `x` was still to come no unit is given back, since somebody would go on who was never let
+//! go. For a proof that it was not, `x` must not come either if the units are given back; unless the task gave them back itself later in that run. Then `x` could not have come until the task had done what
+//! it does under that lock, and the order of the two is that of the sections, which is no order of its own.
 
 use super::Plan;
 use super::orders::{First, InstancePair};
 use super::sightings::Watch;
 use super::trial::{Run, Worker};
 use crate::base::mix;
-use crate::event::SiteId;
-use crate::exec::{go_on, run};
+use crate::event::{Actor, Choice, ContextId, Event, Happening, Op, SemaphoreId, SiteId, ThreadId};
+use crate::exec::{Observer, go_on, run};
 use crate::sched::{Guide, Holding, Holds, Prefixed, RandomWalk, Strategy};
-use crate::world::Limits;
-use std::collections::BTreeMap;
+use crate::vm::Vm;
+use crate::world::{Limits, Machine, Question, World};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 // Runs from such a state: the first does what a run does that performed both, the others are random walks.
 const TRIES: u64 = 24;
+
+// States that are visited to show that an access does not come any more.
+const MOST_STATES: usize = 4_096;
 
 // States of one order from which all of these were in vain, before no more are tried.
 const MOST_IN_VAIN: usize = 32;
@@ -29,6 +38,8 @@ pub(super) struct Cuts {
     guides: BTreeMap<InstancePair, Guide>,
     // By the state right before the access that came first: whether the other one was still to come.
     states: BTreeMap<(InstancePair, First, u128), bool>,
+    // By the same: whether no run from there performs it.
+    settled: BTreeMap<(InstancePair, First, u128), bool>,
 }
 
 /// A run that may be a cut.
@@ -51,16 +62,10 @@ pub(super) struct Trying<'t> {
 impl Cuts {
     /// Whether the other access was still to come, as far as one can tell. `known` is a run that performed both.
     pub(super) fn is_cut(&mut self, trying: &Trying<'_>, suspect: &Suspect<'_>, known: &Run) -> bool {
-        let Suspect { run: of, pair, first, step } = *suspect;
-        let Trying { plan, sites, stop } = *trying;
-        let mut worker = Worker::new(plan);
-        let guide = self.guides.entry(pair.clone()).or_insert_with(|| worker.guide(known)).clone();
-        let following = Holding::new(Arc::new(Holds { guide, ..Holds::default() }), None).guided();
-        let mut strategy = Prefixed::new(worker.choices(of), step, vec![], following);
-        // A limit stops it there.
-        let mut machine = plan.model.machine(Limits { steps: step, ..plan.limits });
-        let mut watch = Watch::new(sites);
-        run(&mut machine, &mut strategy, 0, &mut watch, stop);
+        let Suspect { pair, first, .. } = *suspect;
+        let Trying { plan, stop, .. } = *trying;
+        let guide = self.guides.entry(pair.clone()).or_insert_with(|| Worker::new(plan).guide(known)).clone();
+        let Before { mut machine, watch, strategy, thread, .. } = before(trying, suspect, guide);
         let key = (pair.clone(), first, machine.canonical().digest());
         if let Some(known) = self.states.get(&key) {
             return *known;
@@ -69,13 +74,8 @@ impl Cuts {
         if self.states.iter().filter(|(k, comes)| of_order(k) && !**comes).count() >= MOST_IN_VAIN {
             return false;
         }
-        let (y, x) = if first == First::A { (&pair.a, &pair.b) } else { (&pair.b, &pair.a) };
-        let world = &machine.world;
-        let whose = |context| world.contexts().name(world.setup(), context);
-        let Some(thread) = world.enabled().iter().find(|t| whose(world.thread(*t).context) == y.context) else {
-            return false;
-        };
-        machine.world.set_limits(plan.limits);
+        let x = if first == First::A { &pair.b } else { &pair.a };
+        let Some(thread) = thread else { return false };
         machine.abandon(thread);
         let comes = (0..TRIES).any(|i| {
             let (mut machine, mut watch) = (machine.clone(), watch.clone());
@@ -91,4 +91,128 @@ impl Cuts {
         self.states.insert(key, comes);
         comes
     }
+
+    /// Whether it is proved that the other access was not to come any more.
+    pub(super) fn is_settled(&mut self, trying: &Trying<'_>, suspect: &Suspect<'_>) -> bool {
+        let Suspect { pair, first, .. } = *suspect;
+        let Before { mut machine, thread, taken, .. } = before(trying, suspect, Guide::default());
+        let key = (pair.clone(), first, machine.canonical().digest());
+        if let Some(known) = self.settled.get(&key) {
+            return *known;
+        }
+        let Some(thread) = thread else { return false };
+        let x = if first == First::A { &pair.b } else { &pair.a };
+        let mut without = machine.clone();
+        without.abandon(thread);
+        let mut settled = never_performs(without, x.site, trying.stop);
+        if settled && !taken.is_empty() && !gives_back(trying, suspect, machine.world.thread(thread).context, &taken) {
+            taken.iter().for_each(|(semaphore, units)| machine.world.give_back(*semaphore, *units));
+            machine.abandon(thread);
+            settled = never_performs(machine, x.site, trying.stop);
+        }
+        self.settled.insert(key, settled);
+        settled
+    }
+}
+
+// A run up to right before the access that came first.
+struct Before<'t> {
+    machine: Machine<Vm>,
+    watch: Watch<'t>,
+    strategy: Prefixed<Holding>,
+    // Whose access it is, if that thread can act.
+    thread: Option<ThreadId>,
+    // Units of semaphores that its task, or its thread if it runs none, has taken and not given back.
+    taken: Vec<(SemaphoreId, u64)>,
+}
+
+fn before<'t>(trying: &Trying<'t>, suspect: &Suspect<'_>, guide: Guide) -> Before<'t> {
+    let Suspect { run: of, pair, first, step } = *suspect;
+    let Trying { plan, sites, stop } = *trying;
+    let following = Holding::new(Arc::new(Holds { guide, ..Holds::default() }), None).guided();
+    let mut strategy = Prefixed::new(Worker::new(plan).choices(of), step, vec![], following);
+    // A limit stops it there.
+    let mut machine = plan.model.machine(Limits { steps: step, ..plan.limits });
+    let (mut watch, mut units) = (Watch::new(sites), Units::default());
+    run(&mut machine, &mut strategy, 0, &mut (&mut watch, &mut units), stop);
+    let y = if first == First::A { &pair.a } else { &pair.b };
+    let world = &machine.world;
+    let whose = |context| world.contexts().name(world.setup(), context);
+    let thread = world.enabled().iter().find(|t| whose(world.thread(*t).context) == y.context);
+    let taken = thread.map_or(Vec::new(), |thread| units.taken(world.thread(thread).context));
+    machine.world.set_limits(plan.limits);
+    Before { machine, watch, strategy, thread, taken }
+}
+
+// Whether the task has none of these units any more at the end of the whole run.
+fn gives_back(trying: &Trying<'_>, suspect: &Suspect<'_>, task: ContextId, taken: &[(SemaphoreId, u64)]) -> bool {
+    let mut units = Units::default();
+    Worker::new(trying.plan).perform(suspect.run, &mut units, trying.stop);
+    let left = units.taken(task);
+    taken.iter().all(|(semaphore, _)| left.iter().all(|(other, _)| other != semaphore))
+}
+
+// The units of semaphores that each thread or task has taken, less those that it has given.
+#[derive(Default)]
+struct Units {
+    taken: BTreeMap<(ContextId, SemaphoreId), i64>,
+}
+
+impl Units {
+    fn taken(&self, of: ContextId) -> Vec<(SemaphoreId, u64)> {
+        let mine = self.taken.iter().filter(|((context, _), _)| *context == of);
+        mine.filter_map(|((_, semaphore), units)| Some((*semaphore, u64::try_from(*units).ok().filter(|n| *n > 0)?)))
+            .collect()
+    }
+}
+
+impl Observer for Units {
+    fn event(&mut self, _: &World, event: &Event) {
+        if let (Happening::Performed { op: op @ (Op::Down(semaphore) | Op::Up(semaphore)), .. }, Some(context)) =
+            (&event.what, event.context)
+        {
+            let taken = self.taken.entry((context, *semaphore)).or_default();
+            *taken += if matches!(op, Op::Down(_)) { 1 } else { -1 };
+        }
+    }
+}
+
+// Whether nobody performs this statement in any run from here, on a clock of milliseconds; `false` as well if that takes too many states.
+fn never_performs(machine: Machine<Vm>, site: SiteId, stop: &AtomicBool) -> bool {
+    // Instants that lie ahead are no deadlines: they are left to others.
+    if !machine.world.setup().instants.is_empty() {
+        return false;
+    }
+    let (mut seen, mut open) = (BTreeSet::new(), vec![machine]);
+    while let Some(machine) = open.pop() {
+        let world = &machine.world;
+        if world.outcome().is_some() {
+            continue;
+        }
+        let openings = world.openings();
+        let actors = (0..openings.total()).map(|k| world.open_actor(&openings, k)).filter(|a| *a != Actor::Stop);
+        let choices = actors.flat_map(|actor| {
+            let arguments = match world.question(actor) {
+                None => 0..1,
+                Some(Question::Branch) => 0..2,
+                Some(Question::Waiter(waiters)) => 0..waiters as u64,
+                Some(Question::Instant) => world.now() + 1..world.now() + 2,
+            };
+            arguments.map(move |argument| Choice { actor, argument })
+        });
+        for choice in choices {
+            let mut next = machine.clone();
+            next.step(choice);
+            if stop.load(Ordering::Relaxed) || next.world.recorded().iter().any(|event| event.site == Some(site)) {
+                return false;
+            }
+            if seen.insert(next.canonical().digest()) {
+                if seen.len() > MOST_STATES {
+                    return false;
+                }
+                open.push(next);
+            }
+        }
+    }
+    true
 }

@@ -1,53 +1,18 @@
-//! Phase 1: potential pairs over many seeded runs, until further runs bring nothing.
-//!
-//! The first run is a round robin, which is how most runs in the field look. Of the others the seed decides how they are scheduled: half of them are random walks, the others PCT and delay
-//! bounding, which come to places where walks do not. So a detection run is named by its seed alone, 0 for the round robin.
+//! Phase 1: potential pairs over many seeded runs (`stream`), until further runs bring nothing; and the pairs that a search of all states has besides, where the states are few.
 
 use super::failures::Failures;
 use super::flips::{Flips, Seen as TaskOrder, Tasks};
-use super::report::{Phase1, Risk};
-use super::trial::{Run, RunId, Worker};
-use super::{Context, Plan, parallel};
-use crate::base::mix;
+use super::refute::{self, States};
+use super::report::{Phase1, Risk, Searched};
+use super::stream::{Stream, seed_of};
+use super::trial::{Run, Worker};
+use super::{Context, Explore, Plan, parallel};
 use crate::detect::{Candidate, Candidates, Detector, Evidence, Hybrid, Pair, Rank, Traced};
 use crate::event::{Event, Outcome, SiteId};
-use crate::exec::{End, Observer, Unobserved};
+use crate::exec::{End, Observer};
 use crate::sched::StrategySpec;
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
-
-/// The runs that detection makes, whatever the campaign's seed: a run is named by its own.
-#[derive(Clone, Copy)]
-pub(super) struct Stream {
-    // Of the round robin: what PCT and delay bounding take for the length of a run.
-    steps: u32,
-}
-
-impl Stream {
-    pub(super) fn new(plan: &Plan, stop: &AtomicBool) -> Self {
-        let round_robin = Run::Drawn(RunId { strategy: StrategySpec::RoundRobin, seed: 0 });
-        let trial = Worker::new(plan).perform(&round_robin, &mut Unobserved, stop);
-        Self { steps: u32::try_from(trial.summary.steps).unwrap_or(u32::MAX).max(1) }
-    }
-
-    /// The run of a seed.
-    pub(super) fn run(self, seed: u64) -> Run {
-        let steps = Some(self.steps);
-        let strategy = match (seed, seed % 4) {
-            (0, _) => StrategySpec::RoundRobin,
-            (_, 2) => StrategySpec::Pct { depth: 3, steps },
-            (_, 3) => StrategySpec::Delay { delays: 3, steps },
-            _ => StrategySpec::Random,
-        };
-        Run::Drawn(RunId { strategy, seed })
-    }
-}
-
-/// The seed of detection run number `i`.
-pub(super) fn seed_of(plan: &Plan, i: u64) -> u64 {
-    if i == 0 { 0 } else { mix(plan.seed, i).max(1) }
-}
 
 // A pair that somebody wants to be driven, with what detection has seen of it.
 fn given(plan: &Plan, found: &Candidates, pair: Pair) -> Candidate {
@@ -100,8 +65,24 @@ impl Observer for Seen<'_> {
     }
 }
 
+/// Adds the pairs that stand side by side in some state and that are not there yet.
+pub(super) fn add_searched(plan: &Plan, states: &States, candidates: &mut Candidates) {
+    for pair in states.adjacent() {
+        candidates.add_searched(pair, plan.model.code.setup.sites[pair.a].place.clone());
+    }
+}
+
+/// Whether a search of all states may add pairs to those that runs show. It goes with the detector that recall is asked of.
+pub(super) fn may_add(plan: &Plan) -> bool {
+    plan.detectors.contains(&Detector::Hybrid) && plan.pairs.is_none() && plan.explore != Explore::Off
+}
+
 // Runs between two looks at whether more are needed.
 const ROUND: u32 = 8;
+
+// States that are searched at most after the runs, so that a search takes but a part of the time that they took: few if no run failed and none was cut short, since few pairs are hidden then.
+const FEW_STATES: u64 = 200;
+const BEHIND_FAILURES: u64 = 1_000;
 
 // Detection ends after so many times the runs that are made in any case.
 const MOST: u32 = 20;
@@ -123,7 +104,11 @@ const MOST: u32 = 20;
 /// ```
 #[must_use]
 pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
-    let stream = Stream::new(plan, context.stop);
+    detect_in(plan, &Stream::new(plan, context.stop), context).0
+}
+
+/// The same with these runs; and all states, if they were searched and are not more than there may be: else how many there are at least, if that is more than the plan allows.
+pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (Phase1, Option<Result<States, u64>>) {
     context.progress.phase("detecting", u64::from(plan.runs));
     let accesses = plan.model.code.setup.sites.enumerate().filter(|(_, s)| s.kind.access().is_some());
     let sites: Vec<SiteId> = accesses.map(|(site, _)| site).collect();
@@ -188,6 +173,21 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
     for flip in flips.finish() {
         candidates.add_flip(flip.pair, flip.run, flip.place);
     }
+    // What a failing run hides, or what comes to pass in few runs.
+    let searches = complete && may_add(plan);
+    let most = match plan.explore {
+        Explore::Only => plan.states,
+        _ if failures.len() > 0 || !limits.is_empty() => plan.states.min(BEHIND_FAILURES),
+        _ => plan.states.min(FEW_STATES),
+    };
+    let states = searches.then(|| refute::states(plan, most, context));
+    if let Some(Ok(states)) = &states {
+        add_searched(plan, states, &mut candidates);
+    }
+    let searched = states.as_ref().map(|states| match states {
+        Ok(states) => Searched { states: states.len(), complete: true },
+        Err(states) => Searched { states: *states, complete: false },
+    });
     let found = candidates.iter().cloned();
     let candidates = match &plan.pairs {
         None => found.collect(),
@@ -195,5 +195,7 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
     };
     let orders = if plan.pairs.is_none() { orders.iter().cloned().collect() } else { Vec::new() };
     let (failures, risk) = (failures.finish(plan), Risk { once, walks });
-    Phase1 { runs, candidates, orders, failures, limits, longest, risk, complete }
+    let phase1 = Phase1 { runs, candidates, orders, failures, limits, longest, risk, searched, complete };
+    // Where fewer states were enough for this, others may want more.
+    (phase1, states.filter(|states| states.is_ok() || most == plan.states))
 }

@@ -6,11 +6,11 @@
 
 use super::causes::Causes;
 use super::cuts::{Cuts, Suspect, Trying};
-use super::detection::{Stream, seed_of};
 use super::orders::{First, Flip, InstancePair, Orders, order_in};
 use super::refute::SideBySide;
 use super::report::WayReport;
 use super::sightings::{Sightings, Watch};
+use super::stream::{Stream, seed_of};
 use super::trial::{Run, RunId, SEARCHED, Trial, Worker};
 use super::ways::{Held, HeldWay, patience, prepare, spec};
 use super::{Context, Plan, parallel};
@@ -145,9 +145,15 @@ impl<'d> Driven<'d> {
         (0..self.trials.len()).filter_map(suspect).take(MOST_SUSPECTS).collect()
     }
 
-    /// Whether some run may have cut an order off that no run shows, though that could not be told.
-    pub(super) fn may_be_cut(&self) -> bool {
-        self.orders.of_one_order().iter().any(|(instances, cut)| !self.suspects(instances, *cut).is_empty())
+    /// Whether some run may have cut an order off that no run shows: it is not proved that the access that did not come was not to come any more.
+    pub(super) fn may_be_cut(&mut self) -> bool {
+        self.orders.of_one_order().iter().any(|(instances, cut)| {
+            self.suspects(instances, *cut).into_iter().any(|(i, step)| {
+                let trying = Trying { plan: self.plan, sites: &self.sites, stop: self.context.stop };
+                let suspect = Suspect { run: &self.trials[i].run, pair: instances, first: *cut, step };
+                !self.cuts.is_settled(&trying, &suspect)
+            })
+        })
     }
 
     fn is_cut(&mut self, run: &Run, pair: &InstancePair, (first, step): (First, u64)) -> bool {
@@ -183,7 +189,7 @@ impl<'d> Driven<'d> {
     }
 
     /// Looks at the runs of detection.
-    pub(super) fn look_at_detection(&mut self, stream: Stream, runs: u32) {
+    pub(super) fn look_at_detection(&mut self, stream: &Stream, runs: u32) {
         let runs: Vec<Run> = (0..u64::from(runs)).map(|i| stream.run(seed_of(self.plan, i))).collect();
         self.perform(&runs);
         self.from = self.trials.len();
@@ -197,7 +203,7 @@ impl<'d> Driven<'d> {
     }
 
     /// The trials.
-    pub(super) fn drive(&mut self, candidate: &Candidate, stream: Stream) {
+    pub(super) fn drive(&mut self, candidate: &Candidate, stream: &Stream) {
         // Of a pair that detection has not seen no kinds are known.
         let only_looper = candidate.kinds.iter().eq([&ContextKind::SameLooper]);
         if !only_looper && candidate.is_race() {
@@ -208,7 +214,7 @@ impl<'d> Driven<'d> {
         if seldom || candidate.kinds.contains(&ContextKind::SameLooper) {
             // The run that detection has seen it in; else the first one that shows how it comes about.
             self.looks = !only_looper && candidate.is_race();
-            let others = 0..if candidate.kinds.is_empty() { MOST_PROFILES } else { 0 };
+            let others = 0..if candidate.count == 0 { MOST_PROFILES } else { 0 };
             let runs = std::iter::once(candidate.evidence.run).chain(others);
             self.hold(stream, runs.map(|run| seed_of(self.plan, run)));
             self.looks = false;
@@ -305,7 +311,7 @@ impl<'d> Driven<'d> {
     }
 
     // RaceFuzzer; and from a later visit on.
-    fn direct(&mut self, stream: Stream) {
+    fn direct(&mut self, stream: &Stream) {
         let Pair { a, b } = self.pair;
         let (a, b) = (spec(self.plan, a), spec(self.plan, b));
         let strategy =
@@ -333,7 +339,7 @@ impl<'d> Driven<'d> {
     }
 
     // How often each statement is visited, in the round robin.
-    fn visits(&self, stream: Stream) -> (u32, u32) {
+    fn visits(&self, stream: &Stream) -> (u32, u32) {
         let mut causes = Causes::default();
         Worker::new(self.plan).perform(&stream.run(0), &mut causes, self.context.stop);
         (causes.visits(self.pair.a).max(1), causes.visits(self.pair.b).max(1))
@@ -371,7 +377,7 @@ impl<'d> Driven<'d> {
     }
 
     // Hold one of them until the other has been performed.
-    fn hold(&mut self, stream: Stream, mut profiles: impl Iterator<Item = u64>) {
+    fn hold(&mut self, stream: &Stream, mut profiles: impl Iterator<Item = u64>) {
         let held = profiles.find_map(|seed| prepare(self.plan, stream, self.pair, seed, self.context.stop));
         let Some(mut held) = held else { return };
         self.orders.drive(held.instances.clone());

@@ -18,6 +18,7 @@ mod expect_order;
 mod expect_race;
 mod failures;
 mod flips;
+mod instances;
 mod orders;
 mod parallel;
 mod refute;
@@ -27,6 +28,7 @@ mod saved;
 mod searched;
 mod sightings;
 mod smaller;
+mod stream;
 mod tested;
 mod trial;
 mod variant;
@@ -42,7 +44,7 @@ pub use expect_race::{Broken, judge_pairs};
 pub use orders::{First, Flip, InstancePair};
 pub use parallel::in_order;
 pub use report::{
-    Evidence, FailureReport, MadeTrial, OrderReport, PairReport, Phase1, Refutation, Risk, Searched, Undecided,
+    Evidence, FailureReport, MadeTrial, Never, OrderReport, PairReport, Phase1, Refutation, Risk, Searched, Undecided,
     Verdict, WayReport,
 };
 pub use saved::{Saved, SavedEnd};
@@ -88,7 +90,7 @@ pub struct Plan {
     pub pairs: Option<Vec<Pair>>,
     /// Trials of each pair, for each kind of driving it.
     pub trials: u32,
-    /// Whether pairs that no run confirms are looked for in all states.
+    /// Whether all states are searched: for pairs that no run of detection shows, and for those that no run confirms.
     pub explore: Explore,
     /// States that are searched at most.
     pub states: u64,
@@ -99,7 +101,7 @@ pub struct Plan {
 /// What a campaign leaves to a search of all states.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Explore {
-    /// Pairs that no run confirms, if there are not too many states.
+    /// Pairs that detection has not seen, and pairs that no run confirms, if there are not too many states.
     #[default]
     Auto,
     /// Nothing.

@@ -4,7 +4,7 @@ use super::sightings::{Sighting, Sightings, common_place};
 use super::trial::Run;
 use crate::detect::Instance;
 use crate::event::SiteId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which statement of a pair came first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -144,6 +144,14 @@ impl Orders {
         let known = self.seen.get(pair)?.runs.into_iter().flatten();
         let mut known = known.map(|known| &self.runs[known].0);
         (went_past && known.any(|known| is_ahead(sightings, y, x, known))).then_some(y.step)
+    }
+
+    /// Adds the orders that were seen, wherever the two met: who came first, and who then.
+    pub(super) fn came(&self, orders: &mut BTreeSet<(Instance, Instance)>) {
+        for (InstancePair { a, b, .. }, seen) in &self.seen {
+            let both = [(a, b), (b, a)].into_iter().zip(seen.runs).filter(|(_, run)| run.is_some());
+            orders.extend(both.map(|((first, then), _)| (first.clone(), then.clone())));
+        }
     }
 
     /// The first run that performed these two instances, in whichever order.

@@ -1,20 +1,26 @@
 //! What a search of all states says of pairs that no run confirmed: that they are false, or that they are real after all.
 
 use super::drive::Driven;
-use super::report::{Refutation, Undecided};
+use super::instances::new_order;
+use super::report::{Never, Refutation, Undecided};
 use super::trial::{Run, SEARCHED};
 use super::{Context, Plan};
 use crate::detect::Pair;
 use crate::event::{Event, SiteId, ThreadId};
 use crate::exec::Observer;
-use crate::explore::{self, Bounds, Explored, Order, Silent, Way, instance_order, site_order, witness};
+use crate::explore::{self, Bounds, Explored, Nothing, Order, Silent, Way, instance_order, site_order, witness};
 use crate::sched::Hit;
 use crate::world::World;
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 // States of the product with an order, for each state that the plan allows; memory of a search beside other work.
 const PRODUCT: u64 = 10;
 const MEMORY: u64 = 1 << 30;
+
+// States of the product with instances, for each state, that are visited for an order pair.
+const MORE_BY_INSTANCES: u64 = 8;
 
 // Ends that are looked at for an order that is cut off.
 const MOST_ENDS: usize = 64;
@@ -22,14 +28,16 @@ const MOST_ENDS: usize = 64;
 /// All states of a program, with the pairs that can stand side by side.
 pub(super) struct States {
     found: Explored,
+    // States that may still be visited for the orders of pairs that are no races.
+    left: Cell<u64>,
 }
 
-/// Searches all states; how many there are at least, if there are too many.
-pub(super) fn states(plan: &Plan, context: Context<'_>) -> Result<States, u64> {
+/// Searches all states, up to so many; how many there are at least, if there are more.
+pub(super) fn states(plan: &Plan, most: u64, context: Context<'_>) -> Result<States, u64> {
     context.progress.phase("searching all states", 0);
-    let searched = explore::Plan { pairs: true, ..search(plan, plan.states) };
-    let found = explore::explore(&searched, explore::Context { stop: context.stop, progress: &Silent });
-    if found.complete() { Ok(States { found }) } else { Err(found.states) }
+    let searched = explore::Plan { pairs: true, ..search(plan, most) };
+    let found = explore::exhaust(&searched, &Nothing, explore::Context { stop: context.stop, progress: &Silent })?;
+    Ok(States { found, left: Cell::new(plan.states.saturating_mul(PRODUCT)) })
 }
 
 fn search(plan: &Plan, states: u64) -> explore::Plan<'_> {
@@ -43,6 +51,11 @@ impl States {
         self.found.states
     }
 
+    /// The pairs that can stand side by side.
+    pub(super) fn adjacent(&self) -> impl Iterator<Item = Pair> {
+        self.found.adjacent.keys().copied()
+    }
+
     /// What it says of a pair: proof that it is false; else the runs that it has found are added to those of the pair, and may confirm it.
     pub(super) fn judge(&self, driven: &mut Driven<'_>) -> Result<Refutation, Undecided> {
         let Pair { a, b } = driven.pair;
@@ -50,35 +63,85 @@ impl States {
             add(driven, way);
             return Err(Undecided::BothOrders);
         }
-        let plan = search(driven.plan, driven.plan.states.saturating_mul(PRODUCT));
-        let context = explore::Context { stop: driven.context.stop, progress: &Silent };
-        let order = |first, then| site_order(&plan, first, then, context);
-        let orders = if a == b { vec![(a, a, order(a, a))] } else { vec![(a, b, order(a, b)), (b, a, order(b, a))] };
-        if let Some((first, then, _)) = orders.iter().find(|o| matches!(o.2, Order::Never)) {
-            // An order also counts that is cut off: then it is no proof that the other access never comes after this one.
-            for way in self.found.ends.values().take(MOST_ENDS) {
+        let most = driven.plan.states.saturating_mul(PRODUCT);
+        if a != b {
+            let plan = search(driven.plan, most);
+            let context = explore::Context { stop: driven.context.stop, progress: &Silent };
+            let orders = [(a, b), (b, a)].map(|(first, then)| (first, then, site_order(&plan, first, then, context)));
+            if let Some((first, then, _)) = orders.iter().find(|o| matches!(o.2, Order::Never)) {
+                return self.unless_cut_off(driven, Never::Order { first: *first, then: *then });
+            }
+            if orders.iter().any(|o| matches!(o.2, Order::Unknown(_))) {
+                return Err(Undecided::Cut);
+            }
+            for (first, then, order) in &orders {
+                let Order::Happens(way) = order else { continue };
                 add(driven, way);
+                // The other order of the same two instances, if there is such a run.
+                if driven.flip().is_none()
+                    && let Some((one, other)) = witness(&plan, *first, *then, way)
+                    && let Order::Happens(way) = instance_order(&plan, &other, &one, context)
+                {
+                    add(driven, &way);
+                }
             }
             if driven.flip().is_some() {
                 return Err(Undecided::BothOrders);
             }
-            if driven.may_be_cut() {
-                return Err(Undecided::CutOff);
-            }
-            return Ok(Refutation { states: self.len(), first: *first, then: *then });
         }
-        for (first, then, order) in &orders {
-            let Order::Happens(way) = order else { continue };
+        self.by_instances(driven, &Cell::new(most), most)
+    }
+
+    /// What it says of a pair of operations that are no race: whether some two of their instances come in both orders.
+    pub(super) fn judge_order(&self, driven: &mut Driven<'_>) -> Result<Refutation, Undecided> {
+        self.by_instances(driven, &self.left, self.len().saturating_mul(MORE_BY_INSTANCES))
+    }
+
+    // The orders in which instances come, one run after the other, until these are all. `left` is how many states may be visited in all, `most` in one search.
+    fn by_instances(&self, driven: &mut Driven<'_>, left: &Cell<u64>, most: u64) -> Result<Refutation, Undecided> {
+        let mut known = BTreeSet::new();
+        driven.orders.came(&mut known);
+        loop {
+            if known.iter().any(|(x, y)| known.contains(&(y.clone(), x.clone()))) {
+                return Err(Undecided::BothOrders);
+            }
+            if left.get() == 0 {
+                return Err(Undecided::Cut);
+            }
+            let plan = search(driven.plan, most.min(left.get()));
+            let context = explore::Context { stop: driven.context.stop, progress: &Silent };
+            let (order, states) = new_order(&plan, driven.pair, &known, context);
+            left.set(left.get().saturating_sub(states.max(1)));
+            match order {
+                Order::Unknown(_) => return Err(Undecided::Cut),
+                Order::Happens(way) => add(driven, &way),
+                Order::Never => {
+                    let Pair { a, b } = driven.pair;
+                    let never = known.is_empty().then_some(Never::Order { first: a, then: b });
+                    return self.unless_cut_off(driven, never.unwrap_or(Never::Turned));
+                }
+            }
+            let before = known.len();
+            driven.orders.came(&mut known);
+            // Of a run with many instances only some are kept.
+            if known.len() == before {
+                return Err(Undecided::Cut);
+            }
+        }
+    }
+
+    // An order also counts that is cut off: then it is no proof that the other access never comes after this one.
+    fn unless_cut_off(&self, driven: &mut Driven<'_>, never: Never) -> Result<Refutation, Undecided> {
+        for way in self.found.ends.values().take(MOST_ENDS) {
             add(driven, way);
-            if driven.flip().is_none()
-                && let Some((one, other)) = witness(&plan, *first, *then, way)
-                && let Order::Happens(way) = instance_order(&plan, &other, &one, context)
-            {
-                add(driven, &way);
-            }
         }
-        let cut = orders.iter().any(|o| matches!(o.2, Order::Unknown(_)));
-        Err(if cut { Undecided::Cut } else { Undecided::BothOrders })
+        if driven.flip().is_some() {
+            return Err(Undecided::BothOrders);
+        }
+        if driven.may_be_cut() {
+            return Err(Undecided::CutOff);
+        }
+        Ok(Refutation { states: self.len(), never })
     }
 }
 

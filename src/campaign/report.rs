@@ -24,6 +24,8 @@ pub struct Phase1 {
     pub longest: u64,
     /// What they say of pairs that none of them showed.
     pub risk: Risk,
+    /// The search of all states for pairs that none of them showed, if there was one.
+    pub searched: Option<Searched>,
     /// Whether none was interrupted.
     pub complete: bool,
 }
@@ -99,6 +101,8 @@ pub struct PairReport {
     pub rank: Rank,
     /// The kinds of contexts that detection saw.
     pub kinds: BTreeSet<ContextKind>,
+    /// Whether no run of detection showed it, and a search of all states did.
+    pub searched: bool,
     /// What the trials prove.
     pub verdict: Verdict,
     /// The runs that prove it: one that has both statements side by side, or two with both orders of the same two accesses, that of the first statement first.
@@ -175,10 +179,22 @@ pub enum Undecided {
 pub struct Refutation {
     /// All states that there are: in none of them both accesses are pending side by side.
     pub states: u64,
-    /// The order that no run has: this one first,
-    pub first: SiteId,
-    /// and then this one, on the same memory.
-    pub then: SiteId,
+    /// What no run does.
+    pub never: Never,
+}
+
+/// What no run does with a pair that is false.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Never {
+    /// It performs this statement first and then that one, on the same memory, in two threads or tasks.
+    Order {
+        /// The first.
+        first: SiteId,
+        /// And then this.
+        then: SiteId,
+    },
+    /// It turns two instances: of each two that meet one comes first in every run that performs both.
+    Turned,
 }
 
 /// A verdict on a pair.

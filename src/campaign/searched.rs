@@ -44,7 +44,7 @@ pub(super) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched>
     let (limits, jobs, observe) = (plan.campaign.limits, plan.campaign.jobs, named(&model.program));
     let plan = explore::Plan { limits, jobs, bounds, reduce, observe, ..explore::Plan::new(model) };
     let context = explore::Context { stop, progress: &explore::Silent };
-    let found = if reduce { exhaust(&plan, &Nothing, context) } else { exhaust(&plan, &watch, context) }?;
+    let found = if reduce { exhaust(&plan, &Nothing, context) } else { exhaust(&plan, &watch, context) }.ok()?;
     let asks = expectations.iter().any(|e| matches!(e.kind, ExpectationKind::Livelock { .. }));
     let livelock = match asks.then(|| livelocks(&plan, context)) {
         Some((_, Some(_))) => return None,

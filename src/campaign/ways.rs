@@ -2,8 +2,8 @@
 
 use super::Plan;
 use super::causes::Causes;
-use super::detection::Stream;
 use super::orders::{First, InstancePair};
+use super::stream::Stream;
 use super::trial::Worker;
 use crate::detect::{Hybrid, Pair};
 use crate::event::{Event, SiteId};
@@ -98,7 +98,7 @@ struct Ways {
     causes: Vec<SiteId>,
 }
 
-fn ways(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Ways> {
+fn ways(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Ways> {
     let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
     let mut worker = Worker::new(plan);
     let profiled = stream.run(profile);
@@ -120,7 +120,7 @@ fn ways(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool
 }
 
 /// The ways to bring both orders of a pair about, untried, as the detection run of this seed shows them; `None` if it does not perform both on one location.
-pub(super) fn prepare(plan: &Plan, stream: Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Held> {
+pub(super) fn prepare(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Held> {
     let Ways { of: [a_first, b_first], instances, causes } = ways(plan, stream, pair, profile, stop)?;
     let (a, b) = (spec(plan, pair.a), spec(plan, pair.b));
     let directions: Vec<(SiteSpec, SiteSpec, Holds, Vec<First>)> = if pair.a == pair.b {
@@ -165,7 +165,7 @@ pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
     for first in firsts {
         for then in &thens {
             let pair = Pair::new(first, *then);
-            let Some(Ways { of: [a_first, b_first], .. }) = ways(plan, stream, pair, spec.profile, &stop) else {
+            let Some(Ways { of: [a_first, b_first], .. }) = ways(plan, &stream, pair, spec.profile, &stop) else {
                 continue;
             };
             return Ok(match (pair.a == pair.b, first == pair.a) {

@@ -202,6 +202,10 @@ pub(super) fn potential(out: &mut Output, detectors: &[Detector], found: &Phase1
         all => all.iter().map(|by| by.name()).collect::<Vec<_>>().join(", "),
     };
     writeln!(out, "{pairs} from {runs} ({by}); residual risk {risk}");
+    let searched = found.candidates.iter().filter(|c| c.by.contains(&Detector::Search)).count();
+    if let Some(all) = found.searched.filter(|all| all.complete && searched > 0) {
+        writeln!(out, "{searched} of them found by a search of all {}, and by no run", counted(all.states, "state"));
+    }
     limits(out, found);
 }
 

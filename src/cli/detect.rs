@@ -46,7 +46,13 @@ pub(super) struct Args {
 // Who has seen it, where several have looked.
 fn seen_by(detectors: &[Detector], candidate: &Candidate) -> String {
     let names: Vec<&str> = candidate.by.iter().map(|by| by.name()).collect();
-    if detectors.len() > 1 { format!("  by {}", names.join(", ")) } else { String::new() }
+    let tells = detectors.len() > 1 || candidate.by.contains(&Detector::Search);
+    if tells { format!("  by {}", names.join(", ")) } else { String::new() }
+}
+
+// In which contexts it was seen.
+fn seen_in(candidate: &Candidate) -> String {
+    if candidate.by.contains(&Detector::Search) { "in no run".to_owned() } else { kinds(&candidate.kinds) }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
@@ -76,7 +82,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
                 candidate.rank.letter(),
                 paint(BOLD, &candidate.evidence.location),
                 pair(&model, candidate.pair),
-                kinds(&candidate.kinds),
+                seen_in(candidate),
                 seen_by(&plan.detectors, candidate),
             );
         }

@@ -51,6 +51,8 @@ Strategies:
                     `way=N`: holds in the N-th nearest way, from 1; else a run draws one.
                     `profile=SEED`: the detection run that shows the ways; 0, the round robin,
                     unless given. `guided`: all others do what they did there, as far as they can.
+  avoid:A,B,...     whoever stands at one of these sites waits as long as anybody else can act, for
+                    1,000 steps at most: runs that get past a failure. All else is a random walk.
 
 Examples:
   raceflip run app.race
@@ -76,7 +78,7 @@ pub(super) struct Args {
     /// Decides every choice of the run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], or hold:FIRST<THEN[,way=N][,guided][,profile=SEED]
+    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:FIRST<THEN[,way=N][,guided][,profile=SEED], or avoid:SITE,...
     #[arg(long, value_name = "STRATEGY", default_value = "random")]
     strategy: StrategySpec,
     /// Show a run that fails as it was drawn, and not a smaller one that fails in the same way

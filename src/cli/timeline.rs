@@ -59,6 +59,7 @@ impl View {
         let directed = match strategy.parse() {
             Ok(StrategySpec::Directed { a, b, .. }) if self.marked.is_empty() => vec![a, b],
             Ok(StrategySpec::Hold(hold)) if self.marked.is_empty() => vec![hold.first, hold.then],
+            Ok(StrategySpec::Avoid(avoid)) if self.marked.is_empty() => avoid.sites,
             Ok(StrategySpec::Surw(surw)) if self.marked.is_empty() => surw.sites,
             _ => Vec::new(),
         };

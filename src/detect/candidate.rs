@@ -260,6 +260,19 @@ impl Candidates {
         });
     }
 
+    /// Adds a pair that no run has shown, and that a search of all states has found side by side.
+    pub fn add_searched(&mut self, pair: Pair, location: String) {
+        self.all.entry(pair).or_insert_with(|| Candidate {
+            pair,
+            rank: Rank::Unordered,
+            // Whatever may bring it about is tried.
+            kinds: BTreeSet::new(),
+            evidence: Evidence::unseen(pair, 0, location),
+            by: BTreeSet::from([Detector::Search]),
+            count: 0,
+        });
+    }
+
     /// The candidates in the order of their pairs.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Candidate> {
         self.all.values()

@@ -21,19 +21,22 @@ pub enum Detector {
     DroidRacer,
     /// FastTrack: [`fasttrack`].
     FastTrack,
+    /// No detector of one run: a search of all states, which has found the two side by side.
+    Search,
 }
 
 impl Detector {
-    /// All of them.
+    /// All that look at runs.
     pub const ALL: [Detector; 3] = [Detector::Hybrid, Detector::DroidRacer, Detector::FastTrack];
 
-    /// Its name: `hybrid`, `droidracer`, `fasttrack`.
+    /// Its name: `hybrid`, `droidracer`, `fasttrack`, `exhaustive search`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Detector::Hybrid => "hybrid",
             Detector::DroidRacer => "droidracer",
             Detector::FastTrack => "fasttrack",
+            Detector::Search => "exhaustive search",
         }
     }
 }
@@ -103,7 +106,7 @@ impl Traced {
                     happens_before::analyze(&trace, options, &stop).map(|found| found.races)
                 }
                 Detector::FastTrack => fasttrack(&trace, &stop),
-                Detector::Hybrid => None,
+                Detector::Hybrid | Detector::Search => None,
             };
             races.into_iter().flatten().map(|race| (*by, race))
         });

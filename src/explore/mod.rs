@@ -249,11 +249,14 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
     explored(plan, scale, searched)
 }
 
-/// [`explore_with`], if it is complete: of a search that is cut nothing is told.
-#[must_use]
-pub fn exhaust<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Option<Explored> {
+/// [`explore_with`], if it is complete.
+///
+/// # Errors
+///
+/// If it is cut: then all that is told is how many states there are at least.
+pub fn exhaust<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Result<Explored, u64> {
     let (scale, searched) = search(plan, monitor, Keep::States, context);
-    searched.cut.is_none().then(|| explored(plan, scale, searched))
+    if searched.cut.is_some() { Err(searched.table.len()) } else { Ok(explored(plan, scale, searched)) }
 }
 
 fn explored<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: Searched<M>) -> Explored {
@@ -280,15 +283,17 @@ fn explored<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: Searched<M>) ->
     }
 }
 
-/// Searches for what a monitor accepts.
-fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Order {
+/// Searches for what a monitor accepts: whether some run comes to that, and how many states of the product were visited.
+#[must_use]
+pub fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> (Order, u64) {
     let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
     let (scale, searched) = search(&plan, monitor, Keep::States, context);
-    match (searched.finds.accepted, searched.cut) {
+    let order = match (searched.finds.accepted, searched.cut) {
         (Some(first), _) => Order::Happens(way(&plan, scale, &searched, first)),
         (None, Some(cut)) => Order::Unknown(cut),
         (None, None) => Order::Never,
-    }
+    };
+    (order, searched.table.len())
 }
 
 // A shortest run to a state that was visited, and on to an end.

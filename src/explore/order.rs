@@ -31,7 +31,7 @@ pub enum Order {
 /// Whether some run performs `first` and later `then`, in different threads or tasks, on the same memory.
 #[must_use]
 pub fn site_order(plan: &Plan<'_>, first: SiteId, then: SiteId, context: Context<'_>) -> Order {
-    search_for(plan, &SiteOrder { first, then, marks: Vec::new(), found: false }, context)
+    search_for(plan, &SiteOrder { first, then, marks: Vec::new(), found: false }, context).0
 }
 
 /// In which orders the accesses of each pair that could conflict can be performed.
@@ -213,7 +213,7 @@ pub fn instance_order(plan: &Plan<'_>, first: &Instance, then: &Instance, contex
         over: false,
         found: false,
     };
-    search_for(plan, &monitor, context)
+    search_for(plan, &monitor, context).0
 }
 
 /// An instance: a statement, in the thread or task of this pedigree, at its how-manieth visit there.

@@ -2,7 +2,8 @@
 
 use crate::base::{at_most, interval};
 use crate::campaign::{
-    Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, Phase1, Plan, Undecided, Verdict, WayReport,
+    Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Phase1, Plan, Refutation, Undecided,
+    Verdict, WayReport,
 };
 use crate::detect::{ContextKind, Detector};
 use crate::event::{LimitKind, SiteId};
@@ -122,6 +123,9 @@ pub struct Driven {
     pub rank: char,
     pub location: String,
     pub contexts: Vec<String>,
+    /// `exhaustive search`, if no run of detection showed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub detectors: Vec<String>,
     pub verdict: VerdictWord,
     pub harm: Harm,
     pub harms: Vec<Hurts>,
@@ -183,8 +187,18 @@ pub struct Way {
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub enum VerdictWord {
     Adjacent,
-    Flipped { a: String, b: String, cut: Option<String> },
-    Refuted { states: u64, never_first: String, never_then: String },
+    Flipped {
+        a: String,
+        b: String,
+        cut: Option<String>,
+    },
+    Refuted {
+        states: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        never_first: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        never_then: Option<String>,
+    },
     Unconfirmed,
 }
 
@@ -337,6 +351,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
         rank: report.rank.letter(),
         location: report.place.clone(),
         contexts: report.kinds.iter().map(context).collect(),
+        detectors: if report.searched { names(&[Detector::Search]) } else { Vec::new() },
         verdict: match &report.verdict {
             Verdict::Adjacent => VerdictWord::Adjacent,
             Verdict::Flipped(flip) => VerdictWord::Flipped {
@@ -344,11 +359,14 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
                 b: format!("{} visit {}", flip.instances.b.context, flip.instances.b.visit),
                 cut: flip.cut.map(side),
             },
-            Verdict::Refuted(refuted) => VerdictWord::Refuted {
-                states: refuted.states,
-                never_first: access(plan, refuted.first).site,
-                never_then: access(plan, refuted.then).site,
-            },
+            Verdict::Refuted(Refutation { states, never }) => {
+                let (first, then) = match *never {
+                    Never::Order { first, then } => (Some(first), Some(then)),
+                    Never::Turned => (None, None),
+                };
+                let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
+                VerdictWord::Refuted { states: *states, never_first, never_then }
+            }
             Verdict::Unconfirmed => VerdictWord::Unconfirmed,
         },
         harm: harm(report),

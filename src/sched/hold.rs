@@ -10,11 +10,12 @@
 //! after some patience. Which of these it was is recorded.
 
 use super::guide::{Following, Guide};
-use super::{Divergence, Strategy, View, random_argument};
+use super::{Divergence, SiteSpec, SpecError, Strategy, View, random_argument};
 use crate::base::Rng;
 use crate::event::{Actor, Choice, ContextId, Op, SiteId, ThreadId};
 use crate::world::{Made, Question, World};
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// A thread, task or firing by what was made and the how-manieth of its kind it was, from the outermost maker on: the same in every run.
@@ -81,6 +82,68 @@ impl fmt::Display for Released {
             Released::NeverReached => "never reached",
             Released::Patience => "patience",
         })
+    }
+}
+
+/// An order, and how it is brought about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HoldSpec {
+    /// The statement that is to come first.
+    pub first: SiteSpec,
+    /// The one that waits.
+    pub then: SiteSpec,
+    /// Which of the ways, from 1; a run draws one if it is not given.
+    pub way: Option<u32>,
+    /// `guided`: whether all others do as they do in the run that shows the ways; else they walk at random.
+    pub guided: bool,
+    /// The run that shows causes and ways: the seed of a detection run, 0 for the round robin.
+    pub profile: u64,
+    /// The ways, once that run was made ([`StrategySpec::with_holds`](super::StrategySpec::with_holds)).
+    pub holds: Option<Arc<Holds>>,
+}
+
+impl FromStr for HoldSpec {
+    type Err = SpecError;
+
+    // What follows `hold:`.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let (order, options) = text.split_once(',').map_or((text, None), |(order, options)| (order, Some(options)));
+        let unknown = || SpecError::Strategy(format!("hold:{text}"));
+        let (first, then) = order.split_once('<').ok_or_else(unknown)?;
+        let mut spec = Self {
+            first: first.trim().parse()?,
+            then: then.trim().parse()?,
+            way: None,
+            guided: false,
+            profile: 0,
+            holds: None,
+        };
+        for option in options.iter().flat_map(|o| o.split(',')) {
+            let bad = || SpecError::HoldOption(option.to_owned());
+            if option == "guided" {
+                spec.guided = true;
+                continue;
+            }
+            match option.split_once('=') {
+                Some(("way", n)) => spec.way = Some(n.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?),
+                Some(("profile", n)) => spec.profile = n.parse().map_err(|_| bad())?,
+                _ => return Err(bad()),
+            }
+        }
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for HoldSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hold:{}<{}", self.first, self.then)?;
+        if let Some(way) = self.way {
+            write!(f, ",way={way}")?;
+        }
+        if self.guided {
+            f.write_str(",guided")?;
+        }
+        if self.profile != 0 { write!(f, ",profile={}", self.profile) } else { Ok(()) }
     }
 }
 
@@ -215,10 +278,7 @@ impl Holding {
         if threads + events > 0 {
             return true;
         }
-        let later = |t: ThreadId| {
-            let due = view.world.thread(t).queue.as_ref().and_then(|q| q.messages().map(|m| m.when).min());
-            Actor::Thread(t) != held && (view.world.deadline(t).is_some() || due.is_some_and(|w| w > view.world.now()))
-        };
+        let later = |t: ThreadId| Actor::Thread(t) != held && goes_on_later(view.world, t);
         view.openings.clock() && held != Actor::Clock && view.world.threads().ids().any(later)
     }
 
@@ -245,6 +305,12 @@ impl Holding {
         let queued = world.threads().iter().filter_map(|t| t.queue.as_ref()).any(|q| q.messages().any(waits));
         if queued { Released::Queue } else { Released::NeverReached }
     }
+}
+
+/// Whether the clock may let a thread go on: it waits for a deadline, or has a message that will be due.
+pub(super) fn goes_on_later(world: &World, thread: ThreadId) -> bool {
+    let due = world.thread(thread).queue.as_ref().and_then(|q| q.messages().map(|m| m.when).min());
+    world.deadline(thread).is_some() || due.is_some_and(|when| when > world.now())
 }
 
 // Whether the actor's next operation makes the context of this pedigree.

@@ -14,6 +14,7 @@
 //! | [`DelayBounded`] | a deterministic schedule, delayed a few times |
 //! | [`Directed`] | RaceFuzzer: two statements that race are brought side by side |
 //! | [`Holding`] | one operation waits for another: an order is brought about |
+//! | [`Avoiding`] | a few statements wait as long as anybody else can act |
 //! | [`Replay`] | what was recorded; stops where it does not fit |
 //! | [`Tolerant`] | what was recorded, as far as it fits |
 //! | [`Rerun`] | raw choices of the same program |
@@ -22,6 +23,7 @@
 //! [`StrategySpec`] names one on a command line. [`Recorder`] and [`ChoiceLog`] wrap any of them and keep what it chose.
 //! How to write one: [the tutorial](crate#9-a-strategy-of-ones-own).
 
+mod avoid;
 mod chains;
 mod counts;
 mod decompose;
@@ -45,11 +47,12 @@ mod steady;
 mod surw;
 mod tolerant;
 
+pub use avoid::{AvoidSpec, Avoiding};
 pub use counts::{Counting, Counts, SurwSpec};
 pub use delay::DelayBounded;
 pub use directed::{Directed, Hit};
 pub use guide::{Guide, Guiding};
-pub use hold::{Hold, Holding, Holds, Moment, Pedigree, Released};
+pub use hold::{Hold, HoldSpec, Holding, Holds, Moment, Pedigree, Released};
 pub use log::{ChoiceLog, RawChoices, Rerun};
 pub use pct::Pct;
 pub use pctcp::Pctcp;
@@ -61,7 +64,7 @@ pub use replay::{Divergence, Replay};
 pub use round_robin::RoundRobin;
 pub use schedule::{ActorName, Schedule, Scheduled, describe};
 pub use sites::{SiteSpec, site_text};
-pub use spec::{HoldSpec, Named, SpecError, StrategySpec};
+pub use spec::{Named, SpecError, StrategySpec};
 pub use steady::{Steady, answer};
 pub use surw::Surw;
 pub use tolerant::{Tolerance, Tolerant};

@@ -1,9 +1,9 @@
-//! Strategies by name: `random`, `round-robin`, `pct:3,steps=200`, `delay:2,steps=200`, `pos`, `surw:@a,@b`, `pctcp:3`, `directed:@a~@b`.
+//! Strategies by name: `random`, `round-robin`, `pct:3,steps=200`, `delay:2,steps=200`, `pos`, `surw:@a,@b`, `pctcp:3`, `directed:@a~@b`, `avoid:@a,@b`.
 
 use super::sites::SiteSpec;
 use super::{
-    Counts, DelayBounded, Directed, Divergence, Holding, Holds, Pct, Pctcp, Pos, RandomWalk, RoundRobin, Strategy,
-    Surw, SurwSpec, View,
+    AvoidSpec, Avoiding, Counts, DelayBounded, Directed, Divergence, HoldSpec, Holding, Holds, Pct, Pctcp, Pos,
+    RandomWalk, RoundRobin, Strategy, Surw, SurwSpec, View,
 };
 use crate::base::IndexVec;
 use crate::event::{Actor, Choice, Site, SiteId};
@@ -74,23 +74,8 @@ pub enum StrategySpec {
     },
     /// `hold:A<B`, `hold:A<B,way=2,profile=7`: B waits until A has been performed.
     Hold(HoldSpec),
-}
-
-/// An order, and how it is brought about.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HoldSpec {
-    /// The statement that is to come first.
-    pub first: SiteSpec,
-    /// The one that waits.
-    pub then: SiteSpec,
-    /// Which of the ways, from 1; a run draws one if it is not given.
-    pub way: Option<u32>,
-    /// `guided`: whether all others do as they do in the run that shows the ways; else they walk at random.
-    pub guided: bool,
-    /// The run that shows causes and ways: the seed of a detection run, 0 for the round robin.
-    pub profile: u64,
-    /// The ways, once that run was made ([`StrategySpec::with_holds`]).
-    pub holds: Option<Arc<Holds>>,
+    /// `avoid:A,B`: whoever stands at one of these statements waits as long as anybody else can act.
+    Avoid(AvoidSpec),
 }
 
 /// Why a strategy or site cannot be used.
@@ -98,7 +83,7 @@ pub struct HoldSpec {
 pub enum SpecError {
     /// No such strategy.
     #[error(
-        "unknown strategy `{0}`: use `random`, `round-robin`, `pct:3`, `pctcp:3`, `delay:2`, `pos`, `surw`, `surw:SITE,SITE`, `directed:SITE~SITE` or `hold:SITE<SITE`"
+        "unknown strategy `{0}`: use `random`, `round-robin`, `pct:3`, `pctcp:3`, `delay:2`, `pos`, `surw`, `surw:SITE,SITE`, `directed:SITE~SITE`, `hold:SITE<SITE` or `avoid:SITE,SITE`"
     )]
     Strategy(String),
     /// A strategy that tokens have, and that draws nothing.
@@ -210,6 +195,9 @@ impl FromStr for StrategySpec {
         if let Some(rest) = text.strip_prefix("hold:") {
             return rest.parse().map(Self::Hold);
         }
+        if let Some(rest) = text.strip_prefix("avoid:") {
+            return rest.parse().map(Self::Avoid);
+        }
         if let Some(rest) = text.strip_prefix("surw") {
             return rest.parse().map(Self::Surw);
         }
@@ -240,51 +228,6 @@ fn no_way(there: usize) -> String {
     }
 }
 
-impl FromStr for HoldSpec {
-    type Err = SpecError;
-
-    // What follows `hold:`.
-    fn from_str(text: &str) -> Result<Self, SpecError> {
-        let (order, options) = text.split_once(',').map_or((text, None), |(order, options)| (order, Some(options)));
-        let unknown = || SpecError::Strategy(format!("hold:{text}"));
-        let (first, then) = order.split_once('<').ok_or_else(unknown)?;
-        let mut spec = Self {
-            first: first.trim().parse()?,
-            then: then.trim().parse()?,
-            way: None,
-            guided: false,
-            profile: 0,
-            holds: None,
-        };
-        for option in options.iter().flat_map(|o| o.split(',')) {
-            let bad = || SpecError::HoldOption(option.to_owned());
-            if option == "guided" {
-                spec.guided = true;
-                continue;
-            }
-            match option.split_once('=') {
-                Some(("way", n)) => spec.way = Some(n.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?),
-                Some(("profile", n)) => spec.profile = n.parse().map_err(|_| bad())?,
-                _ => return Err(bad()),
-            }
-        }
-        Ok(spec)
-    }
-}
-
-impl fmt::Display for HoldSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hold:{}<{}", self.first, self.then)?;
-        if let Some(way) = self.way {
-            write!(f, ",way={way}")?;
-        }
-        if self.guided {
-            f.write_str(",guided")?;
-        }
-        if self.profile != 0 { write!(f, ",profile={}", self.profile) } else { Ok(()) }
-    }
-}
-
 impl fmt::Display for StrategySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -309,6 +252,7 @@ impl fmt::Display for StrategySpec {
                 visits.map_or(Ok(()), |(a, b)| write!(f, ",visits={a}/{b}"))
             }
             Self::Hold(hold) => write!(f, "{hold}"),
+            Self::Avoid(avoid) => write!(f, "{avoid}"),
         }
     }
 }
@@ -327,6 +271,7 @@ pub enum Named {
     Delay(Box<DelayBounded>),
     Directed(Box<Directed>),
     Hold(Box<Holding>),
+    Avoid(Box<Avoiding>),
 }
 
 impl StrategySpec {
@@ -394,6 +339,10 @@ impl StrategySpec {
                 let holding = Holding::new(holds, way);
                 Named::Hold(Box::new(if spec.guided { holding.guided() } else { holding }))
             }
+            Self::Avoid(spec) => {
+                let all: Result<Vec<_>, _> = spec.sites.iter().map(|site| site.resolve(sites)).collect();
+                Named::Avoid(Box::new(Avoiding::new(all?.concat())))
+            }
         })
     }
 }
@@ -411,6 +360,7 @@ macro_rules! each {
             Named::Delay($strategy) => $does,
             Named::Directed($strategy) => $does,
             Named::Hold($strategy) => $does,
+            Named::Avoid($strategy) => $does,
         }
     };
 }

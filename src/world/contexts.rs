@@ -181,6 +181,11 @@ impl Contexts {
         }
     }
 
+    /// What a context has made, with how many of each kind, in no order that means anything.
+    pub fn makes(&self, context: ContextId) -> impl Iterator<Item = (Made, u32)> {
+        self.all[context].counts.iter().copied()
+    }
+
     /// The pedigree of a context: `binder/launch#1/download#1`.
     #[must_use]
     pub fn name(&self, setup: &Setup, context: ContextId) -> String {

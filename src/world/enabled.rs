@@ -6,7 +6,7 @@ use super::setup::Prefer;
 use super::sync::ThreadSet;
 use super::threads::Status;
 use crate::base::{Id, IdSet};
-use crate::event::{Actor, EventId, LockId, Op, Target, ThreadId, WaitSet};
+use crate::event::{Actor, EventId, LockId, Op, SemaphoreId, Target, ThreadId, WaitSet};
 
 /// The actors that are open, counted by kind. One word, since it is made at every step: the threads in its low half, the events and two flags in the high one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -207,6 +207,13 @@ impl World {
             l.announced.retain(|writer| *writer != thread);
             self.refresh_all(|w| &w.rwlocks[id].standing);
         }
+    }
+
+    /// What no run does: units of a semaphore come from nowhere.
+    pub(crate) fn give_back(&mut self, semaphore: SemaphoreId, units: u64) {
+        let count = &mut self.semaphores[semaphore].count;
+        *count = count.saturating_add_unsigned(units);
+        self.refresh_all(|w| &w.semaphores[semaphore].standing);
     }
 
     /// Asks one thread anew.

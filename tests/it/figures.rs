@@ -2,7 +2,7 @@
 
 use crate::load::{Model, load};
 use raceflip::base::mix;
-use raceflip::campaign::{Confirmation, Context, First, Plan, Silent, Verdict, confirm};
+use raceflip::campaign::{Confirmation, Context, First, Never, Plan, Silent, Verdict, confirm};
 use raceflip::exec::{Unobserved, run};
 use raceflip::sched::{Directed, SiteSpec, site_text};
 use raceflip::vm::Vm;
@@ -35,7 +35,8 @@ fn figure_1_five_seven_is_real_and_one_ten_never() {
     assert_eq!(found.phase1.candidates.len(), 2, "hybrid detection reports (5, 7) and (1, 10)");
     assert_eq!(*verdict_of(&model, &found, "@s5", "@s7"), Verdict::Adjacent);
     let Verdict::Refuted(refuted) = verdict_of(&model, &found, "@s1", "@s10") else { panic!("it is refuted") };
-    assert_eq!(site_text(&model.code.setup.sites, refuted.first), "@s10");
+    let Never::Order { first, .. } = refuted.never else { panic!("{refuted:?}") };
+    assert_eq!(site_text(&model.code.setup.sites, first), "@s10");
     let failures: Vec<_> = found.pairs.iter().flat_map(|p| &p.orders).flat_map(|o| &o.failures).collect();
     assert!(failures.iter().any(|f| f.signature.contains("ERROR1")));
     assert!(failures.iter().all(|f| !f.signature.contains("ERROR2")), "ERROR2 is unreachable");

@@ -63,6 +63,7 @@ mod perfetto;
 mod pos;
 mod races;
 mod readme;
+mod recall;
 mod reports;
 mod reports_hostile;
 mod rust_version;

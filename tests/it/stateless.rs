@@ -3,7 +3,7 @@
 //! A plain recursion over all sequences of choices. It knows no states, no digests, no canonical form, no reduction and no visited set; the clock has one
 //! choice, the next millisecond (and what lies behind the last deadline). What is true of some run it finds, and nothing else.
 
-use raceflip::detect::Pair;
+use raceflip::detect::{self, Pair, things};
 use raceflip::event::{Access, Actor, Choice, ContextId, Happening, Outcome, SiteId};
 use raceflip::exec::Ended;
 use raceflip::explore::Instance;
@@ -27,6 +27,8 @@ pub(crate) struct Facts {
     pub(crate) orders: BTreeSet<(SiteId, SiteId)>,
     /// The same of instances: a site, in the context of a pedigree, at its how-manieth visit; told by all that as text.
     pub(crate) instance_orders: BTreeMap<String, (Instance, Instance)>,
+    /// The orders of instances of operations on one lock, queue, location ..., with an await on whatever its condition may read; if these were asked for.
+    pub(crate) deed_orders: BTreeSet<(detect::Instance, detect::Instance)>,
     /// Steps that were taken, over all runs; each tick is one.
     pub(crate) steps: u64,
 }
@@ -45,9 +47,19 @@ pub(crate) fn words(program: &Program) -> BTreeSet<GlobalId> {
 
 /// Enumerates all runs. `None` if that takes more steps than that, or some run is very long.
 pub(crate) fn facts(model: &Model, observe: &BTreeSet<GlobalId>, most_steps: u64) -> Option<Facts> {
+    enumerate(model, observe, most_steps, false)
+}
+
+/// The same, and the orders of all other operations on something shared.
+pub(crate) fn facts_with_deeds(model: &Model, most_steps: u64) -> Option<Facts> {
+    enumerate(model, &BTreeSet::new(), most_steps, true)
+}
+
+fn enumerate(model: &Model, observe: &BTreeSet<GlobalId>, most_steps: u64, with_deeds: bool) -> Option<Facts> {
     let mut machine = model.machine(Limits::default());
     machine.start(true);
-    let mut all = Enumeration { model, observe, most_steps, past: Vec::new(), facts: Facts::default() };
+    let (past, deeds) = (Vec::new(), with_deeds.then(Vec::new));
+    let mut all = Enumeration { model, observe, most_steps, past, deeds, facts: Facts::default() };
     all.go(&mut machine, Cost { steps: 0, ticked: false }).map(|()| all.facts)
 }
 
@@ -86,7 +98,27 @@ struct Enumeration<'a> {
     most_steps: u64,
     /// What each step of the run so far has accessed.
     past: Vec<Option<(Access, SiteId, Option<ContextId>)>>,
+    /// What each step of the run so far has done to memory, locks, queues and the like, if that is asked for.
+    deeds: Option<Vec<Option<Deed>>>,
     facts: Facts,
+}
+
+/// An operation on something shared.
+struct Deed {
+    instance: detect::Instance,
+    /// What it is done to; `None` of an await, which may read anything.
+    things: Option<Vec<String>>,
+}
+
+impl Deed {
+    fn meets(&self, other: &Deed) -> bool {
+        let same = match (&self.things, &other.things) {
+            (Some(mine), Some(theirs)) => mine.iter().any(|name| theirs.contains(name)),
+            (None, None) => false,
+            _ => true,
+        };
+        same && self.instance.context != other.instance.context
+    }
 }
 
 impl Enumeration<'_> {
@@ -128,8 +160,10 @@ impl Enumeration<'_> {
                 let mut next = machine.clone();
                 next.step(choice);
                 self.note_order(&next);
+                self.note_deed(&next);
                 self.go(&mut next, cost.after(choice))?;
                 self.past.pop();
+                self.deeds.as_mut().map(Vec::pop);
             }
         }
         Some(())
@@ -158,6 +192,31 @@ impl Enumeration<'_> {
             }
             pending.push((access, site));
         }
+    }
+
+    // What the last step has done to a lock, a queue or the like, after all that the run has done before.
+    fn note_deed(&mut self, machine: &Machine<Vm>) {
+        let Some(past) = &mut self.deeds else { return };
+        let world = &machine.world;
+        let deed = world.recorded().iter().find_map(|event| {
+            let Happening::Performed { op, value, .. } = &event.what else { return None };
+            let (site, thread, context) = (event.site?, event.thread?, event.context?);
+            // A plain access may turn the condition of an await.
+            let plain = op.access().map(|access| vec![format!("memory {}", world.place_name(access.place))]);
+            let things = if plain.is_some() { plain } else { things(world, thread, op, *value) };
+            if things.as_ref().is_some_and(Vec::is_empty) {
+                return None;
+            }
+            let context = world.contexts().name(world.setup(), context);
+            let is = |d: &&Deed| d.instance.site == site && d.instance.context == context;
+            let visit = 1 + past.iter().flatten().filter(is).count() as u32;
+            Some(Deed { instance: detect::Instance { site, context, visit }, things })
+        });
+        if let Some(deed) = &deed {
+            let before = past.iter().flatten().filter(|d| d.meets(deed));
+            self.facts.deed_orders.extend(before.map(|d| (d.instance.clone(), deed.instance.clone())));
+        }
+        past.push(deed);
     }
 
     // What the last step has accessed, after all that the run has accessed before.

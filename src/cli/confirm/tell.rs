@@ -8,8 +8,8 @@ use super::super::timeline::{self, View};
 use super::super::{Refusal, again};
 use crate::base::{at_most, interval};
 use crate::campaign::{
-    self, Confirmation, Evidence, FailureReport, First, OrderReport, PairReport, SEARCHED, Undecided, Verdict,
-    WayReport,
+    self, Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Refutation, SEARCHED,
+    Undecided, Verdict, WayReport,
 };
 use crate::detect::Rank;
 use crate::event::SiteId;
@@ -77,7 +77,8 @@ impl Told<'_> {
         };
         let order = if report.rank == Rank::Order { " order" } else { "" };
         writeln!(self.out, "{verdict}{order}  {}  {}", paint(BOLD, &report.place), pair(self.model, report.pair));
-        writeln!(self.out, "  {}; {}", kinds(&report.kinds), self.proof(found, report));
+        let seen = if report.searched { "found by exhaustive search".to_owned() } else { kinds(&report.kinds) };
+        writeln!(self.out, "  {seen}; {}", self.proof(found, report));
         for order in &report.orders {
             if order.runs > 0 {
                 self.order(report, order)?;
@@ -148,15 +149,19 @@ impl Told<'_> {
                     ),
                 }
             }
-            Verdict::Refuted(refuted) if refuted.first == refuted.then => {
-                format!("never in two threads or tasks on the same memory, in all {}", counted(refuted.states, "state"))
+            Verdict::Refuted(Refutation { states, never }) => {
+                let never = match *never {
+                    Never::Order { first, then } if first == then => {
+                        "never in two threads or tasks on the same memory".to_owned()
+                    }
+                    Never::Order { first, then } => {
+                        let (first, then) = (name(self.model, first), name(self.model, then));
+                        format!("never side by side, and never {first} before {then}")
+                    }
+                    Never::Turned => "never side by side, and no two instances in both orders".to_owned(),
+                };
+                format!("{never}, in all {}", counted(*states, "state"))
             }
-            Verdict::Refuted(refuted) => format!(
-                "never side by side, and never {} before {}, in all {}",
-                name(self.model, refuted.first),
-                name(self.model, refuted.then),
-                counted(refuted.states, "state")
-            ),
             Verdict::Unconfirmed => self.unconfirmed(found, report),
         }
     }
@@ -267,8 +272,9 @@ impl Told<'_> {
             let hurt = found.orders.iter().filter(|p| !p.hurts().is_empty()).count();
             let flipped = found.orders.iter().filter(|p| p.verdict.confirmed()).count() - hurt;
             let all = counted(found.orders.len() as u64, "order pair");
-            let rest = found.orders.len() - hurt - flipped;
-            writeln!(self.out, "{all}: {hurt} harmful, {flipped} of no harm, {rest} not flipped");
+            let refuted = found.orders.iter().filter(|p| p.verdict.refuted()).count();
+            let rest = found.orders.len() - hurt - flipped - refuted;
+            writeln!(self.out, "{all}: {hurt} harmful, {flipped} of no harm, {refuted} refuted, {rest} not flipped");
         }
     }
 }

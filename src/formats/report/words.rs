@@ -94,13 +94,16 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
         VerdictWord::Flipped { cut: Some(first), .. } => {
             format!("both orders, in {by} (with {} first, the other access was never reached)", side(pair, first))
         }
-        VerdictWord::Refuted { states, never_first, never_then } if never_first == never_then => {
-            format!("never in two threads or tasks on the same memory, in all {}", counted(*states, "state"))
+        VerdictWord::Refuted { states, never_first, never_then } => {
+            let never = match (never_first, never_then) {
+                (Some(first), Some(then)) if first == then => {
+                    "never in two threads or tasks on the same memory".to_owned()
+                }
+                (Some(first), Some(then)) => clean(&format!("never side by side, and never {first} before {then}")),
+                _ => "never side by side, and no two instances in both orders".to_owned(),
+            };
+            format!("{never}, in all {}", counted(*states, "state"))
         }
-        VerdictWord::Refuted { states, never_first, never_then } => clean(&format!(
-            "never side by side, and never {never_first} before {never_then}, in all {}",
-            counted(*states, "state")
-        )),
         VerdictWord::Unconfirmed if pair.trials == 0 => "no trial was made".to_owned(),
         VerdictWord::Unconfirmed => {
             let bound = match pair.reached {

@@ -1,0 +1,171 @@
+//! The runs that detection makes, whatever the campaign's seed: a run is named by its own seed alone.
+//!
+//! The first run is a round robin, which is how most runs in the field look. Of the others the seed decides how they are scheduled: half of them are random walks, the others PCT and
+//! delay bounding, which come to places where walks do not.
+//!
+//! A model whose runs fail early hides what comes later. So a few runs are made before, always the same ones: the round robin and some walks. If one of them fails,
+//!
+//! - half of the runs that are no walks avoid the statements at which runs failed (`avoid:`), each with a probability of 3/4, and with 1/2 one more statement of the program: the cause of a
+//!   failure may be another statement than the one that fails. A statement fails together with the one that its thread performed before it, and a deadlock with what each thread did last;
+//! - PCT and delay bounding take for the length of a run not that of the round robin, which may have failed after a few steps, but the longest of those runs, among them some that
+//!   avoid what failed; and 1, 2, 4 or 8 times as much, since what lies behind the failure may be longer still. Half of them make one change of priority, or one delay, and no more.
+
+use super::Plan;
+use super::trial::{Run, RunId, Trial, Worker};
+use super::ways::spec;
+use crate::base::{Rng, mix};
+use crate::event::{Event, Happening, Outcome, SiteId, ThreadId};
+use crate::exec::Observer;
+use crate::sched::{AvoidSpec, SiteSpec, StrategySpec};
+use crate::world::{Status, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+
+// Walks that are made before, to see whether runs fail: a failure of every third run is seen with probability 0.96.
+const WALKS: u64 = 8;
+
+// How often those are avoided that are known, in so many runs, to see what fails then.
+const ROUNDS: u64 = 4;
+const RUNS_OF_A_ROUND: u64 = 2;
+
+// Statements that are avoided.
+const MOST_AVOIDED: usize = 8;
+
+// What numbers are drawn for, from the seed of a run.
+const FOR_STEPS: u64 = 1 << 51;
+const FOR_SITES: u64 = 1 << 52;
+
+/// How the runs of detection are made.
+pub(super) struct Stream {
+    // What PCT and delay bounding take for the length of a run.
+    steps: u32,
+    // Whether a run failed that was made before.
+    fails: bool,
+    // The statements at which runs failed.
+    failing: Vec<SiteSpec>,
+    // All statements, if there are such.
+    all: Vec<SiteSpec>,
+}
+
+impl Stream {
+    pub(super) fn new(plan: &Plan, stop: &AtomicBool) -> Self {
+        let mut profile =
+            Profile { worker: Worker::new(plan), stop, longest: 1, fails: false, failing: BTreeSet::new() };
+        let round_robin = profile.look(StrategySpec::RoundRobin, 0);
+        (1..=WALKS).for_each(|seed| drop(profile.look(StrategySpec::Random, seed)));
+        for round in 0..ROUNDS {
+            let known = profile.failing.len();
+            let sites = profile.failing.iter().map(|site| spec(plan, *site)).collect();
+            let avoid = StrategySpec::Avoid(AvoidSpec { sites });
+            if known == 0 || round > 0 && known == MOST_AVOIDED {
+                break;
+            }
+            (0..RUNS_OF_A_ROUND).for_each(|i| drop(profile.look(avoid.clone(), 1 + i)));
+            if profile.failing.len() == known {
+                break;
+            }
+        }
+        let Profile { longest, fails, failing, .. } = profile;
+        let steps = if fails { longest } else { round_robin.summary.steps };
+        let failing: Vec<SiteSpec> = failing.into_iter().map(|site| spec(plan, site)).collect();
+        let all = plan.model.code.setup.sites.ids().filter(|_| !failing.is_empty());
+        Self {
+            steps: u32::try_from(steps).unwrap_or(u32::MAX).max(1),
+            fails,
+            all: all.map(|site| spec(plan, site)).collect(),
+            failing,
+        }
+    }
+
+    /// The run of a seed.
+    pub(super) fn run(&self, seed: u64) -> Run {
+        let avoids = !self.failing.is_empty() && seed >> 2 & 1 == 1;
+        let one = self.fails && seed >> 3 & 1 == 1;
+        let strategy = match (seed, seed % 4) {
+            (0, _) => StrategySpec::RoundRobin,
+            (_, 0 | 1) => StrategySpec::Random,
+            _ if avoids => StrategySpec::Avoid(self.avoided(seed)),
+            (_, 2) => StrategySpec::Pct { depth: if one { 2 } else { 3 }, steps: Some(self.steps_of(seed)) },
+            _ => StrategySpec::Delay { delays: if one { 1 } else { 3 }, steps: Some(self.steps_of(seed)) },
+        };
+        Run::Drawn(RunId { strategy, seed })
+    }
+
+    fn steps_of(&self, seed: u64) -> u32 {
+        let doubled = if self.fails { Rng::seeded(mix(seed, FOR_STEPS)).below(4) } else { 0 };
+        self.steps.saturating_mul(1 << doubled)
+    }
+
+    fn avoided(&self, seed: u64) -> AvoidSpec {
+        let mut rng = Rng::seeded(mix(seed, FOR_SITES));
+        let mut sites: Vec<SiteSpec> = self.failing.iter().filter(|_| rng.below(4) > 0).cloned().collect();
+        if rng.coin() {
+            let other = &self.all[rng.below(self.all.len() as u32) as usize];
+            if !sites.contains(other) {
+                sites.push(other.clone());
+            }
+        }
+        AvoidSpec { sites: if sites.is_empty() { self.failing.clone() } else { sites } }
+    }
+}
+
+/// The seed of detection run number `i`.
+pub(super) fn seed_of(plan: &Plan, i: u64) -> u64 {
+    if i == 0 { 0 } else { mix(plan.seed, i).max(1) }
+}
+
+// The runs that are made before.
+struct Profile<'p> {
+    worker: Worker<'p>,
+    stop: &'p AtomicBool,
+    longest: u64,
+    fails: bool,
+    failing: BTreeSet<SiteId>,
+}
+
+impl Profile<'_> {
+    fn look(&mut self, strategy: StrategySpec, seed: u64) -> Trial {
+        let mut seen = Last::default();
+        let trial = self.worker.perform(&Run::Drawn(RunId { strategy, seed }), &mut seen, self.stop);
+        self.longest = self.longest.max(trial.summary.steps);
+        self.fails |= trial.failed();
+        let sites: Vec<SiteId> = match trial.summary.outcome() {
+            // What failed may have been settled by the statement before: what is used was read there.
+            Some(Outcome::Failure(_)) => {
+                seen.by_thread.get(&seen.last).into_iter().flatten().flatten().copied().collect()
+            }
+            Some(Outcome::Deadlock(_)) => {
+                let alive = self.worker.machine.world.threads().enumerate().filter(|(_, t)| t.status == Status::Alive);
+                alive.filter_map(|(id, _)| seen.by_thread.get(&Some(id))?[0]).collect()
+            }
+            _ => Vec::new(),
+        };
+        for site in sites {
+            if self.failing.len() < MOST_AVOIDED {
+                self.failing.insert(site);
+            }
+        }
+        trial
+    }
+}
+
+// Who acted last, and the last two different statements of each thread, the last one first.
+#[derive(Default)]
+struct Last {
+    last: Option<ThreadId>,
+    by_thread: BTreeMap<Option<ThreadId>, [Option<SiteId>; 2]>,
+}
+
+impl Observer for Last {
+    fn event(&mut self, _: &World, event: &Event) {
+        if let (Happening::Performed { .. } | Happening::Thrown(_), Some(_), Some(_)) =
+            (&event.what, event.thread, event.site)
+        {
+            self.last = event.thread;
+            let of = self.by_thread.entry(event.thread).or_default();
+            if of[0] != event.site {
+                *of = [event.site, of[0]];
+            }
+        }
+    }
+}
