@@ -28,9 +28,11 @@ pub(super) struct Searched {
 // The memory of a search beside other work.
 const MEMORY: u64 = 1 << 30;
 
-/// Searches the variant; `None` if its states are more than the plan allows, if there are too many lines about order to keep up with, or if it was interrupted.
+/// Searches the variant; `None` if its states are more than the plan allows, if the model expects nothing, if there are too many lines about order
+/// to keep up with, or if it was interrupted.
 pub(super) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched> {
-    if plan.states == 0 {
+    // Where nothing is expected there is nothing to search for.
+    if plan.states == 0 || plan.model.program.expectations.is_empty() {
         return None;
     }
     let bounds = Bounds { states: plan.states, memory: MEMORY, ..Bounds::default() };

@@ -1,8 +1,10 @@
 //! Breadth first: level by level, so that what is found is found on a shortest way.
 //!
 //! A level is done in batches, a batch by all workers at once. What a batch finds does not depend on who does what, so bounds, which are looked at
-//! between two batches, cut at the same place for any number of workers.
+//! between two batches, cut at the same place for any number of workers. A batch has only as many states as can lead to no more new ones than the bounds
+//! leave room for; where the choices of one state alone may be too many, one worker follows them one by one, up to the bound.
 
+use super::choices;
 use super::monitor::{Monitor, Node};
 use super::searched::{Keep, Searched};
 use super::table::{Fresh, SHARDS, Table};
@@ -10,14 +12,12 @@ use super::worker::Worker;
 use super::{Context, Plan};
 use crate::world::Scale;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 // States of a level between two looks at the bounds.
 const BATCH: usize = 4_096;
 // States that a worker takes at a time.
 const PIECE: usize = 32;
-// Nodes that a worker keeps for their room.
-const MOST_SPARE: usize = 1_024;
 
 /// Visits every state that can be reached, within the bounds.
 pub(super) fn search<M: Monitor>(
@@ -33,17 +33,37 @@ pub(super) fn search<M: Monitor>(
     let mut level = Vec::new();
     searched.table.next_level(&mut level);
     while !level.is_empty() {
-        let size = level.len() as u64;
         let before = searched.table.len();
-        let mut queue = level.into_iter().enumerate();
+        let mut queue = level.into_iter().enumerate().peekable();
         while queue.len() > 0 {
-            let batch: Vec<_> = queue.by_ref().take(BATCH).collect();
-            expand(&mut workers, &searched.table, batch, searched.depth, context.stop);
-            workers.iter_mut().for_each(|w| searched.finds.merge(&mut w.finds));
+            let room = searched.room(&plan.bounds);
+            workers.iter_mut().for_each(|w| w.most_spare = searched.most_spare(plan));
+            let mut batch: Batch<M> = Vec::new();
+            let mut may_find = 0;
+            while batch.len() < BATCH
+                && let Some((_, fresh)) = queue.peek()
+            {
+                may_find += choices::most(&fresh.node.machine.world, plan.clock);
+                if may_find > room && !batch.is_empty() {
+                    break;
+                }
+                batch.extend(queue.next());
+            }
+            if may_find > room && batch.len() == 1 {
+                workers[0].until = searched.table.len() + room;
+            }
+            let left = expand(&mut workers, &searched.table, batch, searched.depth, context.stop);
+            workers[0].until = u64::MAX;
+            searched.full |= left > 0;
+            for worker in &mut workers {
+                searched.finds.merge(&mut worker.finds);
+                searched.largest = searched.largest.max(worker.node_bytes);
+            }
             let found = searched.table.len() - before;
-            let frontier = queue.len() as u64 + found;
-            let nodes = (size + found) * workers.iter().map(|w| w.node_bytes).max().unwrap_or(0);
-            if searched.is_over((plan, &plan.bounds, scale), searched.depth, (frontier, nodes), context) {
+            let spare: usize = workers.iter().map(|w| w.spare.len()).sum();
+            let waiting = queue.len() as u64 + left;
+            let sizes = (waiting + found, waiting + found + spare as u64);
+            if searched.is_over((plan, &plan.bounds, scale), searched.depth, sizes, context) {
                 return searched;
             }
         }
@@ -56,43 +76,50 @@ pub(super) fn search<M: Monitor>(
 
 type Batch<M> = Vec<(usize, Fresh<Box<Node<M>>>)>;
 
+// Looks at the states of a batch. Returns how many of them are left, since somebody wants it to stop or there is no room for what they lead to.
 fn expand<M: Monitor>(
     workers: &mut [Worker<'_, M>],
     table: &Table<Box<Node<M>>>,
     batch: Batch<M>,
     depth: u32,
     stop: &AtomicBool,
-) {
+) -> u64 {
     let alone = batch.len() <= 2 * PIECE;
+    let left = AtomicU64::new(batch.len() as u64);
     let queue = Mutex::new(batch.into_iter());
     let work = |worker: &mut Worker<'_, M>| {
         loop {
             let piece: Batch<M> = queue.lock().by_ref().take(PIECE).collect();
-            if piece.is_empty() || stop.load(Ordering::Relaxed) {
+            if piece.is_empty() {
                 break;
             }
             for (place, mut fresh) in piece {
-                worker.expand(table, &mut fresh, depth, place as u64);
-                if worker.spare.len() < MOST_SPARE {
-                    worker.spare.push(fresh.node);
+                if stop.load(Ordering::Relaxed) {
+                    return;
                 }
+                if worker.expand(table, &mut fresh, depth, place as u64, stop) {
+                    left.fetch_sub(1, Ordering::Relaxed);
+                }
+                worker.keep(fresh.node);
             }
         }
     };
     if alone || workers.len() == 1 {
-        return work(&mut workers[0]);
-    }
-    std::thread::scope(|scope| {
-        let mut workers = workers.iter_mut();
-        let mine = workers.next();
-        for worker in workers {
-            // The system may give no more threads: those that there are do the work.
-            if std::thread::Builder::new().spawn_scoped(scope, || work(worker)).is_err() {
-                break;
+        work(&mut workers[0]);
+    } else {
+        std::thread::scope(|scope| {
+            let mut workers = workers.iter_mut();
+            let mine = workers.next();
+            for worker in workers {
+                // The system may give no more threads: those that there are do the work.
+                if std::thread::Builder::new().spawn_scoped(scope, || work(worker)).is_err() {
+                    break;
+                }
             }
-        }
-        if let Some(worker) = mine {
-            work(worker);
-        }
-    });
+            if let Some(worker) = mine {
+                work(worker);
+            }
+        });
+    }
+    left.into_inner()
 }

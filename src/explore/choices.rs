@@ -1,6 +1,7 @@
 //! The choices that are open in a state, in an order that is the same for every way to it: the clock, threads by their canonical number, events.
 
 use super::Clock;
+use super::worker::AFTER_TICKS;
 use crate::base::Id;
 use crate::event::{Actor, Choice, ThreadId};
 use crate::world::{Canonicalizer, Question, World};
@@ -50,12 +51,27 @@ pub(super) fn numbered_by_themselves(world: &World) -> bool {
     world.enabled().is_empty() || world.enabled().nth(world.enabled().len() - 1).is_some_and(|t| t.index() < declared)
 }
 
-fn push(all: &mut Vec<Choice>, world: &World, thread: ThreadId) {
-    let actor = Actor::Thread(thread);
-    let answers = match world.question(actor) {
+/// At most so many states can be found by following all choices of this one.
+pub(super) fn most(world: &World, clock: Clock) -> u64 {
+    let ticks = match clock {
+        _ if !world.clock_open() => 0,
+        Clock::Exact => world.last_instant().saturating_sub(world.now()).clamp(1, AFTER_TICKS),
+        Clock::Critical => world.instants().len() as u64,
+    };
+    let threads: u64 = world.enabled().iter().map(|thread| answers(world, Actor::Thread(thread))).sum();
+    ticks + threads + world.fireable().len() as u64
+}
+
+// In how many ways the operation of an actor can be performed.
+fn answers(world: &World, actor: Actor) -> u64 {
+    match world.question(actor) {
         Some(Question::Waiter(waiters)) => waiters as u64,
         Some(Question::Branch) => 2,
         Some(Question::Instant) | None => 1,
-    };
-    all.extend((0..answers).map(|argument| Choice { actor, argument }));
+    }
+}
+
+fn push(all: &mut Vec<Choice>, world: &World, thread: ThreadId) {
+    let actor = Actor::Thread(thread);
+    all.extend((0..answers(world, actor)).map(|argument| Choice { actor, argument }));
 }

@@ -8,11 +8,11 @@ use super::worker::Worker;
 use super::{Bounds, Context, Plan};
 use crate::world::Scale;
 
-// States between two looks at the bounds.
+// States between two times that it tells how far it is.
 const BATCH: u64 = 4_096;
 
-// The table of one worker is a single shard; between two looks some more may come.
-const MOST: u64 = MOST_IN_SHARD as u64 - BATCH * 64;
+// The table of one worker is a single shard.
+const MOST: u64 = MOST_IN_SHARD as u64;
 
 /// Visits every state that can be reached, within the bounds.
 pub(super) fn search<M: Monitor>(
@@ -31,15 +31,25 @@ pub(super) fn search<M: Monitor>(
     let mut looked: u64 = 0;
     while let Some((mut fresh, depth)) = open.pop() {
         searched.depth = searched.depth.max(depth);
-        worker.expand(&searched.table, &mut fresh, depth, 0);
-        worker.spare.push(fresh.node);
+        let room = searched.room(&bounds);
+        worker.until = searched.table.len() + room;
+        worker.most_spare = searched.most_spare(plan);
+        let whole = worker.expand(&searched.table, &mut fresh, depth, 0, context.stop);
         searched.table.next_level(&mut found);
+        if whole {
+            worker.keep(fresh.node);
+        } else {
+            open.push((fresh, depth));
+        }
         // The first choice is followed first.
         open.extend(found.drain(..).rev().map(|fresh| (fresh, depth + 1)));
         looked += 1;
-        if looked.is_multiple_of(BATCH) || open.is_empty() || worker.finds.accepted.is_some() {
+        searched.largest = searched.largest.max(worker.node_bytes);
+        let nodes = (open.len() + worker.spare.len()) as u64;
+        searched.hold(nodes);
+        let due = looked.is_multiple_of(BATCH) || open.is_empty() || worker.finds.accepted.is_some();
+        if due || !whole || searched.room(&bounds) == 0 {
             searched.finds.merge(&mut worker.finds);
-            let nodes = (open.len() + worker.spare.len()) as u64 * worker.node_bytes;
             if searched.is_over((plan, &bounds, scale), depth, (open.len() as u64, nodes), context) {
                 return searched;
             }

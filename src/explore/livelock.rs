@@ -26,11 +26,14 @@ pub struct Livelock {
     pub way: Way,
 }
 
-/// The possible livelocks of a model, and what cut the search.
+/// The possible livelocks of a model, or what cut the search for them: then there are none here.
 #[must_use]
 pub fn livelocks(plan: &Plan<'_>, context: Context<'_>) -> (Vec<Livelock>, Option<Cut>) {
     let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
     let (scale, searched) = search(&plan, &Nothing, Keep::Graph, context);
+    if searched.cut.is_some() {
+        return (Vec::new(), searched.cut);
+    }
     let graph = Graph::new(&searched.finds.edges, &searched.finds.open);
     let mut found = Vec::new();
     for component in graph.components() {
@@ -74,7 +77,7 @@ pub fn livelocks(plan: &Plan<'_>, context: Context<'_>) -> (Vec<Livelock>, Optio
         let start = choices.len() as u64;
         found.push(Livelock { states: component.len(), threads, round: (start, start + length), way });
     }
-    (found, searched.cut)
+    (found, None)
 }
 
 fn t_in_task(t: &crate::world::Thread) -> bool {

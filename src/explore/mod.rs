@@ -107,9 +107,9 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    fn cut(&self, states: u64, memory: u64, stopped: bool) -> Option<Cut> {
-        let cuts =
-            [(stopped, Cut::Stopped), (states >= self.states, Cut::States), (memory >= self.memory, Cut::Memory)];
+    // `full`: there is no room for one more state.
+    fn cut(&self, states: u64, full: bool, stopped: bool) -> Option<Cut> {
+        let cuts = [(stopped, Cut::Stopped), (states >= self.states, Cut::States), (full, Cut::Memory)];
         cuts.into_iter().find(|(is, _)| *is).map(|(_, cut)| cut)
     }
 }
@@ -265,7 +265,8 @@ fn explored<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: Searched<M>) ->
     let adjacent =
         searched.finds.adjacent.iter().map(|(pair, seen)| (*pair, way(plan, scale, &searched, *seen))).collect();
     let visited = |digest| searched.table.contains(digest);
-    let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, visited));
+    let work = searched.finds.transitions.saturating_mul(searched.largest);
+    let estimate = searched.cut.map(|_| estimate::estimate(plan, &searched.first, work, visited));
     let Searched { table, finds, depth, cut, frontier, memory, .. } = searched;
     Explored {
         states: table.len(),

@@ -28,7 +28,22 @@ pub(super) struct Searched<M> {
     pub(super) frontier: u64,
     /// The most bytes that it took, about.
     pub(super) memory: u64,
+    /// Bytes of the largest state, about.
+    pub(super) largest: u64,
+    /// There was no room for all that a state leads to.
+    pub(super) full: bool,
+    // Bytes that it takes now, about.
+    holds: u64,
 }
+
+// Bytes of a state in the table, about, and of a node's place in a level.
+const OF_A_STATE: u64 = 64;
+// Bytes of a transition and of a state of the graph, about: where they are found, and where components are looked for.
+const OF_AN_EDGE: usize = 96;
+const OF_AN_OPEN: usize = 64;
+// Of the memory that is allowed, nodes that only lend their room take one part of so many; the most that a worker keeps of them in any case.
+const PART_OF_SPARE: u64 = 32;
+const MOST_SPARE: u64 = 1_024;
 
 impl<M: Monitor> Searched<M> {
     /// A search that has found the first state.
@@ -39,7 +54,27 @@ impl<M: Monitor> Searched<M> {
         let root = Way { digest, parent: StateId::NONE, rank: 0, sleep: 0 };
         table.insert(root, &Box::new(first.clone()), &mut Vec::new());
         let finds = Finds { fits: first.machine.world.scale().fits, ..Finds::default() };
-        Self { table, finds, first, depth: 0, cut: None, frontier: 0, memory: 0 }
+        let largest = first.bytes();
+        Self { table, finds, first, depth: 0, cut: None, frontier: 0, memory: 0, largest, full: false, holds: 0 }
+    }
+
+    /// How many more states may be found until a bound cuts.
+    pub(super) fn room(&self, bounds: &Bounds) -> u64 {
+        let bytes = bounds.memory.saturating_sub(self.holds);
+        bounds.states.saturating_sub(self.table.len()).min(bytes / (self.largest + OF_A_STATE))
+    }
+
+    /// How many nodes a worker may keep for their room.
+    pub(super) fn most_spare(&self, plan: &Plan<'_>) -> usize {
+        let bytes = plan.bounds.memory / PART_OF_SPARE / plan.jobs.max(1) as u64;
+        (bytes / self.largest.max(1)).min(MOST_SPARE) as usize
+    }
+
+    /// It keeps so many nodes now.
+    pub(super) fn hold(&mut self, nodes: u64) {
+        let graph = self.finds.edges.len() * OF_AN_EDGE + self.finds.open.len() * OF_AN_OPEN;
+        self.holds = self.table.bytes() + nodes * self.largest + graph as u64;
+        self.memory = self.memory.max(self.holds);
     }
 
     /// Tells how far it is, which is at this depth, and looks at the bounds: whether it ends here. It also does where the monitor has seen what it was
@@ -48,14 +83,15 @@ impl<M: Monitor> Searched<M> {
         &mut self,
         (plan, bounds, scale): (&Plan<'_>, &Bounds, Scale),
         depth: u32,
-        (frontier, bytes_of_nodes): (u64, u64),
+        (frontier, nodes): (u64, u64),
         context: Context<'_>,
     ) -> bool {
-        let (states, memory, transitions) =
-            (self.table.len(), self.table.bytes() + bytes_of_nodes, self.finds.transitions);
-        (self.frontier, self.memory) = (frontier, self.memory.max(memory));
+        self.hold(nodes);
+        self.frontier = frontier;
+        let (states, memory, transitions) = (self.table.len(), self.holds, self.finds.transitions);
         context.progress.at(&Status { states, transitions, frontier, memory, depth });
-        let cut = bounds.cut(states, memory, context.stop.load(Ordering::Relaxed));
+        let full = self.full || self.room(bounds) == 0;
+        let cut = bounds.cut(states, full, context.stop.load(Ordering::Relaxed));
         // Where nothing is left to look at no bound has cut anything off.
         self.cut = cut.filter(|cut| frontier > 0 || *cut == Cut::Stopped);
         self.cut.is_some() || self.finds.accepted.is_some() || super::misfit(plan, scale, &self.finds).is_some()

@@ -8,6 +8,10 @@ use crate::world::{Canonicalizer, Scale};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
+// Bytes of a node besides its own, and of a state that was visited, about.
+const OF_A_NODE: u64 = 64;
+const OF_A_STATE: u64 = 40;
+
 /// For each of these ends the least stall of a run that comes to it, in milliseconds, as far as the units of the clock tell (`scale` of
 /// [`Explored`](super::Explored)); those that were not reached within the bounds are missing.
 #[must_use]
@@ -16,10 +20,16 @@ pub fn least_stalls(plan: &Plan<'_>, scale: Scale, wanted: &BTreeSet<End>, conte
     let mut visited = BTreeSet::new();
     let mut queue: BTreeMap<u64, Vec<Node<Nothing>>> = BTreeMap::from([(0, vec![first(plan, scale, &Nothing)])]);
     let (mut choices, mut numbers) = (Choices::default(), Canonicalizer::new());
+    // Nodes that were found and not looked at, and the bytes of the largest.
+    let (mut waiting, mut largest) = (1u64, 0);
     while let Some((stall, nodes)) = queue.pop_first() {
         let mut open = nodes;
         while let Some(mut node) = open.pop() {
-            if context.stop.load(Ordering::Relaxed) || visited.len() as u64 >= plan.bounds.states {
+            largest = largest.max(node.bytes());
+            let memory = waiting.saturating_sub(1) * (largest + OF_A_NODE) + visited.len() as u64 * OF_A_STATE;
+            let full = visited.len() as u64 >= plan.bounds.states || memory >= plan.bounds.memory;
+            waiting -= 1;
+            if full || context.stop.load(Ordering::Relaxed) {
                 return found;
             }
             if !visited.insert(node.digest(&mut numbers)) {
@@ -48,6 +58,7 @@ pub fn least_stalls(plan: &Plan<'_>, scale: Scale, wanted: &BTreeSet<End>, conte
                 let mut next = node.clone();
                 next.follow(*choice);
                 let then = next.machine.world.stall();
+                waiting += 1;
                 if then == stall { open.push(next) } else { queue.entry(then).or_default().push(next) }
             }
         }

@@ -11,6 +11,7 @@ use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
 use crate::world::{Canonicalizer, Scale, Status, World, independent, is_quiet};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where something was seen first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -95,6 +96,10 @@ pub(super) struct Worker<'p, M> {
     pub(super) node_bytes: u64,
     /// Nodes that lend their room.
     pub(super) spare: Vec<Box<Node<M>>>,
+    /// The most of them that are kept.
+    pub(super) most_spare: usize,
+    /// It follows no more choices where the table has so many states.
+    pub(super) until: u64,
     choices: Choices,
     scratch: Box<Node<M>>,
     // The numbers of the state that is looked at, and of one that it leads to.
@@ -104,7 +109,7 @@ pub(super) struct Worker<'p, M> {
 }
 
 /// A place in the order of the choices of one state: ticks first, one after another.
-const AFTER_TICKS: u64 = 1 << 20;
+pub(super) const AFTER_TICKS: u64 = 1 << 20;
 const RANK_BITS: u32 = 32;
 
 impl<'p, M: Monitor> Worker<'p, M> {
@@ -116,6 +121,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
             finds: Finds { fits: scale.down, ..Finds::default() },
             node_bytes: 0,
             spare: Vec::new(),
+            most_spare: 0,
+            until: u64::MAX,
             choices: Choices::default(),
             scratch: Box::new(first.clone()),
             here: Canonicalizer::new(),
@@ -124,20 +131,39 @@ impl<'p, M: Monitor> Worker<'p, M> {
         }
     }
 
-    /// Looks at a state of this level, and adds those that it leads to.
-    pub(super) fn expand(&mut self, table: &Table<Box<Node<M>>>, at: &mut Fresh<Box<Node<M>>>, depth: u32, place: u64) {
+    /// Keeps a node for its room.
+    pub(super) fn keep(&mut self, node: Box<Node<M>>) {
+        self.spare.truncate(self.most_spare);
+        if self.spare.len() < self.most_spare {
+            self.spare.push(node);
+        }
+    }
+
+    /// Looks at a state of this level, and adds those that it leads to. Whether those are all: it goes no further where there is no room for more states
+    /// ([`until`](Self::until)), and where somebody wants it to stop.
+    pub(super) fn expand(
+        &mut self,
+        table: &Table<Box<Node<M>>>,
+        at: &mut Fresh<Box<Node<M>>>,
+        depth: u32,
+        place: u64,
+        stop: &AtomicBool,
+    ) -> bool {
         let node = &mut at.node;
         self.node_bytes = self.node_bytes.max(node.bytes());
         let first = Sight { depth, rank: at.rank, at: at.id };
         if node.monitor.accepts() {
             self.finds.accepted = self.finds.accepted.into_iter().chain([first]).min();
-            return;
+            return true;
         }
         if M::WATCHES {
             self.finds.marks.insert(node.monitor.mark());
         }
         match standing(&mut node.machine) {
-            Standing::Ended(outcome) => return self.ended(node, &outcome, first),
+            Standing::Ended(outcome) => {
+                self.ended(node, &outcome, first);
+                return true;
+            }
             Standing::Rests(outcome) => self.ended(node, &outcome, first),
             Standing::Open => {}
         }
@@ -150,7 +176,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
         }
         if depth >= self.plan.bounds.depth {
             self.finds.cut_by_depth += 1;
-            return;
+            return true;
         }
         if self.reduces || self.keeps_graph || !numbered_by_themselves(world) {
             node.machine.canonical_in(&mut self.here);
@@ -164,11 +190,16 @@ impl<'p, M: Monitor> Worker<'p, M> {
         }
         let choices = std::mem::take(&mut self.choices.all);
         let mut i = 0;
-        for of_actor in choices.chunk_by(|a, b| a.actor == b.actor) {
+        let mut all = true;
+        'choices: for of_actor in choices.chunk_by(|a, b| a.actor == b.actor) {
             let actor = of_actor[0].actor;
             let ticks = actor == Actor::Clock && self.plan.clock == Clock::Exact;
             let mut quiet = true;
             for choice in of_actor {
+                if self.is_full(table) || stop.load(Ordering::Relaxed) {
+                    all = false;
+                    break 'choices;
+                }
                 let rank = place << RANK_BITS | (AFTER_TICKS + i);
                 i += 1;
                 if self.reduces && self.asleep.contains(&actor) {
@@ -176,7 +207,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
                 }
                 let way = Way { digest: 0, parent: at.id, rank, sleep: 0 };
                 if ticks {
-                    self.tick(table, node, *choice, way);
+                    all &= self.tick(table, node, *choice, way, stop);
                 } else {
                     quiet &= self.follow(table, node, *choice, way);
                 }
@@ -186,6 +217,11 @@ impl<'p, M: Monitor> Worker<'p, M> {
             }
         }
         self.choices.all = choices;
+        all
+    }
+
+    fn is_full(&self, table: &Table<Box<Node<M>>>) -> bool {
+        self.until != u64::MAX && table.len() >= self.until
     }
 
     fn ended(&mut self, node: &Node<M>, outcome: &Outcome, first: Sight) {
@@ -234,12 +270,25 @@ impl<'p, M: Monitor> Worker<'p, M> {
     }
 
     // The clock moves by one unit after another: all of them are one step. Where a state was visited before, that one's ticks were followed.
-    fn tick(&mut self, table: &Table<Box<Node<M>>>, from: &Node<M>, choice: Choice, mut way: Way) {
+    // Whether there was room for all of them.
+    fn tick(
+        &mut self,
+        table: &Table<Box<Node<M>>>,
+        from: &Node<M>,
+        choice: Choice,
+        mut way: Way,
+        stop: &AtomicBool,
+    ) -> bool {
+        let mut all = true;
         let rank = way.rank;
         let last = from.machine.world.last_instant();
         let mut sleep = self.asleep.clone();
         // More of them in a row than there may be states cut the search anyhow.
         for n in 0..AFTER_TICKS.min(self.plan.bounds.states) {
+            if self.is_full(table) || stop.load(Ordering::Relaxed) {
+                all = false;
+                break;
+            }
             let now = self.scratch.machine.world.now();
             let tick = Choice { actor: choice.actor, argument: now + 1 };
             sleep.retain(|a| independent(&self.scratch.machine.world, Actor::Clock, *a));
@@ -267,6 +316,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
             }
         }
         (*self.scratch).clone_from(from);
+        all
     }
 
     fn edge(&mut self, before: &World, from: StateId, to: StateId, actor: Actor) {

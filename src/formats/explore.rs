@@ -48,6 +48,10 @@ pub struct Estimated {
     pub schedules: Option<f64>,
     pub schedules_error: Option<f64>,
     pub probes: u64,
+    #[serde(default)]
+    pub endless: u64,
+    #[serde(default)]
+    pub growing: u64,
 }
 
 /// How runs can end.
@@ -139,6 +143,8 @@ impl ExploreReport {
                     schedules: finite(e.schedules),
                     schedules_error: finite(e.schedules_error),
                     probes: e.probes,
+                    endless: e.endless,
+                    growing: e.growing,
                 }
             }),
             ends: found.ends.iter().map(|(end, way)| about.end(end, way)).collect(),

@@ -56,6 +56,11 @@ pub(super) enum FrameKind {
     Callback,
 }
 
+// What an allocator takes for so many bytes, about: where there are many threads, most of what they have is small.
+fn allocated(bytes: usize) -> usize {
+    if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
+}
+
 impl Fiber {
     /// Back to the start of the app, without the room of a deep recursion.
     pub(super) fn reset(&mut self) {
@@ -103,7 +108,7 @@ impl Fiber {
 
     /// About how many bytes it takes.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.regs) + size_of_val(&*self.frames)
+        size_of::<Self>() + allocated(size_of_val(&*self.regs)) + allocated(size_of_val(&*self.frames))
     }
 
     /// How many frames there are.

@@ -41,6 +41,13 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
             let share = format!("{} of {} states on {} random runs", estimate.visited, estimate.met, estimate.probes);
             writeln!(out, "  about {} states in all, ± {} ({share} were visited)", rounded(states), rounded(error));
         }
+        if estimate.growing > 0 {
+            let (growing, probes) = (HumanCount(estimate.growing), HumanCount(estimate.probes));
+            writeln!(
+                out,
+                "  there may be infinitely many: {growing} of {probes} random runs still came to new states when they were left"
+            );
+        }
         schedules(estimate, out);
     }
     if found.scale.up != 1 || found.scale.down != 1 {
@@ -53,15 +60,16 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
 }
 
 fn schedules(estimate: &Estimate, out: &mut Output) {
-    let least = if estimate.endless > 0 { "more than " } else { "" };
+    // Of a run that was left before its end only a part of the choices is known.
+    let least = if estimate.endless > 0 { "more than " } else { "about " };
     if !estimate.schedules.is_finite() {
         return writeln!(out, "  more than 1e308 schedules (Knuth)");
     }
     let error = match estimate.schedules_error {
-        error if error.is_finite() => format!(", ± {}", rounded(error)),
+        error if error.is_finite() && estimate.endless == 0 => format!(", ± {}", rounded(error)),
         _ => String::new(),
     };
-    writeln!(out, "  {least}about {} schedules{error} (Knuth)", rounded(estimate.schedules));
+    writeln!(out, "  {least}{} schedules{error} (Knuth)", rounded(estimate.schedules));
 }
 
 // `1,234 states`
