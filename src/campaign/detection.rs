@@ -1,7 +1,7 @@
 //! Phase 1: potential pairs over many seeded runs (`stream`), until further runs bring nothing; and the pairs that a search of all states has besides, where the states are few.
 
 use super::failures::Failures;
-use super::flips::{Flips, Seen as TaskOrder, Tasks};
+use super::flips::{Flips, Seen as OfTasks, Tasks};
 use super::refute::{self, States};
 use super::report::{Phase1, Risk, Searched};
 use super::stream::{Stream, seed_of};
@@ -41,7 +41,7 @@ impl<'s> Seen<'s> {
     }
 
     // The races by detector, and the order pairs.
-    fn finish(self, detectors: &[Detector], world: &World) -> (Found, Vec<TaskOrder>) {
+    fn finish(self, detectors: &[Detector], world: &World) -> (Found, OfTasks) {
         let (hybrid, orders) = self.hybrid.finish_both();
         let mut races = if detectors.contains(&Detector::Hybrid) { hybrid } else { Vec::new() };
         races.extend(self.traced.into_iter().flat_map(|traced| traced.finish(world, detectors)));

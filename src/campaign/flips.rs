@@ -2,10 +2,11 @@
 //!
 //! No happens-before of one run shows them, since it orders the tasks by their posts. Two runs do: the same two accesses on one location, in both orders.
 
-use super::sightings::{Watch, common_place};
-use crate::detect::{Instance, Pair};
+use super::sightings::{OfTask, Watch, common_place};
+use crate::detect::Pair;
 use crate::event::{Event, SiteId};
 use crate::exec::Observer;
+use crate::sched::{ContextNames, NameId, Names};
 use crate::world::World;
 use std::collections::BTreeMap;
 
@@ -18,8 +19,22 @@ pub(super) struct Tasks<'s> {
     watch: Watch<'s>,
 }
 
-/// Two accesses of tasks of one looper, on one location, in the order of their names; and whether the first came first.
-pub(super) type Seen = (Instance, Instance, String, bool);
+/// The accesses of tasks that one run has shown, and which two of them flip if another run has them the other way round.
+#[derive(Default)]
+pub(super) struct Seen {
+    // The names of the tasks: in a chain of posts each is longer than the one before, so that they are compared by their numbers.
+    names: Names,
+    accesses: Vec<Access>,
+    // Of one looper and on one location, of two tasks; the one that was performed first comes first.
+    pairs: Vec<(u32, u32)>,
+}
+
+struct Access {
+    site: SiteId,
+    task: NameId,
+    visit: u32,
+    place: String,
+}
 
 impl<'s> Tasks<'s> {
     /// Watches all these statements, which are sorted.
@@ -28,21 +43,17 @@ impl<'s> Tasks<'s> {
     }
 
     /// What was seen.
-    pub(super) fn finish(self, world: &World) -> Vec<Seen> {
-        let sightings = self.watch.finish(world);
-        let tasks: Vec<_> = sightings.seen.iter().filter(|s| s.task_of.is_some()).take(MOST_ACCESSES).collect();
-        let mut seen = Vec::new();
-        for (i, x) in tasks.iter().enumerate() {
-            for y in &tasks[i + 1..] {
-                if x.task_of != y.task_of || !x.conflicts(y) {
-                    continue;
+    pub(super) fn finish(self, world: &World) -> Seen {
+        let of_tasks: Vec<OfTask> = self.watch.of_tasks().take(MOST_ACCESSES).collect();
+        let mut seen = Seen::default();
+        let mut known = ContextNames::default();
+        for (i, x) in of_tasks.iter().enumerate() {
+            let task = known.add_context(world, x.context, &mut seen.names);
+            seen.accesses.push(Access { site: x.site, task, visit: x.visit, place: x.place.clone() });
+            for (j, y) in of_tasks.iter().enumerate().skip(i + 1) {
+                if x.looper == y.looper && x.context != y.context && x.touch.conflicts(&y.touch) {
+                    seen.pairs.push((i as u32, j as u32));
                 }
-                let place = common_place(&x.place, &y.place).to_owned();
-                let (first, second) = (x.instance.clone(), y.instance.clone());
-                seen.push(match x.instance < y.instance {
-                    true => (first, second, place, true),
-                    false => (second, first, place, false),
-                });
             }
         }
         seen
@@ -63,26 +74,41 @@ pub(super) struct Flip {
     pub(super) run: u64,
 }
 
+// One access of a task, by what means the same in every run.
+type Key = (SiteId, NameId, u32);
+
 /// Collects what many runs have shown.
 #[derive(Default)]
 pub(super) struct Flips {
-    seen: BTreeMap<(Instance, Instance, String), [bool; 2]>,
+    names: Names,
+    places: BTreeMap<String, u32>,
+    // Two accesses on one place, and in which orders they were seen: the lesser one first, or last.
+    seen: BTreeMap<(Key, Key, u32), [bool; 2]>,
     found: BTreeMap<Pair, Flip>,
 }
 
 impl Flips {
-    pub(super) fn add(&mut self, run: u64, seen: Vec<Seen>) {
-        for (x, y, place, first) in seen {
-            let pair = Pair::new(x.site, y.site);
-            let key = (x, y, place);
+    pub(super) fn add(&mut self, run: u64, seen: Seen) {
+        let tasks = self.names.add_all(&seen.names, seen.accesses.iter().map(|access| access.task));
+        let keys: Vec<Key> = seen.accesses.iter().zip(tasks).map(|(a, task)| (a.site, task, a.visit)).collect();
+        for (x, y) in seen.pairs {
+            let (x, y) = (x as usize, y as usize);
+            let place = common_place(&seen.accesses[x].place, &seen.accesses[y].place);
+            let pair = Pair::new(keys[x].0, keys[y].0);
+            let number = self.places.len() as u32;
+            let number = match self.places.get(place) {
+                Some(known) => *known,
+                None => *self.places.entry(place.to_owned()).or_insert(number),
+            };
+            let first = keys[x] < keys[y];
+            let key = if first { (keys[x], keys[y], number) } else { (keys[y], keys[x], number) };
             if self.seen.len() >= MOST_PAIRS && !self.seen.contains_key(&key) {
                 continue;
             }
-            let place = key.2.clone();
             let orders = self.seen.entry(key).or_default();
             orders[usize::from(first)] = true;
             if *orders == [true, true] {
-                self.found.entry(pair).or_insert(Flip { pair, place, run });
+                self.found.entry(pair).or_insert_with(|| Flip { pair, place: place.to_owned(), run });
             }
         }
     }

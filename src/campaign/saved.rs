@@ -31,6 +31,8 @@ pub enum SavedEnd {
     Gone(String),
     /// It cannot be made any more, where the divergence says; a tolerant replay ends with this signature.
     Changed(Box<Divergence>, String),
+    /// Its token asks for more than the plan's limits allow: the option, what it asks for, what is allowed.
+    Asks(&'static str, u64, u64),
     /// It was interrupted.
     Interrupted,
 }
@@ -50,7 +52,21 @@ pub(super) fn replay_saved(
     stop: &AtomicBool,
 ) -> (SavedEnd, Option<Again>) {
     let schedule = Arc::new(saved.token.schedule.clone());
+    let allowed = &plan.campaign.limits;
+    let asks = |end: Option<&End>| {
+        let outcome = end.and_then(|end| if let End::Outcome(outcome) = end { Some(outcome) } else { None });
+        let (option, value) = saved.token.limits.kept_from(allowed, outcome)?;
+        let most = allowed.options().into_iter().find(|(o, _)| *o == option).map_or(0, |(_, most)| most);
+        Some((SavedEnd::Asks(option, value, most), None))
+    };
+    // Deeper calls end no run, but throw: they would make it another one.
+    if let Some(asks) = asks(None) {
+        return asks;
+    }
     let (end, replay, again) = perform(plan, of, saved, Replay::new(schedule.clone()), stop);
+    if let Some(asks) = asks(Some(&end)) {
+        return asks;
+    }
     let divergence = match end {
         End::Interrupted => return (SavedEnd::Interrupted, None),
         End::Diverged(divergence) => Some(divergence),
@@ -64,6 +80,9 @@ pub(super) fn replay_saved(
     let (end, _, again) = perform(plan, of, saved, Tolerant::new(schedule), stop);
     if end == End::Interrupted {
         return (SavedEnd::Interrupted, None);
+    }
+    if let Some(asks) = asks(Some(&end)) {
+        return asks;
     }
     let signature = ended(&again);
     let result = if alike(&signature, &saved.token.signature) {
@@ -85,7 +104,7 @@ fn perform<S: Strategy>(
     stop: &AtomicBool,
 ) -> (End, S, Option<Again>) {
     let code = plan.model.code.clone();
-    let mut machine = Machine::new(Vm::new(code.clone()), saved.token.limits);
+    let mut machine = Machine::new(Vm::new(code.clone()), saved.token.limits.within(&plan.campaign.limits));
     let mut recorder = Recorder::new(strategy);
     let summary = run(&mut machine, &mut recorder, saved.token.seed, &mut Unobserved, stop);
     let (strategy, schedule) = recorder.into_parts(&machine.world);

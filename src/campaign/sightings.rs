@@ -134,6 +134,16 @@ pub(super) struct Watch<'s> {
     queued: BTreeSet<ContextId>,
 }
 
+/// What a task of a looper did.
+pub(super) struct OfTask {
+    pub(super) site: SiteId,
+    pub(super) context: ContextId,
+    pub(super) visit: u32,
+    pub(super) touch: Touch,
+    pub(super) place: String,
+    pub(super) looper: ThreadId,
+}
+
 #[derive(Clone)]
 struct Raw {
     site: SiteId,
@@ -184,6 +194,13 @@ impl<'s> Watch<'s> {
         };
         let lives = if too_many { BTreeMap::new() } else { self.lives.into_iter().map(named).collect() };
         Sightings { seen, lives }
+    }
+
+    /// What tasks of loopers did, in the order of performance, by what it is in this run.
+    pub(super) fn of_tasks(self) -> impl Iterator<Item = OfTask> {
+        self.raw.into_iter().filter_map(|Raw { site, context, visit, touch, place, task_of, .. }| {
+            Some(OfTask { site, context, visit, touch, place, looper: task_of? })
+        })
     }
 
     fn keeps_too_many(&self) -> bool {

@@ -35,8 +35,10 @@ fn is_found(strategy: &str) -> bool {
 /// The commands that replay the run from its token: one, or, where no shell takes the token as an argument, two. What a search or a campaign has found
 /// cannot be drawn again alone: then the command is that one, and says where the token is.
 pub(super) fn replay(model: &Model, token: &str, strategy: &str, seed: u64, limits: &Limits) -> Vec<String> {
+    // A token does not raise the limits of the command that replays it.
+    let raised: String = raised(limits);
     if token.len() <= LONGEST_ARGUMENT {
-        return vec![format!("raceflip replay {} {token}", model.argument())];
+        return vec![format!("raceflip replay {}{raised} {token}", model.argument())];
     }
     if is_found(strategy) {
         let search = draw(model, strategy, seed, limits);
@@ -44,6 +46,16 @@ pub(super) fn replay(model: &Model, token: &str, strategy: &str, seed: u64, limi
     }
     vec![
         format!("{} --quiet > token.txt", draw(model, strategy, seed, limits)),
-        format!("raceflip replay {} @token.txt", model.argument()),
+        format!("raceflip replay {}{raised} @token.txt", model.argument()),
     ]
+}
+
+/// The options that allow a replay what a run with these limits was allowed, each with a space before it.
+pub(super) fn raised(limits: &Limits) -> String {
+    limits.beyond(&Limits::default()).map(|(option, value)| format!(" --{option} {value}")).collect()
+}
+
+/// Whether a token is too long to be printed on a terminal, or pasted.
+pub(super) fn is_long(token: &str) -> bool {
+    token.len() > LONGEST_ARGUMENT
 }

@@ -14,7 +14,7 @@ use clap::builder::StyledStr;
 use clap::error::ContextValue;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::LazyLock;
 
 /// `--color`.
@@ -176,6 +176,11 @@ impl Output {
             closed: false,
             trouble: None,
         }
+    }
+
+    /// Whether stdout is a terminal.
+    pub(super) fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
     }
 
     /// `writeln!` to stdout, which cannot fail: one line, whatever is in it.

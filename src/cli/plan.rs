@@ -17,6 +17,8 @@ use std::path::Path;
 pub(super) struct Plan {
     pub(super) model: Model,
     pub(super) limits: Limits,
+    /// What the command allows: a token's limits may be higher, and count only so far.
+    pub(super) allowed: Limits,
     pub(super) choices: Choices,
     /// The strategy as text, and the seed: those that drew the choices, also of a replay.
     pub(super) strategy: String,

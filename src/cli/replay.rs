@@ -1,6 +1,6 @@
 //! `raceflip replay`: a run again, from its token.
 
-use super::args::{Defines, ReportArgs};
+use super::args::{Defines, LimitArgs, ReportArgs};
 use super::exit::Status;
 use super::load::Model;
 use super::plan::{Choices, Plan, Report};
@@ -8,6 +8,7 @@ use super::shrunk::Shrinking;
 use super::state::StateArgs;
 use super::{Context, Refusal, load, single};
 use crate::token::Token;
+use crate::world::Limits;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
@@ -17,7 +18,9 @@ Makes a run again from its token, and prints exactly what `raceflip run` printed
 A token holds the choices of the run by name, the -D values and the limits. It survives edits elsewhere in the model: \
 comments, labels, statements that the run does not come to. Where the model no longer fits, the replay stops (exit status 3) \
 and says what it expected and what it found. It never goes on by guessing, unless --tolerant asks for that: then it follows the recording \
-as far as it can, and tells how often it could not.";
+as far as it can, and tells how often it could not.
+
+The limits of the token count only as far as this command's limits go (the usual ones, or those given by --steps and its like): a run that needs more is stopped there, and the option that allows it is told (exit status 2).";
 
 const AFTER: &str = "\
 Examples:
@@ -43,6 +46,8 @@ pub(super) struct RecordedArgs {
     defines: Defines,
     #[command(flatten)]
     pub(super) report: ReportArgs,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
 }
 
 /// Make a run again, from its token
@@ -64,6 +69,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let (token, model) = args.recorded.resolve(context)?;
     let plan = Plan {
         limits: token.limits,
+        allowed: args.recorded.limits.resolve(),
         strategy: token.strategy.clone(),
         seed: token.seed,
         choices: if args.tolerant { Choices::Tolerant(Box::new(token)) } else { Choices::Replay(Box::new(token)) },
@@ -100,8 +106,20 @@ impl RecordedArgs {
         if model.digest() != token.program {
             context.out.warning("the token was made for another version of this model; the choices decide");
         }
+        // Deeper calls end no run, but throw: they would make it another one.
+        if let Some((option, value)) = token.limits.kept_from(&self.limits.resolve(), None) {
+            return Err(Refusal::new(asks(option, value, &self.limits.resolve())));
+        }
         Ok((token, model))
     }
+}
+
+/// What a token asks for and the command does not allow.
+pub(super) fn asks(option: &str, value: u64, allowed: &Limits) -> String {
+    let most = allowed.options().into_iter().find(|(o, _)| *o == option).map_or(0, |(_, most)| most);
+    format!(
+        "the token asks for more than this command allows: --{option} {value}, where {most} is the most; `--{option} {value}` allows it"
+    )
 }
 
 // More than the token of any run with the default limits, with the output around it.
@@ -133,7 +151,7 @@ fn token_text(given: &str) -> Result<String, Refusal> {
     match text.split(|c: char| c.is_whitespace() || c == '"').find(is_token) {
         Some(word) => Ok(word.to_owned()),
         None => Err(Refusal::new(format_args!(
-            "there is no replay token in {from}: one starts with `rf1-`, as `raceflip run` prints it"
+            "there is no replay token in {from}: one starts with `rf1-` or `rf2-`, as `raceflip run` prints it"
         ))),
     }
 }

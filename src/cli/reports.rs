@@ -6,6 +6,7 @@ use super::output::Output;
 use crate::formats::campaign::{About, Access, Again, ConfirmReport};
 use crate::formats::report::{Replays, Run, github, junit, markdown, replayed, sarif};
 use crate::token::Token;
+use crate::world::Limits;
 use clap::ValueEnum;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -60,13 +61,21 @@ pub(super) struct Models<'m> {
     loaded: BTreeMap<Variant, Option<Model>>,
     out: &'m Output,
     folder: Option<PathBuf>,
+    // How far runs are made again.
+    allowed: Limits,
 }
 
 impl<'m> Models<'m> {
-    /// Those that are at hand; others are loaded when a report names them.
+    /// Those that are at hand; others are loaded when a report names them. Runs are made again as far as the usual limits allow: a report may be anybody's.
     pub(super) fn new(known: Vec<&'m Model>, out: &'m Output) -> Self {
+        let allowed = Limits::default();
         let folder = std::env::current_dir().ok();
-        Self { known, loaded: BTreeMap::new(), out, folder }
+        Self { known, loaded: BTreeMap::new(), out, folder, allowed }
+    }
+
+    /// The same, as far as these limits allow.
+    pub(super) fn allowing(self, allowed: Limits) -> Self {
+        Self { allowed, ..self }
     }
 
     fn model(&mut self, about: &About) -> Option<&Model> {
@@ -85,11 +94,12 @@ impl<'m> Models<'m> {
 
 impl Replays for Models<'_> {
     fn run(&mut self, about: &About, again: &Again, marked: &[&Access]) -> Option<Run> {
-        replayed(self.model(about)?, &again.token, marked)
+        let allowed = self.allowed;
+        replayed(self.model(about)?, &again.token, &allowed, marked)
     }
 
     fn commands(&mut self, about: &About, again: &Again) -> Vec<String> {
-        // The limits matter only where a token is too long for an argument; it has them.
+        // The token has the limits that the commands have to allow.
         let limits = again.token.parse().map(|token: Token| token.limits).unwrap_or_default();
         match self.model(about) {
             Some(model) => again::replay(model, &again.token, &again.strategy, again.seed, &limits),

@@ -106,6 +106,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let shrinks = !args.no_shrink && report.is_plain();
     let plan = Plan {
         limits,
+        allowed: limits,
         choices: Choices::Draw(Box::new(strategy)),
         strategy: spec.to_string(),
         seed: args.seed,

@@ -3,7 +3,7 @@
 use super::campaign::Bar;
 use super::exit::Status;
 use super::plan::{Choices, Plan, Report};
-use super::replay::RecordedArgs;
+use super::replay::{RecordedArgs, asks};
 use super::shrunk::Shrinking;
 use super::state::StateArgs;
 use super::{Context, Refusal, interrupt, shell, single};
@@ -49,7 +49,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let (token, model) = args.recorded.resolve(context)?;
+    let (mut token, model) = args.recorded.resolve(context)?;
+    let (asked, allowed) = (token.limits, args.recorded.limits.resolve());
+    token.limits = asked.within(&allowed);
     let report = Report::resolve(&args.recorded.report, StateArgs::default(), &model)?;
     let stop = interrupt::install();
     let bar = Bar::new("run");
@@ -57,6 +59,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let same = |_: &World, outcome: &Outcome| signature(&model.code.setup, outcome) == token.signature;
     let shrunk = shrink_to(&model.code, &token, &same, Effort::FULL, &stop, &|_| bar.done());
     bar.finish();
+    // Where the run of the token ends at a limit that the token would raise, it is not that run.
+    let cut = |signature: &str| asked.beyond(&allowed).find(|(option, _)| *signature == format!("limit {option}"));
+    let ends = match &shrunk {
+        Err(ShrinkError::EndsOtherwise { found, .. }) => found.as_str(),
+        Err(ShrinkError::Diverged(d)) if d.step >= allowed.steps => "limit steps",
+        Ok(shrunk) => shrunk.token.signature.as_str(),
+        Err(_) => "",
+    };
+    if let Some((option, value)) = cut(ends) {
+        return Err(Refusal::new(asks(option, value, &allowed)));
+    }
     let shrunk = match shrunk {
         Ok(shrunk) => shrunk,
         Err(error) => return Ok(refused(&error, &args, &token, context)),
@@ -68,6 +81,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let interrupted = shrunk.interrupted;
     let plan = Plan {
         limits: shrunk.token.limits,
+        allowed,
         strategy: shrunk.token.strategy.clone(),
         seed: shrunk.token.seed,
         choices: Choices::Replay(Box::new(shrunk.token.clone())),

@@ -54,9 +54,10 @@ pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refus
 
 /// The same, until somebody wants it to stop.
 pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context) -> Result<Status, Refusal> {
-    let Plan { model, limits, choices, strategy, seed, report, shrinking } = plan;
-    let until = report.state.until.filter(|n| *n < limits.steps);
-    let mut machine = model.machine(Limits { steps: until.unwrap_or(limits.steps), ..limits });
+    let Plan { model, limits, allowed, choices, strategy, seed, report, shrinking } = plan;
+    let within = limits.within(&allowed);
+    let until = report.state.until.filter(|n| *n < within.steps);
+    let mut machine = model.machine(Limits { steps: until.unwrap_or(within.steps), ..within });
     let trace_name = report.trace.as_ref().map(|t| t.name.clone());
     let marks = report.view.marks(&model, &strategy);
     let header = || Header::new(model.name(), model.digest(), &model.defines, &strategy, seed);
@@ -66,8 +67,8 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
         let window = if report.perfetto.is_some() { Window::All } else { report.view.window };
         watch.timeline = Some(TimelineRecorder::new(&model.program, model.source.text(), window, marks));
     }
-    watch.progress = Progress::new(limits.steps);
-    tracing::info!(%strategy, seed, steps = limits.steps, "run");
+    watch.progress = Progress::new(within.steps);
+    tracing::info!(%strategy, seed, steps = within.steps, "run");
     let stopped = |s: &RunSummary| until.is_some_and(|n| s.outcome() == Some(&Outcome::Limit(LimitKind::Steps, n)));
     let mut tolerance = None;
     let (summary, schedule, recorded) = match choices {
@@ -84,7 +85,8 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
         Choices::Replay(token) => {
             let replay = Replay::new(Arc::new(token.schedule.clone()));
             let (mut summary, replay, schedule) = go(&mut machine, replay, seed, &mut watch, stop);
-            let left = replay.left_over(summary.steps).filter(|_| !stopped(&summary));
+            let cut = limits.kept_from(&allowed, summary.outcome()).is_some();
+            let left = replay.left_over(summary.steps).filter(|_| !stopped(&summary) && !cut);
             if let (End::Outcome(_), Some(left)) = (&summary.end, left) {
                 summary.end = End::Diverged(Box::new(left));
             }
@@ -98,7 +100,8 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
     let timeline = watch.timeline.take().map(|t| t.finish(&machine.world, &summary));
     drop(watch);
     let stopped = stopped(&summary);
-    let token = summary.outcome().filter(|_| !stopped).map(|outcome| Token {
+    let asks = limits.kept_from(&allowed, summary.outcome()).filter(|_| !stopped);
+    let token = summary.outcome().filter(|_| !stopped && asks.is_none()).map(|outcome| Token {
         program: model.digest(),
         defines: model.defines.clone(),
         limits,
@@ -113,7 +116,11 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
         let choices = Choices::Replay(Box::new(shrunk.token.clone()));
         let report = Report { trace: None, ..report };
         let shrinking = Shrinking::Drawn(shrunk.clone());
-        return perform_until(Plan { model, limits, choices, strategy, seed, report, shrinking }, stop, context);
+        return perform_until(
+            Plan { model, limits, allowed, choices, strategy, seed, report, shrinking },
+            stop,
+            context,
+        );
     }
     let world = &machine.world;
     let told = Told {
@@ -131,7 +138,11 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
     };
     told.timeline(report.form, timeline.as_ref(), &report.view, context)?;
     told.print(report.form, token.as_ref(), context);
-    let status = told.status(token.as_ref(), recorded.as_deref(), context);
+    let mut status = told.status(token.as_ref(), recorded.as_deref(), context);
+    if let Some((option, value)) = asks {
+        context.out.error(super::replay::asks(option, value, &allowed));
+        status = Status::Refused;
+    }
     if let (Some(file), Some(timeline)) = (report.perfetto, &timeline) {
         told.perfetto(file, timeline)?;
     }
@@ -270,7 +281,14 @@ impl Told<'_> {
             if let Shrinking::Asked(_) = self.shrinking {
                 shrunk::print(out, self.shrinking);
             }
-            writeln!(out, "{text}");
+            // A terminal is not flooded; a file or a program takes it.
+            if again::is_long(&text) && out.is_terminal() {
+                for command in again::replay(model, &text, self.strategy, self.seed, &self.limits) {
+                    writeln!(out, "{command}");
+                }
+            } else {
+                writeln!(out, "{text}");
+            }
             return;
         }
         writeln!(out, "steps {}, virtual time {} ms, stall {} ms", summary.steps, summary.now, summary.stall);

@@ -19,6 +19,8 @@ const INIT: ThreadNo = ThreadNo(1);
 pub struct Recorder {
     builder: Builder,
     signals: Signals,
+    // Whether threads and tasks have their names: those of a chain of tasks take room for its length squared.
+    named: bool,
     started: bool,
     tasks: BTreeMap<ContextId, TaskNo>,
     enables: BTreeMap<EventId, VecDeque<EventNo>>,
@@ -44,12 +46,19 @@ impl Recorder {
         Self {
             builder,
             signals: Signals::new(),
+            named: true,
             started: false,
             tasks: BTreeMap::new(),
             enables: BTreeMap::new(),
             waited: BTreeMap::new(),
             channels: 0,
         }
+    }
+
+    /// Has seen nothing, and gives threads and tasks no names: for who knows them by their numbers.
+    #[must_use]
+    pub fn nameless() -> Self {
+        Self { named: false, ..Self::new() }
     }
 
     /// How many operations there are.
@@ -98,7 +107,8 @@ impl Recorder {
 
     fn know(&mut self, world: &World) {
         for thread in world.threads().ids().skip(self.builder.threads() - 2) {
-            self.builder.thread(&world.thread_name(thread));
+            let name = if self.named { world.thread_name(thread) } else { String::new() };
+            self.builder.thread(&name);
         }
     }
 
@@ -241,7 +251,7 @@ impl Recorder {
         looper: ThreadId,
         (time, is_async): (PostTime, bool),
     ) -> TaskNo {
-        let name = world.contexts().name(world.setup(), context);
+        let name = if self.named { world.contexts().name(world.setup(), context) } else { String::new() };
         let task = self.builder.task(&name, number(looper), time, is_async);
         self.tasks.insert(context, task);
         task

@@ -74,7 +74,7 @@ impl Traced {
     /// Has seen nothing.
     #[must_use]
     pub fn new() -> Self {
-        Self { watch: Watch::new(false), recorder: Recorder::new(), acts: Vec::new() }
+        Self { watch: Watch::new(false), recorder: Recorder::nameless(), acts: Vec::new() }
     }
 
     /// Takes the next event. The world is the state after its step. The first event must be the first of the run (a thread's start).

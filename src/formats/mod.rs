@@ -32,5 +32,6 @@ pub mod state;
 pub mod test;
 pub mod timeline;
 pub mod trace;
+mod trace_names;
 pub mod traces;
 mod values;

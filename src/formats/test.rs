@@ -132,6 +132,7 @@ impl Variant {
                 SavedEnd::Fails => ("fails", None),
                 SavedEnd::Gone(ends) => ("gone", Some(ends.clone())),
                 SavedEnd::Changed(_, ends) => ("changed", Some(ends.clone())),
+                SavedEnd::Asks(option, ..) => ("asks", Some(format!("limit {option}"))),
                 SavedEnd::Interrupted => ("interrupted", None),
             };
             SavedRun { file: saved.name.clone(), result: result.to_owned(), ends }

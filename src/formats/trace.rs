@@ -1,5 +1,6 @@
 //! Traces as JSON lines, `raceflip-trace` version 1: a header, then an object for each event.
 
+use super::trace_names::Short;
 use crate::detect::{Passed, Signals};
 use crate::event::{AccessPlace, Event, Happening, Op, PostTime, Target, WaitSet};
 use crate::world::{MessageKind, World};
@@ -146,12 +147,13 @@ pub struct TraceWriter<W: Write> {
     signals: Signals,
     started: bool,
     written: io::Result<()>,
+    names: Short,
 }
 
 impl<W: Write> TraceWriter<W> {
     /// Starts a trace.
     pub fn new(to: W, header: &Header) -> Self {
-        let mut writer = Self { to, signals: Signals::new(), started: false, written: Ok(()) };
+        let mut writer = Self { to, signals: Signals::new(), started: false, written: Ok(()), names: Short::default() };
         writer.line(header);
         writer
     }
@@ -171,7 +173,9 @@ impl<W: Write> TraceWriter<W> {
         }
         let Passed { receives, sends } = self.signals.observe(world, event);
         if self.written.is_ok() {
-            self.line(&Row { receives, sends, ..row(world, event) });
+            let row = Row { receives, sends, ..row(world, event, &mut self.names) };
+            self.names.told().iter().for_each(|name| self.line(name));
+            self.line(&row);
         }
     }
 
@@ -219,17 +223,16 @@ fn init_rows(world: &World) -> Vec<Row> {
     rows
 }
 
-/// An event as a row.
-#[must_use]
-pub fn row(world: &World, event: &Event) -> Row {
+// An event as a row.
+fn row(world: &World, event: &Event, names: &mut Short) -> Row {
     let setup = world.setup();
-    let name = |c| world.contexts().name(setup, c);
+    let mut name = |c| names.context(world, c);
     let site = event.site.map(|s| &setup.sites[s]);
     let mut row = Row {
         step: world.steps(),
         now: event.now,
-        thread: event.thread.map(|t| world.thread_name(t)),
-        context: event.context.map(name),
+        thread: event.thread.map(|t| name(world.thread(t).home)),
+        context: event.context.map(&mut name),
         line: site.map(|s| s.line),
         column: site.map(|s| s.column),
         label: site.and_then(|s| s.label.clone()),
@@ -253,10 +256,13 @@ pub fn row(world: &World, event: &Event) -> Row {
         }
         Happening::Performed { op, value, made } => {
             row.kind = kind(op);
-            row.made = made.map(name);
+            row.made = made.map(&mut name);
             operation(world, op, *value, &mut row);
         }
     }
+    row.place = row.place.map(|place| names.text(place));
+    row.target = row.target.map(|target| names.text(target));
+    row.detail = row.detail.map(|detail| names.text(detail));
     row
 }
 

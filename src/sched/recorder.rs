@@ -1,9 +1,11 @@
 //! Records the choices of another strategy, so that they can be told by name once the run is over.
 
-use super::schedule::{CheckBytes, Schedule, about_to, name};
+use super::names::ContextNames;
+use super::schedule::{ActorName, CheckBytes, Schedule, about_to};
 use super::{Divergence, Strategy, View};
 use crate::event::{Actor, Choice, SiteId};
 use crate::world::{Question, World};
+use std::collections::BTreeMap;
 
 /// A strategy that does what another does, and keeps its choices.
 ///
@@ -19,7 +21,7 @@ use crate::world::{Question, World};
 /// let summary = run(&mut machine, &mut recorder, 3, &mut Unobserved, &stop);
 /// let schedule = recorder.schedule(&machine.world);
 /// assert!(schedule.len() >= summary.steps);
-/// let names: Vec<String> = schedule.actors.iter().map(|a| a.to_string()).collect();
+/// let names: Vec<String> = (0..schedule.actors.len()).map(|a| schedule.told(a as u32)).collect();
 /// assert!(names.contains(&"thread a".to_owned()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -60,17 +62,23 @@ impl<S: Strategy> Recorder<S> {
     #[must_use]
     pub fn schedule(&self, world: &World) -> Schedule {
         let mut schedule = Schedule::default();
-        // By actor of the schedule.
-        let mut actors: Vec<Actor> = Vec::new();
+        // The number in the schedule of each actor.
+        let mut actors: BTreeMap<Actor, u32> = BTreeMap::new();
+        let mut known = ContextNames::default();
         let mut checks = CheckBytes::default();
         for Entry { stand, argument, count } in &self.log {
-            let at = actors.iter().position(|a| *a == stand.actor).unwrap_or_else(|| {
-                actors.push(stand.actor);
-                schedule.actors.push(name(world, stand.actor));
-                actors.len() - 1
+            let at = *actors.entry(stand.actor).or_insert_with(|| {
+                let name = match stand.actor {
+                    Actor::Thread(thread) => ActorName::Thread(known.add(world, thread, &mut schedule.names)),
+                    Actor::Event(event) => ActorName::Event(world.setup().events[event].name.clone()),
+                    Actor::Clock => ActorName::Clock,
+                    Actor::Stop => ActorName::Stop,
+                };
+                schedule.actors.push(name);
+                schedule.actors.len() as u32 - 1
             });
-            let check = checks.of(at, world, &schedule.actors[at], (stand.site, stand.word));
-            schedule.push(at as u32, *argument, check, *count);
+            let check = checks.of(at as usize, world, &schedule, (stand.site, stand.word));
+            schedule.push(at, *argument, check, *count);
         }
         schedule
     }

@@ -1,6 +1,7 @@
 //! Replays a schedule, and stops at the first choice that does not fit.
 
-use super::schedule::{ActorName, CheckBytes, Schedule, about_to, describe};
+use super::names::{ContextNames, NameId};
+use super::schedule::{ActorName, CheckBytes, Schedule, about_to, describe, told};
 use super::{Strategy, View};
 use crate::event::{Actor, Choice, ThreadId};
 use crate::world::{Question, World};
@@ -49,7 +50,8 @@ pub struct Replay {
     // By the actor's index in the schedule, once it is there: a thread's index does not change within a run.
     actors: Vec<Option<Actor>>,
     // The threads that were asked for their name; each is asked once.
-    threads: BTreeMap<String, ThreadId>,
+    threads: BTreeMap<NameId, ThreadId>,
+    known: ContextNames,
     asked: usize,
     checks: CheckBytes,
 }
@@ -65,6 +67,7 @@ impl Replay {
             argument: 0,
             actors: Vec::new(),
             threads: BTreeMap::new(),
+            known: ContextNames::default(),
             asked: 0,
             checks: CheckBytes::default(),
         }
@@ -74,11 +77,7 @@ impl Replay {
     #[must_use]
     pub fn left_over(&self, step: u64) -> Option<Divergence> {
         let next = self.schedule.choices.get(self.at)?;
-        Some(Divergence {
-            step,
-            expected: self.schedule.actors[next.actor as usize].to_string(),
-            found: "the run has ended".to_owned(),
-        })
+        Some(Divergence { step, expected: self.schedule.told(next.actor), found: "the run has ended".to_owned() })
     }
 
     /// The actor of this number in the schedule, if it is there; each is looked for until it is.
@@ -95,7 +94,9 @@ impl Replay {
             ActorName::Thread(name) => {
                 for thread in world.threads().ids().skip(self.asked) {
                     // Of two of one name the first is meant.
-                    self.threads.entry(world.thread_name(thread)).or_insert(thread);
+                    if let Some(name) = self.known.find(world, thread, &self.schedule.names) {
+                        self.threads.entry(name).or_insert(thread);
+                    }
                 }
                 self.asked = world.threads().len();
                 self.threads.get(name).copied().map(Actor::Thread)
@@ -117,7 +118,7 @@ fn open(view: &View<'_>) -> String {
         .map(|k| {
             let actor = view.world.open_actor(&view.openings, k);
             match actor {
-                Actor::Clock => ActorName::Clock.to_string(),
+                Actor::Clock => told(view.world, actor),
                 actor => describe(view.world, Choice { actor, argument: 0 }),
             }
         })
@@ -133,6 +134,7 @@ impl Strategy for Replay {
         (self.at, self.used, self.argument) = (0, 0, 0);
         self.actors = vec![None; self.schedule.actors.len()];
         self.threads.clear();
+        self.known.clear();
         self.asked = 0;
         self.checks.clear();
     }
@@ -145,21 +147,21 @@ impl Strategy for Replay {
         let Some(next) = schedule.choices.get(self.at).copied() else {
             return diverged("the end of the run".to_owned(), format!("open choices: {}", open(view)));
         };
-        let wanted = &schedule.actors[next.actor as usize];
+        let wanted = || schedule.told(next.actor);
         let number = next.actor as usize;
         let Some(actor) = self.actor_of(world, number) else {
-            return diverged(wanted.to_string(), format!("there is no {wanted}; open: {}", open(view)));
+            return diverged(wanted(), format!("there is no {}; open: {}", wanted(), open(view)));
         };
         if !world.is_open(actor) {
-            return diverged(format!("{wanted} to go on"), format!("it cannot; open: {}", open(view)));
+            return diverged(format!("{} to go on", wanted()), format!("it cannot; open: {}", open(view)));
         }
-        if self.checks.of(number, world, wanted, about_to(world, actor)) != next.check {
+        if self.checks.of(number, world, &schedule, about_to(world, actor)) != next.check {
             let found = describe(world, Choice { actor, argument: next.argument });
-            return diverged(format!("{wanted} at another operation"), found);
+            return diverged(format!("{} at another operation", wanted()), found);
         }
         if next.argument != 0 && world.question(actor).is_none() {
             let found = "there is nothing to choose".to_owned();
-            return diverged(format!("{wanted} to choose with argument {}", next.argument), found);
+            return diverged(format!("{} to choose with argument {}", wanted(), next.argument), found);
         }
         self.argument = next.argument;
         self.used += 1;

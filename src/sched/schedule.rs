@@ -1,5 +1,6 @@
 //! A schedule: the choices of a run by name, so that it means the same in another version of the program.
 
+use super::names::{DEEP, NameId, Names};
 use crate::base::Digester;
 use crate::event::{Actor, Choice, SiteId};
 use crate::world::World;
@@ -7,25 +8,14 @@ use crate::world::World;
 /// An actor by name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ActorName {
-    /// A thread by its pedigree.
-    Thread(String),
+    /// A thread by its pedigree, in [`Schedule::names`].
+    Thread(NameId),
     /// An event by its name.
     Event(String),
     /// The clock.
     Clock,
     /// The end of a run that rests.
     Stop,
-}
-
-impl std::fmt::Display for ActorName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            ActorName::Thread(name) => write!(f, "thread {name}"),
-            ActorName::Event(name) => write!(f, "event {name}"),
-            ActorName::Clock => f.write_str("the clock"),
-            ActorName::Stop => f.write_str("the end of the run"),
-        }
-    }
 }
 
 /// `count` equal choices in a row.
@@ -44,10 +34,15 @@ pub struct Scheduled {
 /// The choices of a run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Schedule {
+    /// The names of threads.
+    pub names: Names,
     /// Actors in the order of their first choice.
     pub actors: Vec<ActorName>,
     /// Choices, run-length coded.
     pub choices: Vec<Scheduled>,
+    /// Check bytes are of whole names, also where these are deep: so in tokens of version 1. Without deep names it makes no difference.
+    // invariant: false without deep names
+    pub whole_checks: bool,
 }
 
 impl Schedule {
@@ -63,6 +58,39 @@ impl Schedule {
         self.choices.is_empty()
     }
 
+    /// The name of an actor, for people: `thread main`; of a deep name the end.
+    #[must_use]
+    pub fn told(&self, actor: u32) -> String {
+        match &self.actors[actor as usize] {
+            ActorName::Thread(name) => format!("thread {}", self.names.short_name(*name)),
+            other => other.other(),
+        }
+    }
+
+    /// Forgets the names that no actor has.
+    pub(crate) fn keep_names(&mut self) {
+        let thread = |actor: &ActorName| if let ActorName::Thread(name) = actor { Some(*name) } else { None };
+        let mut names = Names::default();
+        let ids = names.add_all(&self.names, self.actors.iter().filter_map(thread));
+        self.names = names;
+        let mut ids = ids.into_iter();
+        for actor in &mut self.actors {
+            if let ActorName::Thread(name) = actor
+                && let Some(id) = ids.next()
+            {
+                *name = id;
+            }
+        }
+    }
+
+    // What check bytes are made of.
+    fn checked(&self, actor: u32) -> String {
+        match &self.actors[actor as usize] {
+            ActorName::Thread(name) if self.whole_checks => format!("thread {}", self.names.name(*name)),
+            _ => self.told(actor),
+        }
+    }
+
     /// Appends equal choices.
     pub(super) fn push(&mut self, actor: u32, argument: u64, check: u8, count: u64) {
         match self.choices.last_mut() {
@@ -72,13 +100,27 @@ impl Schedule {
     }
 }
 
-/// The name of an actor.
-pub(super) fn name(world: &World, actor: Actor) -> ActorName {
+impl ActorName {
+    // The name of what is no thread.
+    fn other(&self) -> String {
+        match self {
+            ActorName::Thread(_) => "a thread".to_owned(),
+            ActorName::Event(name) => format!("event {name}"),
+            ActorName::Clock => "the clock".to_owned(),
+            ActorName::Stop => "the end of the run".to_owned(),
+        }
+    }
+}
+
+/// The name of an actor of this run, for people.
+pub(super) fn told(world: &World, actor: Actor) -> String {
     match actor {
-        Actor::Thread(thread) => ActorName::Thread(world.thread_name(thread)),
-        Actor::Event(event) => ActorName::Event(world.setup().events[event].name.clone()),
-        Actor::Clock => ActorName::Clock,
-        Actor::Stop => ActorName::Stop,
+        Actor::Thread(thread) => {
+            format!("thread {}", world.contexts().last_parts(world.setup(), world.thread(thread).home, DEEP))
+        }
+        Actor::Event(event) => ActorName::Event(world.setup().events[event].name.clone()).other(),
+        Actor::Clock => ActorName::Clock.other(),
+        Actor::Stop => ActorName::Stop.other(),
     }
 }
 
@@ -91,22 +133,22 @@ pub(super) fn about_to(world: &World, actor: Actor) -> Stand {
     }
 }
 
-/// Eight bits of what the actor is about to do: its name, the word of its operation (none but for threads), the site by its body and number there.
-fn check_byte(world: &World, name: &ActorName, site: Option<SiteId>, word: &str) -> u8 {
-    check_byte_at(world, name, site, word, 0).expect("a site has its own number")
+/// Eight bits of what the schedule's actor is about to do: its name, the word of its operation (none but for threads), the site by its body and number there.
+fn check_byte(world: &World, schedule: &Schedule, actor: u32, stand: Stand) -> u8 {
+    check_byte_at(world, schedule, actor, stand, 0).expect("a site has its own number")
 }
 
 /// The same as if there were `shift` sites less before it in its body; `None` if there are not so many.
 pub(super) fn check_byte_at(
     world: &World,
-    name: &ActorName,
-    site: Option<SiteId>,
-    word: &str,
+    schedule: &Schedule,
+    actor: u32,
+    (site, word): Stand,
     shift: i64,
 ) -> Option<u8> {
     let mut digest = Digester::new();
-    digest.text(&name.to_string());
-    if let ActorName::Thread(_) = name {
+    digest.text(&schedule.checked(actor));
+    if let ActorName::Thread(_) = &schedule.actors[actor as usize] {
         digest.text(word);
         if let Some(site) = site {
             let site = &world.setup().sites[site];
@@ -125,22 +167,22 @@ pub(super) struct CheckBytes {
 }
 
 /// Where an actor stands, as [`about_to`] says.
-type Stand = (Option<SiteId>, &'static str);
+pub(super) type Stand = (Option<SiteId>, &'static str);
 
 impl CheckBytes {
     pub(super) fn clear(&mut self) {
         self.known.clear();
     }
 
-    /// [`check_byte`] of the schedule's actor number `at`, which has this name.
-    pub(super) fn of(&mut self, at: usize, world: &World, name: &ActorName, stand: Stand) -> u8 {
+    /// [`check_byte`] of the schedule's actor number `at`.
+    pub(super) fn of(&mut self, at: usize, world: &World, schedule: &Schedule, stand: Stand) -> u8 {
         if self.known.len() <= at {
             self.known.resize(at + 1, Vec::new());
         }
         if let Some((_, check)) = self.known[at].iter().find(|(known, _)| *known == stand) {
             return *check;
         }
-        let check = check_byte(world, name, stand.0, stand.1);
+        let check = check_byte(world, schedule, at as u32, stand);
         self.known[at].push((stand, check));
         check
     }
@@ -149,7 +191,7 @@ impl CheckBytes {
 /// What an actor is about to do, for a message: "thread a at line 7: write x".
 #[must_use]
 pub fn describe(world: &World, choice: Choice) -> String {
-    let name = name(world, choice.actor);
+    let name = told(world, choice.actor);
     match choice.actor {
         Actor::Thread(thread) => {
             let t = world.thread(thread);
@@ -160,6 +202,6 @@ pub fn describe(world: &World, choice: Choice) -> String {
             format!("{name}{line}: {}{gap}{place}", t.pending.word())
         }
         Actor::Clock => format!("{name} to {} ms", choice.argument),
-        _ => name.to_string(),
+        _ => name,
     }
 }

@@ -135,9 +135,9 @@ impl Tolerant {
 
     // How far the numbers of the thread's body have shifted, if what it stands at is this choice; the shift that is known already first.
     fn fits(&self, world: &World, choice: &Scheduled, actor: Actor, shifts: &[i64]) -> Option<i64> {
-        let name = &self.schedule.actors[choice.actor as usize];
-        let (site, word) = about_to(world, actor);
-        shifts.iter().copied().find(|shift| check_byte_at(world, name, site, word, *shift) == Some(choice.check))
+        let stand = about_to(world, actor);
+        let check = |shift: &i64| check_byte_at(world, &self.schedule, choice.actor, stand, *shift);
+        shifts.iter().copied().find(|shift| check(shift) == Some(choice.check))
     }
 
     fn body(world: &World, actor: Actor) -> Option<BodyId> {
@@ -204,7 +204,7 @@ impl Tolerant {
                 self.at += 1;
             }
             let choice = schedule.choices.get(self.at)?;
-            let wanted = &schedule.actors[choice.actor as usize];
+            let wanted = || schedule.told(choice.actor);
             let named = self.names.actor_of(world, choice.actor as usize);
             let why = match named.filter(|a| world.is_open(*a)) {
                 // An instant that has passed already needs no tick.
@@ -229,8 +229,8 @@ impl Tolerant {
                 None if matches!(named, Some(Actor::Thread(t)) if world.finished(t)) => "the thread has ended",
                 None => {
                     if let Some((entry, actor)) = self.other(view) {
-                        let first = &schedule.actors[schedule.choices[entry].actor as usize];
-                        self.tell(world, || format!("{wanted} cannot go on yet; {first} comes first"));
+                        let first = || schedule.told(schedule.choices[entry].actor);
+                        self.tell(world, || format!("{} cannot go on yet; {} comes first", wanted(), first()));
                         self.follow(entry);
                         self.told.moved += 1;
                         return Some(actor);
@@ -240,8 +240,8 @@ impl Tolerant {
             };
             let skipped = std::mem::take(&mut self.left[self.at]);
             self.tell(world, || match skipped {
-                1 => format!("a choice of {wanted} is skipped: {why}"),
-                n => format!("{n} equal choices of {wanted} are skipped: {why}"),
+                1 => format!("a choice of {} is skipped: {why}", wanted()),
+                n => format!("{n} equal choices of {} are skipped: {why}", wanted()),
             });
             self.told.skipped = self.told.skipped.saturating_add(skipped);
             self.inserted = 0;

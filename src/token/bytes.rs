@@ -87,7 +87,7 @@ impl<'b> Reader<'b> {
         Ok((n >> 1) as i64 ^ -((n & 1) as i64))
     }
 
-    fn take(&mut self, n: usize) -> Result<&'b [u8], TokenError> {
+    pub(super) fn take(&mut self, n: usize) -> Result<&'b [u8], TokenError> {
         let (taken, rest) = self.bytes.split_at_checked(n).ok_or(SHORT)?;
         self.bytes = rest;
         Ok(taken)

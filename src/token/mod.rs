@@ -1,15 +1,21 @@
-//! Replay tokens: `rf1-...`, a run as text.
+//! Replay tokens: `rf1-...` or `rf2-...`, a run as text.
 //!
 //! A token holds the choices by name, not the seed, so it survives edits elsewhere in the model and other versions of the
 //! strategies. Beside them it says which program it was made for (a digest; another one is a warning, the choices decide), the
 //! `-D` values, the limits, how the run ended, and, as provenance, the strategy and the seed that drew it.
 //! `docs/formats.md` has the layout. A new layout is a new prefix; every version ever written stays in the tests.
+//!
+//! Version 1 (`first`) has whole names and each choice as it is. Version 2 (`second`) shares what names have in common and writes what repeats once. It is
+//! written where a thread's name is deep, and where it is the shorter one of a run that version 1 needs more than 4,096 bytes for.
 
 mod bytes;
+mod first;
+mod repeats;
+mod second;
 #[cfg(test)]
 mod tests;
 
-use crate::sched::{ActorName, Schedule, Scheduled};
+use crate::sched::Schedule;
 use crate::world::Limits;
 use bytes::{Reader, Writer};
 use data_encoding::BASE64URL_NOPAD;
@@ -20,7 +26,9 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Raised when visible operations or enabledness change: an older token may then mean another run.
 pub const SEMANTICS: u64 = 1;
 
-const PREFIX: &str = "rf1-";
+const PREFIXES: [&str; 2] = ["rf1-", "rf2-"];
+// A run that version 1 has so many bytes for at most is written in it.
+const SHORT: usize = 4_096;
 
 /// A run that can be replayed.
 ///
@@ -63,11 +71,13 @@ pub struct Token {
 pub enum TokenError {
     /// Something else altogether.
     #[error(
-        "this is not a replay token: one starts with `{PREFIX}`, as `raceflip run` and `raceflip confirm` print it"
+        "this is not a replay token: one starts with `rf1-` or `rf2-`, as `raceflip run` and `raceflip confirm` print it"
     )]
     Foreign,
     /// Made by a later version.
-    #[error("this token was made by a newer raceflip (format rf{0}); this one reads rf1: install the newer one")]
+    #[error(
+        "this token was made by a newer raceflip (format rf{0}); this one reads rf1 and rf2: install the newer one"
+    )]
     NewerFormat(u64),
     /// Made under another meaning of the language.
     #[error(
@@ -95,19 +105,52 @@ pub enum TokenError {
 
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let body = self.body();
+        let (prefix, body) = self.written();
         let mut whole = Writer::default();
         whole.number(body.len() as u64);
         let mut whole = whole.into_bytes();
         whole.extend(&body);
         whole.extend(&(xxh3_64(&body) as u32).to_le_bytes());
-        write!(f, "{PREFIX}{}", BASE64URL_NOPAD.encode(&whole))
+        write!(f, "{prefix}{}", BASE64URL_NOPAD.encode(&whole))
     }
 }
 
 impl Token {
-    fn body(&self) -> Vec<u8> {
+    // The prefix of the version that is written, and the body in it.
+    fn written(&self) -> (&'static str, Vec<u8>) {
+        let [first, second] = PREFIXES;
+        if self.schedule.whole_checks {
+            return (first, self.body_of_first());
+        }
+        if self.schedule.names.has_deep() {
+            return (second, self.body_of_second(true).unwrap_or_default());
+        }
+        let one = self.body_of_first();
+        if one.len() <= SHORT {
+            return (first, one);
+        }
+        match self.body_of_second(false) {
+            Some(two) if two.len() < one.len() => (second, two),
+            _ => (first, one),
+        }
+    }
+
+    fn body_of_first(&self) -> Vec<u8> {
         let mut w = Writer::default();
+        self.head(&mut w);
+        first::write(&self.schedule, &mut w);
+        w.into_bytes()
+    }
+
+    // `None` if it could not be read again, unless it `must` be.
+    fn body_of_second(&self, must: bool) -> Option<Vec<u8>> {
+        let mut w = Writer::default();
+        self.head(&mut w);
+        second::write(&self.schedule, must, &mut w).then(|| w.into_bytes())
+    }
+
+    // What all versions begin with.
+    fn head(&self, w: &mut Writer) {
         w.number(SEMANTICS);
         w.word(self.program);
         w.number(self.defines.len() as u64);
@@ -125,38 +168,12 @@ impl Token {
         w.text(&self.strategy);
         w.word(self.seed);
         w.text(&self.signature);
-        w.number(self.schedule.actors.len() as u64);
-        for actor in &self.schedule.actors {
-            match actor {
-                ActorName::Clock => w.number(0),
-                ActorName::Stop => w.number(1),
-                ActorName::Thread(name) => {
-                    w.number(2);
-                    w.text(name);
-                }
-                ActorName::Event(name) => {
-                    w.number(3);
-                    w.text(name);
-                }
-            }
-        }
-        w.number(self.schedule.choices.len() as u64);
-        for c in &self.schedule.choices {
-            // Two flags: is there an argument, is there a count.
-            let flags = u64::from(c.argument != 0) | u64::from(c.count != 1) << 1;
-            w.number(u64::from(c.actor) << 2 | flags);
-            if c.argument != 0 {
-                w.number(c.argument);
-            }
-            if c.count != 1 {
-                w.number(c.count);
-            }
-            w.byte(c.check);
-        }
-        w.into_bytes()
     }
 
-    fn from_body(body: &[u8]) -> Result<Self, TokenError> {
+    fn from_body(
+        body: &[u8],
+        schedule: fn(&mut Reader<'_>) -> Result<Schedule, TokenError>,
+    ) -> Result<Self, TokenError> {
         let mut r = Reader::new(body);
         let semantics = r.number()?;
         if semantics != SEMANTICS {
@@ -174,28 +191,7 @@ impl Token {
             *limits.get_mut(i as usize).ok_or(TokenError::Malformed("an unknown limit"))? = value;
         }
         let (strategy, seed, signature) = (r.text()?, r.word()?, r.text()?);
-        let mut schedule = Schedule::default();
-        for _ in 0..r.count()? {
-            schedule.actors.push(match r.number()? {
-                0 => ActorName::Clock,
-                1 => ActorName::Stop,
-                2 => ActorName::Thread(r.text()?),
-                3 => ActorName::Event(r.text()?),
-                _ => return Err(TokenError::Malformed("an unknown kind of actor")),
-            });
-        }
-        for _ in 0..r.count()? {
-            let head = r.number()?;
-            let argument = if head & 1 != 0 { r.number()? } else { 0 };
-            let count = if head & 2 != 0 { r.number()? } else { 1 };
-            let check = r.byte()?;
-            let actor = u32::try_from(head >> 2).ok().filter(|a| (*a as usize) < schedule.actors.len());
-            let actor = actor.ok_or(TokenError::Malformed("a choice of an actor that is not listed"))?;
-            if count == 0 {
-                return Err(TokenError::Malformed("a choice that is made no times"));
-            }
-            schedule.choices.push(Scheduled { actor, argument, check, count });
-        }
+        let schedule = schedule(&mut r)?;
         r.end()?;
         Ok(Self { program, defines, limits: limits_from(limits)?, strategy, seed, signature, schedule })
     }
@@ -206,13 +202,17 @@ impl FromStr for Token {
 
     fn from_str(text: &str) -> Result<Self, TokenError> {
         let text = text.trim();
-        let Some(encoded) = text.strip_prefix(PREFIX) else {
+        let [first, second] = PREFIXES;
+        let read = [(first, first::read as fn(&mut Reader<'_>) -> _), (second, second::read)];
+        let of = read.into_iter().find_map(|(prefix, read)| Some((prefix, text.strip_prefix(prefix)?, read)));
+        let Some((prefix, encoded, schedule)) = of else {
             let version = text.strip_prefix("rf").and_then(|t| t.split_once('-')).and_then(|(n, _)| n.parse().ok());
-            return Err(version.filter(|n| *n > 1).map_or(TokenError::Foreign, TokenError::NewerFormat));
+            let known = PREFIXES.len() as u64;
+            return Err(version.filter(|n| *n > known).map_or(TokenError::Foreign, TokenError::NewerFormat));
         };
         let alphabet = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if let Some((i, c)) = encoded.chars().enumerate().find(|(_, c)| !alphabet(*c)) {
-            return Err(TokenError::Character(PREFIX.len() + i + 1, c));
+            return Err(TokenError::Character(prefix.len() + i + 1, c));
         }
         // A cut can leave a last group that stands for no whole byte; what is before it still says how much is missing.
         let whole = (0..encoded.len().min(4))
@@ -229,8 +229,15 @@ impl FromStr for Token {
         if check != (xxh3_64(body) as u32).to_le_bytes() {
             return Err(TokenError::Damaged);
         }
-        Self::from_body(body)
+        Self::from_body(body, schedule)
     }
+}
+
+// Names of a token that somebody made up could take much more memory than its text.
+const MOST_PARTS: u64 = 1_000_000;
+
+fn may_have(parts: u64) -> Result<(), TokenError> {
+    if parts > MOST_PARTS { Err(TokenError::Malformed("its names have more than 1,000,000 parts")) } else { Ok(()) }
 }
 
 fn limit_words(l: &Limits) -> [u64; 9] {

@@ -198,7 +198,9 @@ impl Contexts {
         self.last_parts(setup, context, 8)
     }
 
-    fn last_parts(&self, setup: &Setup, context: ContextId, most: usize) -> String {
+    /// The pedigree; of one with more parts than `most` only the end, after `...`.
+    #[must_use]
+    pub fn last_parts(&self, setup: &Setup, context: ContextId, most: usize) -> String {
         let mut parts = Vec::new();
         let mut at = Some(context);
         while let Some(id) = at {
@@ -206,18 +208,24 @@ impl Contexts {
                 parts.push("...".to_owned());
                 break;
             }
-            let c = &self.all[id];
-            parts.push(match c.made {
-                Made::Declared(thread) => setup.threads[thread].name.clone(),
-                Made::Init => "init-block".to_owned(),
-                Made::Event(event) => format!("{}#{}", setup.events[event].name, c.nth),
-                Made::Body(body) => format!("{}#{}", setup.bodies[body], c.nth),
-                Made::Looper => format!("spawned-looper#{}", c.nth),
-                Made::Class(class) => format!("{}#{}", setup.classes[class as usize].0, c.nth),
-            });
-            at = c.parent;
+            parts.push(self.own_name(setup, id));
+            at = self.all[id].parent;
         }
         parts.reverse();
         parts.join("/")
+    }
+
+    /// The last part of the pedigree: `download#1`.
+    #[must_use]
+    pub fn own_name(&self, setup: &Setup, context: ContextId) -> String {
+        let c = &self.all[context];
+        match c.made {
+            Made::Declared(thread) => setup.threads[thread].name.clone(),
+            Made::Init => "init-block".to_owned(),
+            Made::Event(event) => format!("{}#{}", setup.events[event].name, c.nth),
+            Made::Body(body) => format!("{}#{}", setup.bodies[body], c.nth),
+            Made::Looper => format!("spawned-looper#{}", c.nth),
+            Made::Class(class) => format!("{}#{}", setup.classes[class as usize].0, c.nth),
+        }
     }
 }

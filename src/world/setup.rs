@@ -1,7 +1,7 @@
 //! What exists when a run starts, as the guest declares it: names, counts, first values. Shared by all runs of one program.
 
 use crate::base::IndexVec;
-use crate::event::{BodyId, EventId, HandlerId, ListenerId, Site, SiteId, ThreadId, Value};
+use crate::event::{BodyId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
 
 /// The static side of a world.
 #[derive(Clone, Debug, Default)]
@@ -148,22 +148,56 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Those that are not the usual ones: the option that sets it, and its value.
+    /// All of them: the option that sets it, and its value.
+    #[must_use]
+    pub fn options(&self) -> [(&'static str, u64); 9] {
+        let n = u64::from;
+        [
+            ("steps", self.steps),
+            ("virtual-time", self.time),
+            ("objects", n(self.objects)),
+            ("threads", n(self.threads)),
+            ("queue", n(self.queue)),
+            ("list", n(self.list)),
+            ("local", self.local),
+            ("depth", n(self.depth)),
+            ("cells", n(self.cells)),
+        ]
+    }
+
+    /// Those that are not the usual ones.
     pub fn unusual(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let of = |l: &Limits| {
-            let n = u64::from;
-            [
-                ("steps", l.steps),
-                ("virtual-time", l.time),
-                ("objects", n(l.objects)),
-                ("threads", n(l.threads)),
-                ("queue", n(l.queue)),
-                ("list", n(l.list)),
-                ("local", l.local),
-                ("depth", n(l.depth)),
-                ("cells", n(l.cells)),
-            ]
-        };
-        of(self).into_iter().zip(of(&Limits::default())).filter(|(own, usual)| own != usual).map(|(own, _)| own)
+        let pairs = self.options().into_iter().zip(Limits::default().options());
+        pairs.filter(|(own, usual)| own != usual).map(|(own, _)| own)
+    }
+
+    /// Those that are higher than `allowed`.
+    pub fn beyond(&self, allowed: &Limits) -> impl Iterator<Item = (&'static str, u64)> {
+        let pairs = self.options().into_iter().zip(allowed.options());
+        pairs.filter(|((_, own), (_, allowed))| own > allowed).map(|(own, _)| own)
+    }
+
+    /// Of each the lower one.
+    #[must_use]
+    pub fn within(&self, allowed: &Limits) -> Limits {
+        Limits {
+            steps: self.steps.min(allowed.steps),
+            time: self.time.min(allowed.time),
+            objects: self.objects.min(allowed.objects),
+            threads: self.threads.min(allowed.threads),
+            queue: self.queue.min(allowed.queue),
+            list: self.list.min(allowed.list),
+            local: self.local.min(allowed.local),
+            depth: self.depth.min(allowed.depth),
+            cells: self.cells.min(allowed.cells),
+        }
+    }
+
+    /// What a run under the lower of these limits and of those that are `allowed` has not got to do: the limit that it ended at, if these are higher there, or
+    /// that of frames, which ends no run but makes it another one. The option, and the value that these limits ask for.
+    #[must_use]
+    pub fn kept_from(&self, allowed: &Limits, outcome: Option<&Outcome>) -> Option<(&'static str, u64)> {
+        let ended = |option| matches!(outcome, Some(Outcome::Limit(kind, _)) if kind.option() == option);
+        self.beyond(allowed).find(|(option, _)| *option == "depth" || ended(*option))
     }
 }

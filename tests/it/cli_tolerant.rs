@@ -106,7 +106,8 @@ fn a_choice_that_is_gone_is_skipped_at_once() {
     use raceflip::sched::{ActorName, Scheduled};
     let mut made_up: raceflip::token::Token = token(&call(&["run", MENU, "-q"])).parse().expect("a token");
     let schedule = &mut made_up.schedule;
-    schedule.actors.push(ActorName::Thread("gone".to_owned()));
+    let gone = schedule.names.add("gone");
+    schedule.actors.push(ActorName::Thread(gone));
     let actor = schedule.actors.len() as u32 - 1;
     let often = |count, check| Scheduled { actor, argument: 0, check, count };
     schedule.choices = vec![often(1 << 62, 0), often(1 << 63, 1), often(1 << 63, 2)];

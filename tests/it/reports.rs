@@ -17,7 +17,7 @@ pub(crate) struct At(pub(crate) Model);
 
 impl Replays for At {
     fn run(&mut self, _: &About, again: &Again, marked: &[&Access]) -> Option<Run> {
-        replayed(&self.0, &again.token, marked)
+        replayed(&self.0, &again.token, &raceflip::world::Limits::default(), marked)
     }
 }
 

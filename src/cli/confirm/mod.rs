@@ -197,7 +197,8 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
         }
         ReportFormat::Json => out.json(&report.to_json()),
         _ => {
-            let text = args.format.render(std::slice::from_ref(&report), &mut Models::new(vec![&model], out));
+            let mut models = Models::new(vec![&model], out).allowing(plan.limits);
+            let text = args.format.render(std::slice::from_ref(&report), &mut models);
             args.format.print(&text.unwrap_or_default(), out);
         }
     }

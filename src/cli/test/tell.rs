@@ -138,6 +138,9 @@ impl<'t> Told<'t> {
                     &divergence.found,
                     now,
                 )),
+                SavedEnd::Asks(option, value, most) => Some(format!(
+                    "{note}: {name} could not be made again: its token asks for --{option} {value}, where {most} is the most that is allowed; `--{option} {value}` allows it"
+                )),
                 SavedEnd::Interrupted => None,
             }
         });

@@ -7,7 +7,7 @@ use crate::formats::timeline::{Gap, Item, Kind, Mark, Marks, Recorder, Row, Time
 use crate::sched::Replay;
 use crate::token::Token;
 use crate::vm::Model;
-use crate::world::signature;
+use crate::world::{Limits, signature};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -58,21 +58,22 @@ pub struct Step {
     pub gap: bool,
 }
 
-/// Replays a token of this model; the steps of the statements `marked` are marked. `None` if it is no token, was made for another program, or leaves its recording.
+/// Replays a token of this model, under no higher limits than are allowed; the steps of the statements `marked` are marked. `None` if it is no token, was made
+/// for another program, leaves its recording, or asks for more than is allowed.
 ///
 /// # Examples
 ///
 /// ```
-/// use raceflip::{formats::report::replayed, vm::Model};
+/// use raceflip::{formats::report::replayed, vm::Model, world::Limits};
 ///
 /// let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
-/// assert_eq!(replayed(&model, "rf1-this-is-none", &[]), None);
+/// assert_eq!(replayed(&model, "rf1-this-is-none", &Limits::default(), &[]), None);
 /// # Ok::<(), raceflip::vm::ModelError>(())
 /// ```
 #[must_use]
-pub fn replayed(model: &Model, token: &str, marked: &[&Access]) -> Option<Run> {
+pub fn replayed(model: &Model, token: &str, allowed: &Limits, marked: &[&Access]) -> Option<Run> {
     let token: Token = token.parse().ok()?;
-    if token.program != model.digest() {
+    if token.program != model.digest() || token.limits.kept_from(allowed, None).is_some() {
         return None;
     }
     let is_marked = |site: SiteId| {
@@ -83,7 +84,7 @@ pub fn replayed(model: &Model, token: &str, marked: &[&Access]) -> Option<Run> {
     let window = Window::Ends { first: FIRST, last: LAST };
     let marks = Marks { sites, ..Marks::default() };
     let mut recorder = Recorder::new(&model.program, model.source.text(), window, marks);
-    let mut machine = model.machine(token.limits);
+    let mut machine = model.machine(token.limits.within(allowed));
     let mut replay = Replay::new(Arc::new(token.schedule));
     let summary = exec::run(&mut machine, &mut replay, token.seed, &mut recorder, &AtomicBool::new(false));
     let outcome = summary.outcome()?;
