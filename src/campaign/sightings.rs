@@ -15,8 +15,6 @@ pub(super) struct Sighting {
     pub(super) step: u64,
     /// The events that could fire after it.
     pub(super) fireable: IdSet<EventId>,
-    /// The looper whose task performed it, if one did.
-    pub(super) task_of: Option<ThreadId>,
     touch: Touch,
 }
 
@@ -178,12 +176,11 @@ impl<'s> Watch<'s> {
         let seen = self
             .raw
             .into_iter()
-            .map(|Raw { site, context, visit, touch, place, step, fireable, task_of }| Sighting {
+            .map(|Raw { site, context, visit, touch, place, step, fireable, .. }| Sighting {
                 instance: Instance { site, context: name(context), visit },
                 place,
                 step,
                 fireable,
-                task_of,
                 touch,
             })
             .collect();

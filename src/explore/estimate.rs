@@ -11,6 +11,7 @@ use super::choices::Choices;
 use super::ends::{Standing, standing};
 use super::monitor::{Monitor, Node};
 use crate::base::{Rng, mix};
+use crate::event::{Actor, Choice};
 use crate::world::Canonicalizer;
 use std::collections::BTreeSet;
 
@@ -22,6 +23,9 @@ const LAST: usize = 4;
 // Bytes of states that the runs may look at in any case, and the part of those that the search has looked at.
 const LEAST_WORK: u64 = 64 << 20;
 const PART_OF_WORK: u64 = 10;
+// Runs that keep to one order of the actors, and their part of that work.
+const DRIVEN: u64 = 16;
+const PART_OF_DRIVEN: u64 = 4;
 
 /// An estimate of the whole.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -38,17 +42,19 @@ pub struct Estimate {
     pub visited: u64,
     /// Runs that came to no end within the steps that were looked at.
     pub endless: u64,
-    /// Those of them that still came to states that were new to them: there may be infinitely many.
+    /// Those of them that still came to states that were new to them, and those of 16 more runs that keep to one order of the actors: there may be infinitely many.
     pub growing: u64,
 }
 
 impl Estimate {
-    /// How many states there are, if the runs met a visited one as easily as another; with the standard error. `None` if they met too few, and if
+    /// How many states there are, if the runs met a visited one as easily as another; with the standard error. `None` if they met too few, or none but visited ones, and if
     /// there may be infinitely many ([`growing`](Self::growing)).
     #[must_use]
     pub fn states(&self, visited: u64) -> Option<(f64, f64)> {
         let share = self.visited as f64 / self.met as f64;
-        if self.visited < 10 || self.growing > 0 {
+        // Runs that met nothing but what was visited say nothing of what was not.
+        let nothing_new = self.met == self.visited;
+        if nothing_new || self.visited < 10 || self.growing > 0 {
             return None;
         }
         let error = ((1.0 - share) / (share * self.met as f64)).sqrt();
@@ -57,54 +63,36 @@ impl Estimate {
     }
 }
 
-/// Makes random runs: as many as are due, or as can be made with a tenth of the `work` of the search, the bytes of all states that it looked at.
+/// Makes random runs: as many as are due, or as can be made with a tenth of the `work` of the search, the bytes of all states that it looked at. Some more keep to
+/// one order of the actors, as a scheduler may that starves some of them: that there is no end is often seen of such runs alone.
 pub(super) fn estimate<M: Monitor>(
     plan: &Plan<'_>,
     first: &Node<M>,
     work: u64,
     visited: impl Fn(u128) -> bool,
 ) -> Estimate {
-    let (mut choices, mut numbers) = (Choices::default(), Canonicalizer::new());
+    let work = (work / PART_OF_WORK).max(LEAST_WORK);
+    let mut prober = Prober { plan, first, choices: Choices::default(), numbers: Canonicalizer::new(), left: 0 };
+    let (mut endless, mut growing) = (0, 0);
+    prober.left = work / PART_OF_DRIVEN;
+    for probe in 0..DRIVEN {
+        let rank = |choice: &Choice| mix(probe, actor_number(choice.actor));
+        let driven = prober.run(&mut BTreeSet::new(), |choices| {
+            (0..choices.len()).max_by_key(|i| rank(&choices[*i])).unwrap_or_default()
+        });
+        growing += u64::from(driven.is_some_and(|run| run.grows()));
+    }
+    prober.left = work;
     let mut met = BTreeSet::new();
     let mut sizes = Vec::new();
-    let (mut endless, mut growing) = (0, 0);
-    let mut left = (work / PART_OF_WORK).max(LEAST_WORK);
-    while (sizes.len() as u64) < PROBES && left > 0 {
+    while (sizes.len() as u64) < PROBES && prober.left > 0 {
         let mut rng = Rng::seeded(mix(0, sizes.len() as u64));
-        let mut node = first.clone();
-        let mut size = 1.0f64;
-        let mut ended = false;
-        let mut own = BTreeSet::new();
-        // The step at which it came to a state that was new to it.
-        let (mut steps, mut newest) = (0, 0);
-        while steps < STEPS && left > 0 {
-            let digest = node.digest(&mut numbers);
-            met.insert(digest);
-            steps += 1;
-            if own.insert(digest) {
-                newest = steps;
-            }
-            if let Standing::Ended(_) = standing(&mut node.machine) {
-                ended = true;
-                break;
-            }
-            node.machine.canonical_in(&mut numbers);
-            choices.list(&node.machine.world, &numbers, plan.clock);
-            let all = &choices.all;
-            let Some(choice) = all.get(rng.below(all.len().max(1) as u32) as usize) else { break };
-            size *= all.len() as f64;
-            if !node.follow(*choice) {
-                break;
-            }
-            left = left.saturating_sub(node.bytes());
-        }
+        let run = prober.run(&mut met, |choices| rng.below(choices.len() as u32) as usize);
         // Of a run that was left for the work there is nothing to learn if others were made.
-        if !ended && left == 0 && !sizes.is_empty() {
-            break;
-        }
-        endless += u64::from(!ended);
-        growing += u64::from(!ended && newest > steps - steps / LAST);
-        sizes.push(size);
+        let Some(run) = run.filter(|run| run.ended || prober.left > 0 || sizes.is_empty()) else { break };
+        endless += u64::from(!run.ended);
+        growing += u64::from(run.grows());
+        sizes.push(run.size);
     }
     let probes = sizes.len() as u64;
     let n = probes as f64;
@@ -119,5 +107,77 @@ pub(super) fn estimate<M: Monitor>(
         visited: known,
         endless,
         growing,
+    }
+}
+
+// A number for each actor.
+fn actor_number(actor: Actor) -> u64 {
+    match actor {
+        Actor::Clock => 0,
+        Actor::Stop => 1,
+        Actor::Thread(thread) => 2 + 2 * u64::from(thread.0),
+        Actor::Event(event) => 3 + 2 * u64::from(event.0),
+    }
+}
+
+// One run of those that are made.
+struct Made {
+    ended: bool,
+    // The product of its choices.
+    size: f64,
+    steps: usize,
+    // The step at which it came to a state that was new to it.
+    newest: usize,
+}
+
+impl Made {
+    fn grows(&self) -> bool {
+        !self.ended && self.newest > self.steps - self.steps / LAST
+    }
+}
+
+struct Prober<'p, M: Monitor> {
+    plan: &'p Plan<'p>,
+    first: &'p Node<M>,
+    choices: Choices,
+    numbers: Canonicalizer,
+    // Bytes of states that may be looked at yet.
+    left: u64,
+}
+
+impl<M: Monitor> Prober<'_, M> {
+    // A run of these choices; `None` if there is no work left for it.
+    fn run(&mut self, met: &mut BTreeSet<u128>, mut pick: impl FnMut(&[Choice]) -> usize) -> Option<Made> {
+        if self.left == 0 {
+            return None;
+        }
+        let mut node = self.first.clone();
+        let mut made = Made { ended: false, size: 1.0, steps: 0, newest: 0 };
+        let mut own = BTreeSet::new();
+        while made.steps < STEPS && self.left > 0 {
+            let digest = node.digest(&mut self.numbers);
+            met.insert(digest);
+            made.steps += 1;
+            if own.insert(digest) {
+                made.newest = made.steps;
+            }
+            if let Standing::Ended(_) = standing(&mut node.machine) {
+                made.ended = true;
+                break;
+            }
+            node.machine.canonical_in(&mut self.numbers);
+            self.choices.list(&node.machine.world, &self.numbers, self.plan.clock);
+            let all = &self.choices.all;
+            if all.is_empty() {
+                break;
+            }
+            let choice = all[pick(all)];
+            made.size *= all.len() as f64;
+            if !node.follow(choice) {
+                break;
+            }
+            self.left = self.left.saturating_sub(node.bytes());
+        }
+        Some(made)
     }
 }

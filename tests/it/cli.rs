@@ -306,7 +306,7 @@ fn bad_input() {
         (&["run", &ok, "--trace", &ok], "it is the model"),
         (&["run", &ok, "--trace", &folder_name], "error: cannot write the trace to"),
         (&["replay", &ok], "<TOKEN>"),
-        (&["replay", &ok, "hello"], "error: this is not a replay token: one starts with `rf1-`"),
+        (&["replay", &ok, "hello"], "error: this is not a replay token: one starts with `rf1-` or `rf2-`"),
         (&["replay", &ok, "rf2-AAAA"], "made by a newer raceflip"),
         (&["replay", &ok, "rf1-AA*A"], "character 7 of the token"),
         (&["replay", &ok, &good[..good.len() - 9]], "the token is cut off"),

@@ -209,7 +209,10 @@ fn a_token_of_a_search_is_the_only_way_to_its_run() {
     let says = "other.race` visits its states anew.\n";
     assert!(ran.err.contains("`raceflip explore ") && ran.err.ends_with(says), "{}", ran.err);
     // A token that no shell takes.
-    let long = file(&folder, "long.race", "var x = 0\nthread a { for i in 0..6000 { x += 1 } }\n");
+    let letter = |i: u64| char::from(b'a' + (raceflip::base::mix(1, i) % 26) as u8);
+    let name = |i: u64| (0..300).map(|n| letter(300 * i + n)).collect::<String>();
+    let threads: String = (0..100).map(|i| format!("thread {} {{ await x == {i}; x = {i} + 1 }}\n", name(i))).collect();
+    let long = file(&folder, "long.race", &format!("var x = 0\n{threads}"));
     let ran = call(&["explore", &long]);
     let says = "long.race --format json > found.json  # its token is there: too long for an argument\n";
     assert!(ran.out.contains(says) && !ran.out.contains("rf1-"), "{}", ran.out);

@@ -42,10 +42,10 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
             writeln!(out, "  about {} states in all, ± {} ({share} were visited)", rounded(states), rounded(error));
         }
         if estimate.growing > 0 {
-            let (growing, probes) = (HumanCount(estimate.growing), HumanCount(estimate.probes));
+            let runs = counted(estimate.growing, "run");
             writeln!(
                 out,
-                "  there may be infinitely many: {growing} of {probes} random runs still came to new states when they were left"
+                "  there may be infinitely many: {runs} without end still came to new states when they were left"
             );
         }
         schedules(estimate, out);
