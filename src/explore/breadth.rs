@@ -60,10 +60,8 @@ pub(super) fn search<M: Monitor>(
                 searched.largest = searched.largest.max(worker.node_bytes);
             }
             let found = searched.table.len() - before;
-            let spare: usize = workers.iter().map(|w| w.spare.len()).sum();
-            let waiting = queue.len() as u64 + left;
-            let sizes = (waiting + found, waiting + found + spare as u64);
-            if searched.is_over((plan, &plan.bounds, scale), searched.depth, sizes, context) {
+            let frontier = queue.len() as u64 + left + found;
+            if searched.is_over((plan, &plan.bounds, scale), searched.depth, frontier, context) {
                 return searched;
             }
         }

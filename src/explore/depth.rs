@@ -45,12 +45,12 @@ pub(super) fn search<M: Monitor>(
         open.extend(found.drain(..).rev().map(|fresh| (fresh, depth + 1)));
         looked += 1;
         searched.largest = searched.largest.max(worker.node_bytes);
-        let nodes = (open.len() + worker.spare.len()) as u64;
-        searched.hold(nodes);
+        let frontier = open.len() as u64;
+        searched.hold(frontier);
         let due = looked.is_multiple_of(BATCH) || open.is_empty() || worker.finds.accepted.is_some();
         if due || !whole || searched.room(&bounds) == 0 {
             searched.finds.merge(&mut worker.finds);
-            if searched.is_over((plan, &bounds, scale), depth, (open.len() as u64, nodes), context) {
+            if searched.is_over((plan, &bounds, scale), depth, frontier, context) {
                 return searched;
             }
         }

@@ -23,6 +23,9 @@ const LAST: usize = 4;
 // Bytes of states that the runs may look at in any case, and the part of those that the search has looked at.
 const LEAST_WORK: u64 = 64 << 20;
 const PART_OF_WORK: u64 = 10;
+// Of the memory that is allowed, the part for digests of states that were met, and bytes of one in a set, about.
+const PART_OF_MEMORY: u64 = 32;
+const OF_A_DIGEST: u64 = 32;
 // Runs that keep to one order of the actors, and their part of that work.
 const DRIVEN: u64 = 16;
 const PART_OF_DRIVEN: u64 = 4;
@@ -72,7 +75,9 @@ pub(super) fn estimate<M: Monitor>(
     visited: impl Fn(u128) -> bool,
 ) -> Estimate {
     let work = (work / PART_OF_WORK).max(LEAST_WORK);
-    let mut prober = Prober { plan, first, choices: Choices::default(), numbers: Canonicalizer::new(), left: 0 };
+    let most_met = (plan.bounds.memory / PART_OF_MEMORY / OF_A_DIGEST).max(2 * STEPS as u64);
+    let mut prober =
+        Prober { plan, first, choices: Choices::default(), numbers: Canonicalizer::new(), left: 0, most_met };
     let (mut endless, mut growing) = (0, 0);
     prober.left = work / PART_OF_DRIVEN;
     for probe in 0..DRIVEN {
@@ -143,6 +148,8 @@ struct Prober<'p, M: Monitor> {
     numbers: Canonicalizer,
     // Bytes of states that may be looked at yet.
     left: u64,
+    // Digests that there is room for.
+    most_met: u64,
 }
 
 impl<M: Monitor> Prober<'_, M> {
@@ -157,6 +164,9 @@ impl<M: Monitor> Prober<'_, M> {
         while made.steps < STEPS && self.left > 0 {
             let digest = node.digest(&mut self.numbers);
             met.insert(digest);
+            if met.len() as u64 >= self.most_met {
+                self.left = 0;
+            }
             made.steps += 1;
             if own.insert(digest) {
                 made.newest = made.steps;

@@ -60,7 +60,8 @@ impl<M: Monitor> Searched<M> {
 
     /// How many more states may be found until a bound cuts.
     pub(super) fn room(&self, bounds: &Bounds) -> u64 {
-        let bytes = bounds.memory.saturating_sub(self.holds);
+        // What workers keep for its room does not count one by one, as it depends on how many they are.
+        let bytes = (bounds.memory - bounds.memory / PART_OF_SPARE).saturating_sub(self.holds);
         bounds.states.saturating_sub(self.table.len()).min(bytes / (self.largest + OF_A_STATE))
     }
 
@@ -83,10 +84,10 @@ impl<M: Monitor> Searched<M> {
         &mut self,
         (plan, bounds, scale): (&Plan<'_>, &Bounds, Scale),
         depth: u32,
-        (frontier, nodes): (u64, u64),
+        frontier: u64,
         context: Context<'_>,
     ) -> bool {
-        self.hold(nodes);
+        self.hold(frontier);
         self.frontier = frontier;
         let (states, memory, transitions) = (self.table.len(), self.holds, self.finds.transitions);
         context.progress.at(&Status { states, transitions, frontier, memory, depth });

@@ -187,7 +187,8 @@ impl Rows {
             "fork" | "spawn-looper" => Action::Fork(self.thread(need(&row.made, "made")?)),
             "join" => Action::Join(self.thread(need(&row.place, "place")?)),
             "attachq" | "loop" => return Ok(self.looper(row.kind == "loop", thread).into_iter().collect()),
-            "post" if row.made.is_none() => return Ok(Actions::new()),
+            // Refused, or cut off by the limit of threads.
+            "post" | "fork" | "spawn-looper" if row.made.is_none() => return Ok(Actions::new()),
             "post" | "fire" => self.post(row, line)?,
             "section" => {
                 let name = need(&row.made, "made")?;
