@@ -85,7 +85,8 @@ pub(super) fn estimate<M: Monitor>(
         let driven = prober.run(&mut BTreeSet::new(), |choices| {
             (0..choices.len()).max_by_key(|i| rank(&choices[*i])).unwrap_or_default()
         });
-        growing += u64::from(driven.is_some_and(|run| run.grows()));
+        // One that was left for the work shows nothing.
+        growing += u64::from(prober.left > 0 && driven.is_some_and(|run| run.grows()));
     }
     prober.left = work;
     let mut met = BTreeSet::new();

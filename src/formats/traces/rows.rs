@@ -184,11 +184,11 @@ impl Rows {
                 Action::ThreadInit
             }
             "threadexit" => Action::ThreadExit,
+            // Refused, or cut off by the limit of threads.
+            "post" | "fork" | "spawn-looper" if row.made.is_none() => return Ok(Actions::new()),
             "fork" | "spawn-looper" => Action::Fork(self.thread(need(&row.made, "made")?)),
             "join" => Action::Join(self.thread(need(&row.place, "place")?)),
             "attachq" | "loop" => return Ok(self.looper(row.kind == "loop", thread).into_iter().collect()),
-            // Refused, or cut off by the limit of threads.
-            "post" | "fork" | "spawn-looper" if row.made.is_none() => return Ok(Actions::new()),
             "post" | "fire" => self.post(row, line)?,
             "section" => {
                 let name = need(&row.made, "made")?;
