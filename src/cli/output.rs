@@ -143,14 +143,24 @@ fn rendered(text: &str) -> String {
         let seen = anstream::adapter::strip_str(text).to_string();
         let start = all.len();
         all.push_str(text);
-        if command_at(&seen).is_some()
-            && let Some(at) = all[start..].find(seen.trim_start())
-        {
-            escape(&mut all, start + at);
+        if command_at(&seen).is_some() {
+            escape(&mut all, start + first_seen(text));
         }
         all.push('\n');
     }
     all
+}
+
+// Where the first character stands that is neither a blank nor of a colour.
+fn first_seen(line: &str) -> usize {
+    let mut rest = line;
+    loop {
+        let text = rest.trim_start();
+        match text.strip_prefix("\u{1b}[").and_then(|code| code.split_once('m')) {
+            Some((_, after)) => rest = after,
+            None => return line.len() - text.len(),
+        }
+    }
 }
 
 fn lines_kept(text: &str) -> String {
