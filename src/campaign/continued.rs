@@ -5,7 +5,7 @@
 //! either order must not be blamed on one of them.
 
 use super::drive::Driven;
-use super::failures::{Failures, evidence};
+use super::failures::{Failures, Told, evidence};
 use super::orders::{First, InstancePair};
 use super::parallel;
 use super::report::{Evidence, OrderReport, Verdict};
@@ -13,7 +13,7 @@ use super::sightings::{Sightings, Watch};
 use super::trial::{Run, Trial, Worker};
 use crate::base::mix;
 use crate::event::ThreadId;
-use crate::exec::{End, Unobserved};
+use crate::exec::{End, RunSummary, Unobserved};
 use crate::sched::{Hit, Named, Prefixed, RandomWalk, RawChoices, Replay, StrategySpec};
 use crate::shrink::{Effort, Shrunk, shrink};
 use crate::token::Token;
@@ -170,7 +170,7 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
     let Tallies { of: [for_a, for_b], undecided } = all;
     let orders = [(First::A, for_a), (First::B, for_b)].map(|(first, tally)| {
         let mut shows = |run: &Run| shown(driven, instances.as_ref(), first, run);
-        let passes = tally.passes.as_ref().map(&mut shows);
+        let passes = tally.passes.as_ref().map(|run| shows(run).0);
         OrderReport { first, runs: tally.runs, failures: tally.failures.finish_with(shows), passes }
     });
     Compared { orders, harms, undecided }
@@ -350,29 +350,39 @@ fn further(of_points: &[Tallies], round: u64) -> Vec<Work> {
     all
 }
 
-// The run that is shown, as small as it gets with the same end and the same order.
-fn shown(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run) -> Evidence {
+// The run that is shown, as small as it gets with the same end and the same order; what a smaller one came to.
+fn shown(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run) -> Told {
     let drawn = Worker::new(driven.plan).token(run);
-    Evidence::of(&smaller(driven, instances, first, &drawn).unwrap_or(drawn))
+    match smaller(driven, instances, first, &drawn) {
+        Some((token, summary)) => (Evidence::of(&token), Some(summary)),
+        None => (Evidence::of(&drawn), None),
+    }
 }
 
-fn smaller(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First, drawn: &Token) -> Option<Token> {
+fn smaller(
+    driven: &mut Driven<'_>,
+    instances: Option<&InstancePair>,
+    first: First,
+    drawn: &Token,
+) -> Option<(Token, RunSummary)> {
     let code = &driven.plan.model.code;
     let shrunk = shrink(code, drawn, EFFORT, driven.context.stop).ok().filter(Shrunk::is_smaller)?;
-    (order_of(driven, instances, &shrunk.token) == Some(first)).then_some(shrunk.token)
+    let (order, summary) = order_of(driven, instances, &shrunk.token);
+    (order == Some(first)).then_some((shrunk.token, summary))
 }
 
-// Which access comes first in the run of a token.
-fn order_of(driven: &mut Driven<'_>, instances: Option<&InstancePair>, token: &Token) -> Option<First> {
+// Which access comes first in the run of a token, and what that run came to.
+fn order_of(driven: &mut Driven<'_>, instances: Option<&InstancePair>, token: &Token) -> (Option<First>, RunSummary) {
     let mut worker = Worker::new(driven.plan);
     let mut watch = Watch::new(&driven.sites);
     let replay = Replay::new(Arc::new(token.schedule.clone()));
     let trial = worker.make(replay, 0, &mut watch, &AtomicBool::new(false));
     let sightings = watch.finish(&worker.machine.world);
-    match instances {
+    let order = match instances {
         Some(instances) => driven.order_in(&trial, &sightings, instances),
         // Of one statement twice which thread is meant is not known.
         None if driven.pair.a == driven.pair.b => None,
         None => driven.orders.first_in(&sightings),
-    }
+    };
+    (order, trial.summary)
 }

@@ -46,15 +46,15 @@ impl Unmet {
 ///
 /// let model = Model::from_text("t.race", "thread t { skip }\nexpect no deadlock\nexpect stuck", &[])?;
 /// // What runs came to, without the values of variables.
-/// let ends = [Ended { kind: EndKind::of(&Outcome::Ok), values: Default::default() }];
+/// let ends = [Ended { kind: EndKind::of(&Outcome::Ok), values: Default::default(), stuck: false }];
 /// let lines = &model.program.expectations;
 /// assert!(judge(&lines[0].kind, ends.iter()).is_some_and(|u| u.is_met()));
 /// assert!(judge(&lines[1].kind, ends.iter()).is_some_and(|u| u.missing == ["stuck"]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e Ended> + Clone) -> Option<Unmet> {
-    let one = |no: bool, what: &str, is: &dyn Fn(&EndKind) -> bool| {
-        let seen: Vec<usize> = ends.clone().enumerate().filter(|(_, e)| is(&e.kind)).map(|(i, _)| i).collect();
+    let one = |no: bool, what: &str, is: &dyn Fn(&Ended) -> bool| {
+        let seen: Vec<usize> = ends.clone().enumerate().filter(|(_, e)| is(e)).map(|(i, _)| i).collect();
         match (no, seen.is_empty()) {
             (true, _) => Unmet { surplus: seen, ..Unmet::default() },
             (false, true) => Unmet { missing: vec![what.to_owned()], ..Unmet::default() },
@@ -63,11 +63,11 @@ pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e E
     };
     Some(match expectation {
         ExpectationKind::Failure { no, what, site } => {
-            let is = |kind: &EndKind| fails_as(kind, what.as_ref(), site.as_ref());
+            let is = |end: &Ended| fails_as(&end.kind, what.as_ref(), site.as_ref());
             one(*no, &failure_text(what.as_ref(), site.as_ref()), &is)
         }
-        ExpectationKind::Deadlock { no } => one(*no, "deadlock", &|kind| *kind == EndKind::Deadlock),
-        ExpectationKind::Stuck { no } => one(*no, "stuck", &|kind| *kind == EndKind::Stuck),
+        ExpectationKind::Deadlock { no } => one(*no, "deadlock", &|end| end.kind == EndKind::Deadlock),
+        ExpectationKind::Stuck { no } => one(*no, "stuck", &Ended::is_stuck),
         ExpectationKind::Outcomes { of, outcomes } => {
             let missing = outcomes.iter().filter(|o| !ends.clone().any(|end| is_end(o, of, end) == Some(true)));
             let surplus =
@@ -81,7 +81,8 @@ pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e E
 /// An end as far as a line tells it from others: without the values that it does not speak of.
 #[must_use]
 pub(super) fn told_apart(expectation: &ExpectationKind, end: &Ended) -> Ended {
-    let mut told = Ended { kind: end.kind.clone(), values: BTreeMap::new() };
+    let stuck = end.stuck && matches!(expectation, ExpectationKind::Stuck { .. });
+    let mut told = Ended { kind: end.kind.clone(), values: BTreeMap::new(), stuck };
     if let ExpectationKind::Outcomes { of, outcomes } = expectation
         && outcomes.iter().any(|o| o.values.is_some() && is_kind(o, &end.kind))
     {

@@ -29,7 +29,11 @@ pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Optio
             let hurts = pairs.iter().any(|p| p.verdict.confirmed() && !p.hurts().is_empty());
             match (no, pairs.is_empty()) {
                 (true, true) => None,
-                (true, false) => broken("it was reported", false),
+                (true, false) => {
+                    let (left, right) = (&left.text, &right.text);
+                    let meant = format!("`race {left} ~ {right}: false` says that it is reported, and never confirmed");
+                    broken(&format!("it was reported, and `no race` says that no detector reports it; {meant}"), false)
+                }
                 (false, true) => broken("it was not reported", true),
                 (false, false) if *false_ && confirmed > 0 => broken("it was confirmed", false),
                 (false, false) if (*real || *harmful) && confirmed == 0 => {

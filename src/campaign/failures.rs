@@ -3,6 +3,7 @@
 use super::Plan;
 use super::report::{Evidence, FailureReport};
 use super::trial::{Run, Trial, Worker};
+use crate::exec::RunSummary;
 
 /// Failures by signature, in the order of their first run.
 #[derive(Clone, Default)]
@@ -47,20 +48,28 @@ impl Failures {
 
     /// A report for each, the most frequent first.
     pub(super) fn finish(self, plan: &Plan) -> Vec<FailureReport> {
-        self.finish_with(|run| evidence(plan, run))
+        self.finish_with(|run| (evidence(plan, run), None))
     }
 
-    /// The same, with somebody who makes the token of a run.
-    pub(super) fn finish_with(mut self, mut evidence: impl FnMut(&Run) -> Evidence) -> Vec<FailureReport> {
+    /// The same, with somebody who chooses the run to show.
+    pub(super) fn finish_with(mut self, mut show: impl FnMut(&Run) -> Told) -> Vec<FailureReport> {
         self.all.sort_by_key(|x| std::cmp::Reverse(x.1));
         let report = |(trial, runs, least_stall): (Trial, u32, u64)| {
-            let outcome = trial.summary.outcome()?.clone();
-            let evidence = evidence(&trial.run);
-            Some(FailureReport { signature: trial.signature, outcome, runs, least_stall, evidence })
+            let (evidence, other) = show(&trial.run);
+            // All that is said is said of the run that is shown.
+            let summary = other.unwrap_or(trial.summary);
+            let outcome = summary.outcome()?.clone();
+            let (steps, virtual_time, stall) = (summary.steps, summary.now, summary.stall);
+            let least_stall = least_stall.min(stall);
+            let signature = trial.signature;
+            Some(FailureReport { signature, outcome, runs, least_stall, steps, virtual_time, stall, evidence })
         };
         self.all.into_iter().filter_map(report).collect()
     }
 }
+
+/// The run to show, and what it came to if it is another one than was asked for.
+pub(super) type Told = (Evidence, Option<RunSummary>);
 
 /// The run, made again for its token.
 pub(super) fn evidence(plan: &Plan, run: &Run) -> Evidence {

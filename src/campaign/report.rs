@@ -62,14 +62,20 @@ pub struct Searched {
 pub struct FailureReport {
     /// What makes two ends the same.
     pub signature: String,
-    /// The first one.
-    pub outcome: Outcome,
     /// How many runs ended so.
     pub runs: u32,
     /// The least stall of them, in virtual milliseconds.
     pub least_stall: u64,
-    /// The run to show: the first, with its token.
+    /// The run to show: the first, with its token. What follows is said of this run.
     pub evidence: Evidence,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Its steps.
+    pub steps: u64,
+    /// The virtual clock at its end, in milliseconds.
+    pub virtual_time: u64,
+    /// Its stall, in virtual milliseconds.
+    pub stall: u64,
 }
 
 /// A run with its token.

@@ -16,7 +16,7 @@ use super::tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
 use super::trial::{Run, RunId, Trial, Worker};
 use super::{Confirmation, Context, Plan, confirm, parallel};
 use crate::base::mix;
-use crate::event::{LimitKind, Outcome};
+use crate::event::{LimitKind, Outcome, SiteId};
 use crate::exec::{End, EndKind, Ended, Unobserved};
 use crate::lang::program::{Expectation, ExpectationKind};
 use crate::sched::StrategySpec;
@@ -240,7 +240,7 @@ impl Test<'_> {
         self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials).sum::<u32>();
         let of_pairs = found.pairs.iter().flat_map(|p| &p.orders).flat_map(|o| &o.failures);
         for failure in found.phase1.failures.iter().chain(of_pairs).chain(&found.unexplained) {
-            let end = Ended { kind: EndKind::of(&failure.outcome), values: BTreeMap::new() };
+            let end = Ended { kind: EndKind::of(&failure.outcome), values: BTreeMap::new(), stuck: false };
             let seen = Seen {
                 outcome: failure.outcome.clone(),
                 signature: failure.signature.clone(),
@@ -316,7 +316,8 @@ impl Test<'_> {
                 return met;
             }
             let never = if self.searched.is_some() { "can never be" } else { "was never seen" };
-            let why = unmet.missing.iter().map(|m| format!("`{m}` {never}")).collect();
+            let elsewhere = self.elsewhere(kind).map_or(String::new(), |hint| format!(": {hint}"));
+            let why = unmet.missing.iter().map(|m| format!("`{m}` {never}{elsewhere}")).collect();
             let surplus = self.surplus(kind, &unmet.surplus);
             let shown: Vec<Shown> =
                 surplus.iter().take(MOST_SHOWN).map(|(e, s)| self.shown(kind, e, s, worker)).collect();
@@ -331,6 +332,28 @@ impl Test<'_> {
             (None, None) => return LineVerdict::Unchecked(INTERRUPTED),
         };
         why.map_or(met, |why| LineVerdict::Unmet(vec![why], Vec::new(), 0))
+    }
+
+    // Where runs fail as the line says, if that is at another place than it says.
+    fn elsewhere(&self, kind: &ExpectationKind) -> Option<String> {
+        let ExpectationKind::Failure { no: false, what, site: Some(at) } = kind else { return None };
+        let anywhere = ExpectationKind::Failure { no: true, what: what.clone(), site: None };
+        let sites = &self.plan.model.program.sites;
+        let failing = self.unmet(&anywhere)?.surplus;
+        let site = |(i, end): (usize, &Ended)| match end.kind {
+            EndKind::Failure { site: Some(site), .. } if failing.binary_search(&i).is_ok() => Some(site),
+            _ => None,
+        };
+        let places: BTreeSet<SiteId> = self.ends.keys().enumerate().filter_map(site).collect();
+        let place = |id: &SiteId| {
+            let label = sites[*id].label.as_ref().map_or(String::new(), |label| format!(" (@{label})"));
+            format!(":{}:{}{label}", sites[*id].line, sites[*id].column)
+        };
+        let places: Vec<String> = places.iter().map(place).collect();
+        let text = &at.text;
+        (!places.is_empty()).then(|| {
+            format!("runs fail so at {}, which `{text}` does not cover: label that statement", places.join(", "))
+        })
     }
 
     // Whether there were walks, and no run came to its end.
@@ -364,15 +387,18 @@ impl Test<'_> {
 
     fn shown(&self, kind: &ExpectationKind, end: &Ended, seen: &Seen, worker: &mut Worker<'_>) -> Shown {
         let (mut token, mut shrunk) = (seen.token.clone().unwrap_or_default(), None);
+        let mut outcome = seen.outcome.clone();
         if let Origin::Drawn { seed, .. } = seen.origin {
             let drawn = token.parse().unwrap_or_else(|_| worker.token(&walk(seed)));
             let smaller = smaller(self.plan, kind, end, &drawn, self.context.stop);
             shrunk = smaller.as_ref().map(|s| (s.before, s.after));
+            // What is told is the run that is shown.
+            outcome = smaller.as_ref().map_or(outcome, |s| s.outcome.clone());
             token = smaller.map_or(drawn, |s| s.token).to_string();
         }
         Shown {
             text: end.text(),
-            outcome: seen.outcome.clone(),
+            outcome,
             signature: seen.signature.clone(),
             runs: seen.runs,
             origin: seen.origin.clone(),

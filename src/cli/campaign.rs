@@ -9,7 +9,7 @@ use crate::base::clean;
 use crate::campaign::{self, FailureReport, Phase1};
 use crate::detect::{ContextKind, Detector, Pair};
 use crate::event::SiteId;
-pub(super) use crate::formats::report::ending;
+pub(super) use crate::formats::failing::ending;
 use crate::sched::site_text;
 use clap::builder::RangedI64ValueParser;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

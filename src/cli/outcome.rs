@@ -4,8 +4,8 @@ use super::check::counted;
 use super::load::Model;
 use super::output::{BAD, DIM, GOOD, ODD, Output, paint};
 use crate::event::{BlockedThread, DeadlockReport, Failure, LimitKind, Outcome, Site, SiteId};
+use crate::formats::failing;
 use crate::formats::result::{Left, remaining, task_of};
-use crate::formats::timeline;
 use crate::world::World;
 
 /// Prints the outcome of a run: a line, and below it what helps to understand it; `brief`: without where blocked threads stand.
@@ -44,11 +44,6 @@ fn stuck(out: &mut Output, world: &World, messages: u32) {
     }
 }
 
-/// What failed, without where: `NullPointer`, `the activity is gone`, `property sorted`.
-pub(super) fn headline(failure: &Failure) -> String {
-    timeline::headline(failure)
-}
-
 fn doer(world: &World, thread: &str) -> String {
     match task_of(world, thread) {
         Some(task) => format!("{task} on {thread}"),
@@ -58,11 +53,13 @@ fn doer(world: &World, thread: &str) -> String {
 
 fn fails(out: &mut Output, model: &Model, world: &World, failure: &Failure) {
     let site = failure.site.map(|s| &world.setup().sites[s]);
-    let at = site.map_or(String::new(), |s| format!(" at {}", place(model, s)));
+    let at = failing::place(&world.setup().sites, failure);
+    let label = site.map(label).unwrap_or_default();
+    let place = at.map_or(String::new(), |at| format!(" at {}{label}", position(model, at)));
     let who = if failure.thread.is_empty() { String::new() } else { format!(" in {}", doer(world, &failure.thread)) };
-    writeln!(out, "{}: {}{at}{who}", paint(BAD, "failure"), headline(failure));
-    if let Some(site) = site {
-        excerpt(out, model, site);
+    writeln!(out, "{}: {}{place}{who}", paint(BAD, "failure"), failing::headline(failure));
+    if let Some(at) = at {
+        excerpt(out, model, at);
     }
 }
 
@@ -85,15 +82,23 @@ fn deadlock(out: &mut Output, model: &Model, world: &World, report: &DeadlockRep
         };
         writeln!(out, "  {}{at} waits for {waits_for}{held}", doer(world, thread));
         if let Some(site) = site {
-            excerpt(out, model, &world.setup().sites[site]);
+            let site = &world.setup().sites[site];
+            excerpt(out, model, (site.line, site.column));
         }
     }
 }
 
 /// `app.race:23:40 (@B)`
 fn place(model: &Model, site: &Site) -> String {
-    let label = site.label.as_ref().map_or(String::new(), |l| format!(" (@{l})"));
-    format!("{}:{}:{}{label}", model.name(), site.line, site.column)
+    format!("{}{}", position(model, (site.line, site.column)), label(site))
+}
+
+fn label(site: &Site) -> String {
+    site.label.as_ref().map_or(String::new(), |l| format!(" (@{l})"))
+}
+
+fn position(model: &Model, (line, column): (u32, u32)) -> String {
+    format!("{}:{line}:{column}", model.name())
 }
 
 /// The text of a line of the model.
@@ -104,12 +109,12 @@ pub(super) fn line_of(model: &Model, line: u32) -> &str {
 // Longer lines are not shown: they would hide what they are to show.
 const LONGEST: usize = 200;
 
-fn excerpt(out: &mut Output, model: &Model, site: &Site) {
-    let text = line_of(model, site.line).trim_end();
+fn excerpt(out: &mut Output, model: &Model, (line, column): (u32, u32)) {
+    let text = line_of(model, line).trim_end();
     if text.is_empty() || text.len() > LONGEST {
         return;
     }
-    let caret = format!("{}^", " ".repeat(site.column.saturating_sub(1) as usize));
-    writeln!(out, "{} {text}", paint(DIM, format_args!("{:>5} |", site.line)));
+    let caret = format!("{}^", " ".repeat(column.saturating_sub(1) as usize));
+    writeln!(out, "{} {text}", paint(DIM, format_args!("{line:>5} |")));
     writeln!(out, "{} {}", paint(DIM, "      |"), paint(BAD, caret));
 }

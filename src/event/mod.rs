@@ -12,8 +12,10 @@ mod words;
 pub use access::{Access, AccessPlace};
 pub use choice::{Actor, Choice};
 pub use op::{Args, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
-pub use site::{AccessKind, Site, SiteKind};
-pub use trace::{BlockedThread, ContextId, DeadlockReport, Event, Failure, FailureKind, Happening, LimitKind, Outcome};
+pub use site::{AccessKind, Site, SiteKind, labelled};
+pub use trace::{
+    BlockedThread, ContextId, DeadlockReport, Event, Failure, FailureKind, Happening, LimitKind, Operand, Outcome,
+};
 
 crate::define_id! {
     /// A thread or looper of the running app, in order of creation.

@@ -1,6 +1,8 @@
 //! Sites: the accesses and operations of the source.
 
-use super::BodyId;
+use super::{BodyId, SiteId};
+use crate::base::IndexVec;
+use std::collections::BTreeSet;
 
 /// One access or operation in the source. `x += 1` has two: a read and a write.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +23,28 @@ pub struct Site {
     pub label: Option<String>,
     /// The line of the real app that the label names.
     pub from: Option<String>,
+    /// The bodies that its statement calls, or whose callbacks it performs.
+    pub calls: Vec<BodyId>,
+}
+
+/// The sites that a label selects, wherever a label is spoken of: those of its statement, and those of what the statement calls, of what that calls, and so on. A task that
+/// is called from elsewhere as well has the same sites there.
+#[must_use]
+pub fn labelled(sites: &IndexVec<SiteId, Site>, label: &str) -> Vec<SiteId> {
+    let own = sites.enumerate().filter(|(_, s)| s.label.as_deref() == Some(label)).map(|(id, _)| id);
+    let mut found: BTreeSet<SiteId> = own.collect();
+    let mut open: Vec<BodyId> = found.iter().flat_map(|id| sites[*id].calls.iter().copied()).collect();
+    let mut seen = BTreeSet::new();
+    while let Some(body) = open.pop() {
+        if !seen.insert(body) {
+            continue;
+        }
+        for (id, site) in sites.enumerate().filter(|(_, site)| site.body == body) {
+            found.insert(id);
+            open.extend(site.calls.iter().copied().filter(|callee| !seen.contains(callee)));
+        }
+    }
+    found.into_iter().collect()
 }
 
 impl Site {
@@ -45,6 +69,13 @@ impl Site {
         let (Some(mine), Some(theirs)) = (self.kind.access(), other.kind.access()) else { return false };
         let writes = mine == AccessKind::Write || theirs == AccessKind::Write;
         writes && self.variable() == other.variable()
+    }
+
+    /// Whether it acts on this place: all of it as written, or the variable or field that it ends in (`table` of `s.table[]`).
+    #[must_use]
+    pub fn is_of(&self, name: &str) -> bool {
+        let place = self.place.trim_end_matches("[]");
+        self.place == name || place.rsplit('.').next().unwrap_or(place) == name
     }
 
     // The variable that a plain access reads or writes, itself or an element; `None` of an object, and of its fields.

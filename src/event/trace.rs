@@ -83,6 +83,19 @@ pub struct Failure {
     pub thread: String,
     /// Where it stands; `None` for a property.
     pub site: Option<SiteId>,
+    /// Which expression there, and what is wrong with it, where that is one of several. It says no more than kind, name and site do of whether two failures are the same.
+    pub operand: Option<Operand>,
+}
+
+/// The expression that a failure is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Operand {
+    /// What is wrong with it: `o.next is null`, `i is no index of a`, `y is 0`; as the model writes it.
+    pub text: String,
+    /// Its line in the model, from 1.
+    pub line: u32,
+    /// The column of its last part, in characters from 1: of `o.next` that of `next`.
+    pub column: u32,
 }
 
 /// The kinds of failures.

@@ -53,6 +53,8 @@ impl EndKind {
 pub struct Ended {
     pub kind: EndKind,
     pub values: BTreeMap<GlobalId, EndValue>,
+    /// A property is broken, and besides the run rests with messages that can never run: it is stuck as well.
+    pub stuck: bool,
 }
 
 impl Ended {
@@ -60,37 +62,46 @@ impl Ended {
     #[must_use]
     pub fn new(program: &Program, of: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World) -> Self {
         let values = of.iter().map(|id| (*id, end_value(&program.globals[*id], world.memory()))).collect();
-        Self { kind: EndKind::of(outcome), values }
+        let kind = EndKind::of(outcome);
+        let property = matches!(kind, EndKind::Failure { kind: FailureKind::Property, .. });
+        let stuck = property && world.rests() && matches!(world.rest_outcome(), Outcome::Stuck { .. });
+        Self { kind, values, stuck }
+    }
+
+    /// Whether it is stuck: messages are left that can never run, whatever is told first.
+    #[must_use]
+    pub fn is_stuck(&self) -> bool {
+        self.stuck || self.kind == EndKind::Stuck
     }
 
     /// `ok 1 [2, 3]`
     #[must_use]
     pub fn text(&self) -> String {
         let values: Vec<String> = self.values.values().map(value_text).collect();
-        format!("{} {}", self.kind.word(), values.join(" ")).trim_end().to_owned()
+        let stuck = if self.stuck { " (and stuck)" } else { "" };
+        format!("{} {}", self.kind.word(), values.join(" ")).trim_end().to_owned() + stuck
     }
 }
 
-/// As it is written in a model.
+/// As it is written in a model; `not null` for a reference to something.
 #[must_use]
 pub fn value_text(value: &EndValue) -> String {
     match value {
         EndValue::Word(word) => word.to_string(),
-        EndValue::List(words) => format!("{words:?}"),
+        EndValue::Truth(truth) => truth.to_string(),
+        EndValue::Reference(NULL) => "null".to_owned(),
+        EndValue::Reference(_) => "not null".to_owned(),
+        EndValue::List(words) => format!("[{}]", words.iter().map(value_text).collect::<Vec<_>>().join(", ")),
     }
 }
 
 /// What a variable holds: a word, the elements of a list, or the cells of an array of words in order. Of references only whether they are null is told:
 /// their numbers mean nothing in another run.
 fn end_value(global: &Global, memory: &Memory) -> EndValue {
-    fn is_reference(ty: &Type) -> bool {
-        match ty {
-            Type::List(inner) | Type::Array(inner, _) => is_reference(inner),
-            Type::Int | Type::Bool | Type::Message => false,
-            _ => true,
-        }
-    }
-    let told = |value: Value| if is_reference(&global.ty) && value != NULL { 0 } else { value };
+    let told = |value: Value| match EndValue::of(&global.ty, value) {
+        EndValue::Reference(value) if value != NULL => EndValue::Reference(0),
+        other => other,
+    };
     match &global.ty {
         Type::List(_) => {
             EndValue::List(memory.list(memory.list_in(global.offset)).items.iter().copied().map(told).collect())
@@ -98,6 +109,6 @@ fn end_value(global: &Global, memory: &Memory) -> EndValue {
         Type::Array(..) => {
             EndValue::List((global.offset..global.offset + global.cells).map(|cell| told(memory.cell(cell))).collect())
         }
-        _ => EndValue::Word(told(memory.cell(global.offset))),
+        _ => told(memory.cell(global.offset)),
     }
 }

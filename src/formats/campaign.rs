@@ -1,12 +1,14 @@
 //! The result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
+use super::failing::{Operand, ending};
+use super::result::At;
 use crate::base::{at_most, interval};
 use crate::campaign::{
     Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Phase1, Plan, Refutation, Undecided,
     Verdict, WayReport,
 };
 use crate::detect::{ContextKind, Detector};
-use crate::event::{LimitKind, SiteId};
+use crate::event::{LimitKind, Outcome, SiteId};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -219,8 +221,39 @@ pub struct Order {
 pub struct Fails {
     pub signature: String,
     pub runs: u32,
+    /// The least stall of all these runs, which another than the one below may have.
     pub least_stall: u64,
+    /// The run below: how it ended in a line (files of before have none),
+    #[serde(default)]
+    pub text: String,
+    /// where, and for which expression,
+    #[serde(default)]
+    pub at: Option<At>,
+    #[serde(default)]
+    pub operand: Option<Operand>,
+    /// its steps, its end on the virtual clock, and its stall.
+    #[serde(default)]
+    pub steps: Option<u64>,
+    #[serde(default)]
+    pub virtual_time: Option<u64>,
+    #[serde(default)]
+    pub stall: Option<u64>,
     pub again: Again,
+}
+
+impl Fails {
+    /// Line and column of what failed.
+    #[must_use]
+    pub fn place(&self) -> Option<(u32, u32)> {
+        let operand = self.operand.as_ref().map(|o| (o.line, o.column));
+        operand.or_else(|| self.at.as_ref().map(|at| (at.line, at.column)))
+    }
+
+    /// How the run ended, in a line; of a file that does not say it: its signature.
+    #[must_use]
+    pub fn told(&self) -> &str {
+        if self.text.is_empty() { &self.signature } else { &self.text }
+    }
 }
 
 /// Runs that came to a limit.
@@ -284,11 +317,22 @@ fn again(evidence: &Evidence) -> Again {
     Again { strategy: evidence.strategy.clone(), seed: evidence.seed, token: evidence.token.clone() }
 }
 
-pub(super) fn fails(report: &FailureReport) -> Fails {
+pub(super) fn fails(plan: &Plan, report: &FailureReport) -> Fails {
+    let (failure, site) = match &report.outcome {
+        Outcome::Failure(failure) => (Some(failure), failure.site),
+        Outcome::Deadlock(deadlock) => (None, deadlock.blocked.iter().find_map(|b| b.site)),
+        _ => (None, None),
+    };
     Fails {
         signature: report.signature.clone(),
         runs: report.runs,
         least_stall: report.least_stall,
+        text: ending(&plan.model, &report.outcome).unwrap_or_default(),
+        at: site.map(|site| At::of(&plan.model.code.setup, site)),
+        operand: failure.and_then(Operand::of),
+        steps: Some(report.steps),
+        virtual_time: Some(report.virtual_time),
+        stall: Some(report.stall),
         again: again(&report.evidence),
     }
 }
@@ -303,11 +347,11 @@ fn side(first: First) -> String {
     if first == First::A { "a" } else { "b" }.to_owned()
 }
 
-fn order(report: &OrderReport) -> Order {
+fn order(plan: &Plan, report: &OrderReport) -> Order {
     Order {
         first: side(report.first),
         runs: report.runs,
-        failures: report.failures.iter().map(fails).collect(),
+        failures: report.failures.iter().map(|f| fails(plan, f)).collect(),
         passes: report.passes.as_ref().map(again),
     }
 }
@@ -386,7 +430,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
         reached: report.reached,
         at_most: (report.verdict == Verdict::Unconfirmed).then(|| rounded(at_most(report.reached))),
         first_failure: report.first_failure,
-        orders: report.orders.iter().map(order).collect(),
+        orders: report.orders.iter().map(|o| order(plan, o)).collect(),
         undecided: report.undecided,
         limits: report.limits,
     }
@@ -403,9 +447,9 @@ impl ConfirmReport {
             searched: found.searched.map(|s| Searched { states: s.states, complete: s.complete }),
             pairs: found.pairs.iter().map(|p| driven(plan, p)).collect(),
             order_pairs: found.orders.iter().map(|p| driven(plan, p)).collect(),
-            detection_failures: found.phase1.failures.iter().map(fails).collect(),
+            detection_failures: found.phase1.failures.iter().map(|f| fails(plan, f)).collect(),
             detection_limits: cuts(&found.phase1),
-            unexplained: found.unexplained.iter().map(fails).collect(),
+            unexplained: found.unexplained.iter().map(|f| fails(plan, f)).collect(),
         }
     }
 

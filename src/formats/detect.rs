@@ -74,7 +74,7 @@ impl DetectReport {
             about: about(file, program, plan, found, found.complete),
             pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
             order_pairs: found.orders.iter().map(|c| potential(plan, c)).collect(),
-            failures: found.failures.iter().map(fails).collect(),
+            failures: found.failures.iter().map(|f| fails(plan, f)).collect(),
             limits: cuts(found),
         }
     }

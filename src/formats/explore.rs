@@ -1,4 +1,4 @@
-//! The result of `raceflip explore` as a JSON object, `raceflip-explore` version 1 (`docs/formats.md`).
+//! The result of `raceflip explore` as a JSON object, `raceflip-explore` version 2 (`docs/formats.md`).
 
 use super::result::{At, Ending, ending};
 use crate::campaign::remake;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// `raceflip explore --format json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -63,7 +63,10 @@ pub struct EndReport {
     pub signature: String,
     pub values: BTreeMap<String, String>,
     pub steps: u64,
+    /// Of the run of the token.
     pub stall: u64,
+    /// Of all runs that end so, if it is known.
+    pub least_stall: Option<u64>,
     pub token: String,
 }
 
@@ -190,7 +193,8 @@ impl About<'_> {
             signature: remade.token.signature.clone(),
             values: values.collect(),
             steps: way.steps,
-            stall: self.stalls.get(end).copied().unwrap_or(way.stall),
+            stall: way.stall,
+            least_stall: self.stalls.get(end).copied(),
             token: remade.token.to_string(),
         }
     }
@@ -208,7 +212,7 @@ impl About<'_> {
 
     fn pairs(&self, orders: &SiteOrders) -> Vec<PairReport> {
         let machine = self.plan.model.machine(self.plan.limits);
-        let at = |site: SiteId| At::of(&machine.world, site);
+        let at = |site: SiteId| At::of(machine.world.setup(), site);
         let verdict = |order: &Order| match order {
             Order::Happens(_) => "happens",
             Order::Never if self.plan.clock == Clock::Exact => "never",

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the events of a run, as JSON lines | [`trace::TraceWriter`] |
 //! | traces of several forms, read; what is in them | [`traces::read`], [`traces::stat`] |
+//! | how a run failed, in a line | [`failing::ending`] |
 //! | the result of a run, as JSON | [`result::RunReport`], in it the [`state::State`] |
 //! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
 //! | the results of `detect`, `confirm` | [`mod@detect`], [`mod@campaign`] |
@@ -21,6 +22,7 @@ pub mod campaign;
 pub mod campaigns;
 pub mod detect;
 pub mod explore;
+pub mod failing;
 pub mod journal;
 pub mod pairs;
 pub mod report;

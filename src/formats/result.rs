@@ -1,11 +1,12 @@
 //! The result of one run as a JSON object, `raceflip-run` version 1.
 
+use super::failing::Operand;
 use super::shrink::Smaller;
 use super::state::State;
 use crate::event::{BlockedThread, Failure, FailureKind, Outcome, SiteId};
 use crate::exec::{End, RunSummary};
 use crate::sched::Tolerance;
-use crate::world::{MessageKind, World, alike};
+use crate::world::{MessageKind, Setup, World, alike};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -138,8 +139,8 @@ pub struct At {
 
 impl At {
     /// Where a site stands.
-    pub(super) fn of(world: &World, site: SiteId) -> Self {
-        let s = &world.setup().sites[site];
+    pub(super) fn of(setup: &Setup, site: SiteId) -> Self {
+        let s = &setup.sites[site];
         Self { line: s.line, column: s.column, label: s.label.clone(), kind: s.kind.word().to_owned() }
     }
 }
@@ -150,11 +151,32 @@ impl At {
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub enum Ending {
     Ok,
-    Stuck { messages: Vec<Left> },
-    Failure { what: String, name: String, message: String, thread: String, task: Option<String>, at: Option<At> },
-    Deadlock { blocked: Vec<Blocked>, cycle: Vec<String> },
-    Limit { option: String, limit: u64 },
-    Diverged { step: u64, expected: String, found: String },
+    Stuck {
+        messages: Vec<Left>,
+    },
+    Failure {
+        what: String,
+        name: String,
+        message: String,
+        thread: String,
+        task: Option<String>,
+        at: Option<At>,
+        #[serde(default)]
+        operand: Option<Operand>,
+    },
+    Deadlock {
+        blocked: Vec<Blocked>,
+        cycle: Vec<String>,
+    },
+    Limit {
+        option: String,
+        limit: u64,
+    },
+    Diverged {
+        step: u64,
+        expected: String,
+        found: String,
+    },
     Interrupted,
     Stopped,
 }
@@ -260,26 +282,29 @@ pub(crate) fn task_of(world: &World, thread: &str) -> Option<String> {
 }
 
 pub(super) fn ending(world: &World, end: &End) -> Ending {
-    let at = |site: Option<SiteId>| site.map(|s| At::of(world, s));
+    let at = |site: Option<SiteId>| site.map(|s| At::of(world.setup(), s));
     match end {
         End::Interrupted => Ending::Interrupted,
         End::Diverged(d) => Ending::Diverged { step: d.step + 1, expected: d.expected.clone(), found: d.found.clone() },
         End::Outcome(Outcome::Ok) => Ending::Ok,
         End::Outcome(Outcome::Stuck { .. }) => Ending::Stuck { messages: remaining(world) },
-        End::Outcome(Outcome::Failure(Failure { kind, name, message, thread, site })) => Ending::Failure {
-            what: match kind {
-                FailureKind::Assert => "assert",
-                FailureKind::Fail => "fail",
-                FailureKind::Exception => "exception",
-                FailureKind::Property => "property",
+        End::Outcome(Outcome::Failure(failure @ Failure { kind, name, message, thread, site, .. })) => {
+            Ending::Failure {
+                what: match kind {
+                    FailureKind::Assert => "assert",
+                    FailureKind::Fail => "fail",
+                    FailureKind::Exception => "exception",
+                    FailureKind::Property => "property",
+                }
+                .to_owned(),
+                name: name.clone(),
+                message: message.clone(),
+                thread: thread.clone(),
+                task: task_of(world, thread),
+                at: at(*site),
+                operand: Operand::of(failure),
             }
-            .to_owned(),
-            name: name.clone(),
-            message: message.clone(),
-            thread: thread.clone(),
-            task: task_of(world, thread),
-            at: at(*site),
-        },
+        }
         End::Outcome(Outcome::Deadlock(report)) => Ending::Deadlock {
             blocked: report
                 .blocked

@@ -210,7 +210,7 @@ fn thread(world: &World, words: &Types, id: ThreadId) -> ThreadState {
         daemon: t.daemon,
         standing,
         operation: stands.then_some(operation),
-        at: site.map(|s| At::of(world, s)),
+        at: site.map(|s| At::of(world.setup(), s)),
         waits_for: blocked.as_ref().filter(|_| stands).map(|b| b.waits_for.clone()),
         held_by: blocked.and_then(|b| b.held_by),
         queue: t.queue.as_ref().map(|q| queue(world, words, q)),

@@ -27,6 +27,8 @@ pub const NO_SITE: SiteId = SiteId(u32::MAX);
 /// A checked program.
 #[derive(Clone, Debug)]
 pub struct Program {
+    /// The text that it was made of: spans are places in it.
+    pub source: Arc<str>,
     /// `app "title"`; empty without one.
     pub title: String,
     /// What an uncaught exception ends.
@@ -65,7 +67,7 @@ pub struct Program {
     pub properties: Vec<Property>,
     /// Sites, ordered by body and ordinal.
     pub sites: IndexVec<SiteId, Site>,
-    /// Labels that are live, in source order, each with its own sites.
+    /// Labels that are live, in source order; [`labelled`](crate::event::labelled) says what they select.
     pub labels: Vec<LabelDef>,
     /// Expectations whose condition holds.
     pub expectations: Vec<Expectation>,
@@ -356,6 +358,38 @@ pub enum Simple {
     Perform { listener: ListenerId, args: Vec<Expr> },
 }
 
+impl Simple {
+    /// The expression that it acts on, if that is one that may be null, not held, or without a queue.
+    #[must_use]
+    pub fn operand(&self) -> Option<&Expr> {
+        match self {
+            Self::Use(e)
+            | Self::Delete(e)
+            | Self::Lift(e)
+            | Self::Join(e)
+            | Self::Interrupt(e)
+            | Self::Acquire(e)
+            | Self::Release(e)
+            | Self::Notify { object: e, .. }
+            | Self::Signal { condition: e, .. }
+            | Self::Arrive(e)
+            | Self::Down(e)
+            | Self::Up(e)
+            | Self::Quit { looper: e, .. }
+            | Self::Cancel { target: e, .. } => Some(e),
+            Self::Sleep(_)
+            | Self::Skip
+            | Self::Yield
+            | Self::AttachQueue
+            | Self::LoopQueue
+            | Self::Enable { .. }
+            | Self::Disable(_)
+            | Self::Register { .. }
+            | Self::Perform { .. } => None,
+        }
+    }
+}
+
 /// An expression with its type.
 #[derive(Clone, Debug)]
 pub struct Expr {
@@ -363,6 +397,16 @@ pub struct Expr {
     pub kind: ExprKind,
     /// Its type.
     pub ty: Type,
+    /// Where it stands in the source: what fails is named by its text. Empty of what is written nowhere.
+    pub at: Span,
+}
+
+impl Expr {
+    /// An expression that is written nowhere.
+    #[must_use]
+    pub fn new(kind: ExprKind, ty: Type) -> Self {
+        Self { kind, ty, at: Span::default() }
+    }
 }
 
 /// The kinds of expressions. Evaluation is left to right; each site is a step.
@@ -377,8 +421,8 @@ pub enum ExprKind {
     LocalElement { local: LocalId, index: ElementIndex },
     /// `self`
     SelfThread,
-    /// A lock, condition ... out of an array of them: `first + index`, bounds are checked.
-    Indexed { first: i64, len: u32, index: Box<Expr>, site: SiteId },
+    /// A lock, condition ... out of an array of them, which stands at `of`: `first + index`, bounds are checked.
+    Indexed { first: i64, len: u32, index: Box<Expr>, site: SiteId, of: Span },
     /// A read of shared memory (an atomic one if the place is).
     Read { place: Place, site: SiteId },
     /// `!`, `-`
@@ -461,6 +505,8 @@ pub struct Place {
     pub ty: Type,
     /// Whether it synchronizes.
     pub atomic: bool,
+    /// Where it stands in the source.
+    pub at: Span,
 }
 
 /// Indices, outermost first: each an expression, the length of its dimension (bounds are checked: IndexOutOfBounds at the site), and the number of cells it steps over.
@@ -477,6 +523,8 @@ pub struct Dimension {
     pub stride: u32,
     /// Where it fails.
     pub site: SiteId,
+    /// Where the array stands in the source that this is an index of.
+    pub array: Span,
 }
 
 /// Where a place starts.
@@ -507,8 +555,6 @@ pub struct LabelDef {
     pub name: String,
     /// The line of the real app.
     pub from: Option<String>,
-    /// Its sites, in order.
-    pub sites: Vec<SiteId>,
 }
 
 /// A reference of an expectation, resolved.
@@ -599,8 +645,25 @@ pub enum OutcomeRefKind {
 /// The value of a variable at the end of a run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum EndValue {
-    /// A word.
+    /// A number.
     Word(i64),
+    /// A truth value.
+    Truth(bool),
+    /// A reference: of it only whether it is null ([`NULL`](crate::event::NULL)) means something in another run.
+    Reference(i64),
     /// A list or array.
-    List(Vec<i64>),
+    List(Vec<EndValue>),
+}
+
+impl EndValue {
+    /// The word of a variable, or of an element, of this type.
+    #[must_use]
+    pub fn of(ty: &Type, word: i64) -> Self {
+        match ty {
+            Type::Int => Self::Word(word),
+            Type::Bool | Type::Message => Self::Truth(word != 0),
+            Type::List(of) | Type::Array(of, _) => Self::of(of, word),
+            _ => Self::Reference(word),
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::spec::SpecError;
 use crate::base::IndexVec;
-use crate::event::{Site, SiteId, SiteKind};
+use crate::event::{Site, SiteId, SiteKind, labelled};
 use std::fmt;
 use std::str::FromStr;
 
@@ -80,21 +80,25 @@ impl fmt::Display for SiteSpec {
 }
 
 impl SiteSpec {
-    fn selects(&self, site: &Site) -> bool {
-        let start = match &self.start {
-            Start::Label(label) => site.label.as_ref() == Some(label),
-            Start::Position(line, column) => (site.line, site.column) == (*line, *column),
-        };
-        start && self.access.is_none_or(|a| site.kind == a) && self.of.as_ref().is_none_or(|x| *x == site.place)
+    // The sites that it selects of any kind.
+    fn starts(&self, sites: &IndexVec<SiteId, Site>) -> Vec<SiteId> {
+        match &self.start {
+            Start::Label(label) => labelled(sites, label),
+            Start::Position(line, column) => {
+                let here = |s: &Site| (s.line, s.column) == (*line, *column);
+                sites.enumerate().filter(|(_, s)| here(s)).map(|(id, _)| id).collect()
+            }
+        }
     }
 
     /// The accesses to plain memory that it selects; other operations if it names their kind: `@a.acquire`, `12:5.post`.
     pub fn resolve(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
-        let found: Vec<SiteId> = sites
-            .enumerate()
-            .filter(|(_, s)| (s.kind.access().is_some() || self.access.is_some()) && self.selects(s))
-            .map(|(id, _)| id)
-            .collect();
+        let mut found = self.starts(sites);
+        found.retain(|id| {
+            let site = &sites[*id];
+            let kind = self.access.map_or(site.kind.access().is_some(), |access| site.kind == access);
+            kind && self.of.as_ref().is_none_or(|of| site.is_of(of))
+        });
         if !found.is_empty() {
             return Ok(found);
         }

@@ -61,6 +61,8 @@ pub struct Size {
 pub struct Shrunk {
     /// The run: the one that was given, if none is better.
     pub token: Token,
+    /// How it ends.
+    pub outcome: Outcome,
     /// Its deviations, in words.
     pub departures: Vec<Departure>,
     /// The size of the run that was given.
@@ -172,8 +174,17 @@ pub fn shrink_to(
     let (before, after) = (size(&given), size(&attempts.best));
     // A run that is shorter is short: nobody waits for its end.
     let (best, wait) = if after < before { (attempts.best, &AtomicBool::new(false)) } else { (given, stop) };
-    let (token, departures) = recorded(code, token, best.deviations, wait);
-    Ok(Shrunk { token, departures, before, after, runs, fewest, interrupted: stop.load(Ordering::Relaxed) })
+    let (token, departures, ended) = recorded(code, token, best.deviations, wait);
+    Ok(Shrunk {
+        token,
+        outcome: ended.unwrap_or(outcome),
+        departures,
+        before,
+        after,
+        runs,
+        fewest,
+        interrupted: stop.load(Ordering::Relaxed),
+    })
 }
 
 // The run of the token, strictly.
@@ -202,12 +213,21 @@ fn replayed(
 }
 
 // The run with these deviations under the limits of the token that it comes from: its token, and the deviations in words.
-fn recorded(code: &Arc<Code>, from: &Token, deviations: Vec<Deviation>, stop: &AtomicBool) -> (Token, Vec<Departure>) {
+fn recorded(
+    code: &Arc<Code>,
+    from: &Token,
+    deviations: Vec<Deviation>,
+    stop: &AtomicBool,
+) -> (Token, Vec<Departure>, Option<Outcome>) {
     let mut machine = Machine::new(Vm::new(code.clone()), from.limits);
     let mut recorder = Recorder::new(Worded::new(Course::new(deviations)));
     let summary = run(&mut machine, &mut recorder, 0, &mut Unobserved, stop);
-    let Some(outcome) = summary.outcome() else { return (from.clone(), Vec::new()) };
+    let Some(outcome) = summary.outcome() else { return (from.clone(), Vec::new(), None) };
     let signature = signature(&code.setup, outcome);
     let (worded, schedule) = recorder.into_parts(&machine.world);
-    (Token { program: code.digest() as u64, signature, schedule, ..from.clone() }, worded.departures)
+    (
+        Token { program: code.digest() as u64, signature, schedule, ..from.clone() },
+        worded.departures,
+        Some(outcome.clone()),
+    )
 }

@@ -1,5 +1,6 @@
 //! A compiled program.
 
+use super::blame::{Blamed, Blames};
 use super::instr::{FragmentId, Instr, Reg};
 use crate::base::{Digester, IndexVec};
 use crate::event::{BodyId, Value};
@@ -14,6 +15,11 @@ pub struct Code {
     pub setup: Arc<Setup>,
     /// The instructions of all bodies, one after another; jumps and program counters are places in here.
     pub(super) instrs: Vec<Instr>,
+    /// What those may throw for.
+    pub(super) blamed: Blamed,
+    /// The same of each fragment.
+    pub(super) fragments_blamed: Vec<Blamed>,
+    pub(super) blames: Blames,
     /// Bodies, as in the program, then those that threads start with (a looper's block and its loop).
     pub(super) bodies: IndexVec<BodyId, BodyCode>,
     /// What each declared thread runs, and its argument.

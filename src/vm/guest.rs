@@ -1,5 +1,6 @@
 //! The guest: what the world asks of a program.
 
+use super::blame::blamed;
 use super::code::Code;
 use super::fiber::{Fiber, Frame, FrameKind};
 use super::operands::Values;
@@ -58,10 +59,14 @@ impl Vm {
 
     fn broken(&self, world: &World, properties: &[(String, u32)]) -> Option<Failure> {
         properties.iter().find_map(|(name, fragment)| {
-            let message = match evaluate(self.code.fragment(*fragment), &[], world, None) {
-                Ok(0) => String::new(),
+            let (message, operand) = match evaluate(self.code.fragment(*fragment), &[], world, None) {
+                Ok(0) => (String::new(), None),
                 Ok(_) => return None,
-                Err(thrown) => thrown.name().to_owned(),
+                Err((thrown, at)) => {
+                    let blame = blamed(&self.code.fragments_blamed[*fragment as usize], at);
+                    let operand = blame.and_then(|id| self.code.blames.operand(thrown.name(), id));
+                    (thrown.name().to_owned(), operand)
+                }
             };
             Some(Failure {
                 kind: FailureKind::Property,
@@ -69,6 +74,7 @@ impl Vm {
                 message,
                 thread: String::new(),
                 site: None,
+                operand,
             })
         })
     }

@@ -2,6 +2,7 @@
 //!
 //! [`Model`] is the way in: it loads a model and makes machines that run it.
 
+mod blame;
 mod code;
 mod compile;
 mod fiber;

@@ -3,8 +3,8 @@
 use super::instr::{ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
 use super::pure::location;
 use crate::event::{
-    BarrierId, ConditionId, ListRead, ListWrite, Location, LockId, Op, PostTime, RwLockId, SemaphoreId, SiteId, Target,
-    ThreadId, Value, WaitSet,
+    BarrierId, ConditionId, ListRead, ListWrite, Location, LockId, NULL, Op, PostTime, RwLockId, SemaphoreId, SiteId,
+    Target, ThreadId, Value, WaitSet,
 };
 use crate::world::{Next, Thrown, World};
 use smallvec::SmallVec;
@@ -155,6 +155,8 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, Thrown>
         Visible::Begin => Op::Begin,
         Visible::AttachQueue => Op::AttachQueue,
         Visible::Fence(r) => Op::Fence(thread(r)?),
+        // As of every reference: null is noticed where it was read, before there is a step.
+        Visible::Lift(r) if get(r) == NULL => return Err(Thrown::NullPointer),
         Visible::Lift(r) => Op::Lift(get(r)),
         Visible::Cancel { target: t, body } => Op::Cancel { target: target(t)?, body },
         Visible::Quit { looper, safely } => Op::Quit { looper: thread(looper)?, safely },

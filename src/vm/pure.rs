@@ -157,13 +157,13 @@ fn fill(regs: &mut [Value], value: Value) {
     regs.fill(value);
 }
 
-/// Evaluates a condition over a copy of `regs`.
+/// Evaluates a condition over a copy of `regs`. What it throws comes with the place of the instruction that threw.
 pub(super) fn evaluate(
     fragment: &Fragment,
     regs: &[Value],
     world: &World,
     thread: Option<ThreadId>,
-) -> Result<Value, Thrown> {
+) -> Result<Value, (Thrown, u32)> {
     // Inline: properties are asked at every step.
     let mut regs: SmallVec<[Value; 64]> = SmallVec::from_slice(regs);
     regs.resize(usize::from(fragment.regs).max(regs.len()), 0);
@@ -173,7 +173,7 @@ pub(super) fn evaluate(
         pc = match local(instr, pc, &mut regs, world, thread) {
             Ok(next) => next,
             Err(Stop::Other) => pc + 1,
-            Err(Stop::Thrown(thrown)) => return Err(thrown),
+            Err(Stop::Thrown(thrown)) => return Err((thrown, pc as u32)),
         };
     }
     Ok(regs[usize::from(fragment.result)])

@@ -2,13 +2,14 @@
 //!
 //! This and `world::perform` are the hot path: what nearly every step does is inlined into the loop of a run, and everything else is kept out of it.
 
+use super::blame::blamed;
 use super::code::Code;
 use super::fiber::{Fiber, FrameKind};
 use super::guest::Vm;
 use super::instr::{Instr, ListGet, Reg, Visible};
 use super::operands::{Values, in_place, pend, range};
 use super::pure::{Stop, evaluate, local};
-use super::unwind::Exception;
+use super::unwind::{Exception, Says};
 use crate::event::{FailureKind, LimitKind, Outcome, SiteId, ThreadId, Value};
 use crate::world::{Alone, Next, Reply, Thrown, World};
 
@@ -54,11 +55,17 @@ impl Vm {
         let code = self.code.clone();
         let fiber = &mut self.fibers[thread];
         // What a condition throws lets its thread go on, and is thrown there.
-        let thrown = fiber
-            .awaited(&code)
-            .and_then(|condition| evaluate(code.fragment(condition), fiber.top(), world, Some(thread)).err());
+        let here = blamed(&code.blamed, fiber.pc);
+        let thrown = fiber.awaited(&code).and_then(|condition| {
+            evaluate(code.fragment(condition), fiber.top(), world, Some(thread))
+                .err()
+                .map(|(thrown, at)| (thrown, blamed(&code.fragments_blamed[condition as usize], at)))
+        });
         let too_deep = matches!(reply, Reply::Callbacks(_)) && fiber.depth() >= world.limits().depth as usize;
-        let thrown = thrown.or(too_deep.then_some(Thrown::StackOverflow));
+        let (thrown, blame) = match thrown {
+            Some((thrown, blame)) => (Some(thrown), blame),
+            None => (too_deep.then_some(Thrown::StackOverflow), here),
+        };
         let reply = thrown.map_or(reply, Reply::Throw);
         let Instr::Visible { op, dst, site } = code.instrs[fiber.pc as usize] else {
             debug_assert!(false, "a thread waits at a visible operation");
@@ -76,7 +83,7 @@ impl Vm {
                 }
             }
             Reply::Throw(thrown) => {
-                let exception = self.built_in(thrown, site);
+                let exception = self.built_in(thrown, site, blame);
                 if let Some(next) = self.throw(world, thread, exception) {
                     return next;
                 }
@@ -192,8 +199,9 @@ impl Vm {
                 Some(Next::Ended)
             }
             At::Thrown(thrown) => {
-                let site = site_of(&self.code.instrs[self.fibers[thread].pc as usize]);
-                let exception = self.built_in(thrown, site);
+                let pc = self.fibers[thread].pc;
+                let site = site_of(&self.code.instrs[pc as usize]);
+                let exception = self.built_in(thrown, site, blamed(&self.code.blamed, pc));
                 self.throw(world, thread, exception)
             }
             At::Other => {
@@ -218,7 +226,7 @@ impl Vm {
             Instr::Call { body, args, site, .. } => {
                 let most = world.limits().depth as usize;
                 if fiber.len() >= most && fiber.depth() >= most {
-                    let exception = self.built_in(Thrown::StackOverflow, Some(site));
+                    let exception = self.built_in(Thrown::StackOverflow, Some(site), None);
                     return self.throw(world, thread, exception);
                 }
                 let args = Values::from_slice(range(fiber.top(), args));
@@ -234,12 +242,19 @@ impl Vm {
             Instr::Fail { assert, message, site } => {
                 let kind = if assert { FailureKind::Assert } else { FailureKind::Fail };
                 let message = message.map_or("", |m| &self.code.texts[m]);
-                let failure = world.failure(kind, thread, "", message, Some(site));
+                let mut failure = world.failure(kind, thread, "", message, Some(site));
+                let at = &world.setup().sites[site];
+                failure.operand = blamed(&self.code.blamed, fiber.pc)
+                    .and_then(|id| self.code.blames.condition(id, (at.line, at.column)));
                 world.end(Outcome::Failure(failure));
                 return Some(Next::Ended);
             }
             Instr::Throw { exception, message, site } => {
-                return self.throw(world, thread, Exception { name: exception, message, site: Some(site) });
+                return self.throw(
+                    world,
+                    thread,
+                    Exception { name: exception, says: message.map_or(Says::Nothing, Says::Message), site: Some(site) },
+                );
             }
             Instr::Rethrow(src) => {
                 let exception = Exception::unpack(fiber.top()[usize::from(src)]);

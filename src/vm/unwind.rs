@@ -1,5 +1,6 @@
 //! Exceptions: from where they are thrown to the handler that takes them, or to the end of the run or thread.
 
+use super::blame::BlameId;
 use super::fiber::FrameKind;
 use super::guest::Vm;
 use crate::base::Id;
@@ -7,35 +8,66 @@ use crate::event::{FailureKind, Happening, Outcome, SiteId, ThreadId, Value};
 use crate::lang::program::{ExceptionId, TextId};
 use crate::world::{Next, Thrown, World};
 
-/// An exception in flight: its name, message and where it was thrown, packed into one word so that a register can keep it.
+/// An exception in flight: its name, what it says and where it was thrown, packed into one word so that a register can keep it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Exception {
     pub(super) name: ExceptionId,
-    pub(super) message: Option<TextId>,
+    pub(super) says: Says,
     pub(super) site: Option<SiteId>,
+}
+
+/// What an exception says besides its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Says {
+    Nothing,
+    /// The message of a `throw`.
+    Message(TextId),
+    /// What an operation throws for.
+    Blame(BlameId),
+}
+
+impl Says {
+    // A source is too small for half of as many texts, or expressions.
+    const HALF: u32 = 1 << 23;
+
+    fn pack(self) -> u32 {
+        match self {
+            Self::Nothing => 0,
+            Self::Message(text) => text.0 + 1,
+            Self::Blame(id) => Self::HALF + id,
+        }
+    }
+
+    fn unpack(word: u32) -> Self {
+        match word.checked_sub(1) {
+            None => Self::Nothing,
+            Some(text) if word < Self::HALF => Self::Message(TextId(text)),
+            Some(_) => Self::Blame(word - Self::HALF),
+        }
+    }
 }
 
 impl Exception {
     pub(super) fn pack(self) -> Value {
         let part = |n: Option<u32>| i64::from(n.map_or(0, |n| n + 1));
-        i64::from(self.name.0) << 48 | part(self.message.map(|m| m.0)) << 24 | part(self.site.map(|s| s.0))
+        i64::from(self.name.0) << 48 | i64::from(self.says.pack()) << 24 | part(self.site.map(|s| s.0))
     }
 
     pub(super) fn unpack(word: Value) -> Self {
-        let part = |n: i64| (n as u32 & 0xff_ffff).checked_sub(1);
+        let part = |n: i64| n as u32 & 0xff_ffff;
         Self {
             name: ExceptionId((word as u64 >> 48) as u32),
-            message: part(word >> 24).map(TextId),
-            site: part(word).map(SiteId),
+            says: Says::unpack(part(word >> 24)),
+            site: part(word).checked_sub(1).map(SiteId),
         }
     }
 }
 
 impl Vm {
-    pub(super) fn built_in(&self, thrown: Thrown, site: Option<SiteId>) -> Exception {
+    pub(super) fn built_in(&self, thrown: Thrown, site: Option<SiteId>, blame: Option<BlameId>) -> Exception {
         // The program's table starts with the built-in ones.
         let name = self.code.exceptions.iter().position(|e| e == thrown.name()).unwrap_or(0);
-        Exception { name: ExceptionId::new(name), message: None, site }
+        Exception { name: ExceptionId::new(name), says: blame.map_or(Says::Nothing, Says::Blame), site }
     }
 
     /// Gives up the task that the thread runs, whatever would catch an exception there; a thread that runs none ends.
@@ -87,15 +119,18 @@ impl Vm {
             world.abandon_queue(thread);
             return Some(Next::Finished);
         }
-        let message = match exception.message {
-            Some(message) => code.texts[message].clone(),
-            None if code.exceptions[exception.name] == "StackOverflow" => {
+        let message = match exception.says {
+            Says::Message(message) => code.texts[message].clone(),
+            _ if code.exceptions[exception.name] == "StackOverflow" => {
                 format!("more than {} calls deep (--depth raises the limit)", world.limits().depth)
             }
-            None => String::new(),
+            _ => String::new(),
         };
         let name = &code.exceptions[exception.name];
-        let failure = world.failure(FailureKind::Exception, thread, name, &message, exception.site);
+        let mut failure = world.failure(FailureKind::Exception, thread, name, &message, exception.site);
+        if let Says::Blame(id) = exception.says {
+            failure.operand = code.blames.operand(name, id);
+        }
         world.end(Outcome::Failure(failure));
         Some(Next::Ended)
     }

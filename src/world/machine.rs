@@ -304,7 +304,14 @@ impl World {
         message: &str,
         site: Option<SiteId>,
     ) -> Failure {
-        Failure { kind, name: name.to_owned(), message: message.to_owned(), thread: self.thread_name(thread), site }
+        Failure {
+            kind,
+            name: name.to_owned(),
+            message: message.to_owned(),
+            thread: self.thread_name(thread),
+            site,
+            operand: None,
+        }
     }
 }
 

@@ -90,9 +90,9 @@ fn a_run_in_words() {
         "{timeline}"
     );
     insta::assert_snapshot!(steady(ending), @r#"
-    failure: NullPointer at harnesses/bugs/connectbot_menu.race:40:13 (@B) in env/onCreateContextMenu#1 on main
+    failure: NullPointer (bound is null) at harnesses/bugs/connectbot_menu.race:40:17 (@B) in env/onCreateContextMenu#1 on main
        40 |         @B: use bound
-          |             ^
+          |                 ^
     steps 7, virtual time 1 ms, stall 0 ms
     strategy random, seed 0
     replay: raceflip replay harnesses/bugs/connectbot_menu.race rf1-...

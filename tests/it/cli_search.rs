@@ -73,9 +73,9 @@ fn answers_in_words() {
     the clock moves in units of 10/2 ms
 
     2 ends:
-      ok  in 5 steps, stall 10 ms (other runs: 0 ms)
+      ok  in 5 steps, stall 10 ms (least stall 0 ms, in another run)
         raceflip replay late.race rf1-...
-      late at :3 in main  in 4 steps, stall 10 ms
+      late at :3:27 in main  in 4 steps, stall 10 ms
         raceflip replay late.race rf1-...
     no livelock is possible
     ");
@@ -85,7 +85,7 @@ fn answers_in_words() {
     2 ends:
       ok  in 5 steps, stall 10 ms in this run
         raceflip replay late.race rf1-...
-      late at :3 in main  in 4 steps, stall 10 ms in this run
+      late at :3:27 in main  in 4 steps, stall 10 ms in this run
         raceflip replay late.race rf1-...
     other ends may exist: the fast clock misses some orders of deadlines
     ");
@@ -125,7 +125,7 @@ fn answers_as_json() {
     let folder = models("search-json");
     let check = |args: &[&str], complete: bool, proves: bool, cut: Option<&str>, texts: &[&str]| {
         let r = report(&folder, args);
-        assert_eq!((r.format.as_str(), r.version, r.reproducible), ("raceflip-explore", 1, true));
+        assert_eq!((r.format.as_str(), r.version, r.reproducible), ("raceflip-explore", 2, true));
         assert_eq!((r.complete, r.proves, r.cut.as_deref()), (complete, proves, cut), "{args:?}");
         let found: Vec<&str> = r.ends.iter().map(|e| e.text.as_str()).collect();
         assert_eq!(found, texts, "{args:?}");

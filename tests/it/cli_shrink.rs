@@ -55,7 +55,7 @@ fn a_token_is_shrunk() {
     let shrunk = call(&["shrink", TIMER, &token(&drawn)]);
     assert_eq!((shrunk.status, shrunk.err.as_str()), (FOUND, ""));
     for part in [
-        "NullPointer at harnesses/bugs/timer_lifecycle.race:31:13",
+        "NullPointer (f is null) at harnesses/bugs/timer_lifecycle.race:31:17",
         "shrunk from 5 deviations and 11 steps to 3 and 11 (",
         " runs tried; no run ends so with fewer)\n  step 6: the clock to 101 ms, instead of thread main at line 42: cancel tick",
         "replay: raceflip replay harnesses/bugs/timer_lifecycle.race rf1-",

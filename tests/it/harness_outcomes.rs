@@ -6,6 +6,7 @@
 
 use crate::support::{disappointed, models, program, read, text, walk};
 use raceflip::campaign::{EndKind as Kind, Ended, named};
+use raceflip::exec::value_text;
 use raceflip::lang::program::{EndValue, ExpectationKind};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,8 +116,10 @@ pub(crate) fn as_data(end: &Ended) -> String {
     let log = end.values.values().next();
     match (&end.kind, log) {
         (Kind::Failure { .. }, _) | (_, None) => end.kind.word(),
-        (kind, Some(EndValue::List(log))) => format!("{}{log:?}", kind.word()).replace(' ', ""),
-        (kind, Some(EndValue::Word(word))) => format!("{}[{word}]", kind.word()),
+        (kind, Some(log @ EndValue::List(_))) => format!("{}{}", kind.word(), value_text(log)).replace(' ', ""),
+        // The data has numbers only.
+        (kind, Some(EndValue::Truth(truth))) => format!("{}[{}]", kind.word(), i64::from(*truth)),
+        (kind, Some(value)) => format!("{}[{}]", kind.word(), value_text(value)),
     }
 }
 

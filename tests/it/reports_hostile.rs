@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use raceflip::campaign::Plan;
 use raceflip::formats::campaign::{About, Access, Again, ConfirmReport, Driven};
-use raceflip::formats::report::{Failing, Replays, Run, Step, github, junit, markdown, sarif};
+use raceflip::formats::failing::Failing;
+use raceflip::formats::report::{Replays, Run, Step, github, junit, markdown, sarif};
 use std::sync::OnceLock;
 
 /// Answers with the same text everywhere.
@@ -48,12 +49,16 @@ fn with(text: &str) -> ConfirmReport {
         }
         pair.location = text.to_owned();
         pair.contexts = vec![text.to_owned()];
+        for fails in pair.orders.iter_mut().flat_map(|order| &mut order.failures) {
+            fails.text = text.to_owned();
+        }
     };
     report.about.file = text.to_owned();
     report.about.defines.insert(text.to_owned(), 1);
     report.pairs.iter_mut().for_each(pair);
     for fails in report.detection_failures.iter_mut().chain(&mut report.unexplained) {
         fails.signature = text.to_owned();
+        fails.text = text.to_owned();
     }
     report
 }

@@ -165,17 +165,12 @@ impl<'c> Campaign<'c> {
         self.results = teller.finish(out);
     }
 
-    fn models(&self) -> Vec<&'c Model> {
-        self.cases.iter().map(|case| &case.model).collect()
-    }
-
     // Saves the harmful orders, also those that the journal has: it may have been begun without --save. A variant that was cut short would show other runs when it is
     // done again.
-    fn save(&self, seeds: &Seeds, out: &Output) -> (BTreeSet<String>, Vec<Refusal>) {
-        let mut models = Models::new(self.models(), out);
+    fn save(&self, seeds: &Seeds) -> (BTreeSet<String>, Vec<Refusal>) {
         let (mut saved, mut refused) = (BTreeSet::new(), Vec::new());
         for (i, entry) in self.results.iter().filter(|(_, entry)| entry.report.about.complete) {
-            match save(seeds, &self.cases[*i].model, &entry.report, &mut models) {
+            match save(seeds, &self.cases[*i].model, &entry.report) {
                 Ok(files) => saved.extend(files),
                 Err(refusal) => refused.push(refusal),
             }
@@ -223,7 +218,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
     let timer = Timer::start(args.time, stop.clone());
     campaign.perform(&stop, out);
     refused.extend(campaign.journal.as_ref().and_then(OpenJournal::refusal));
-    let (saved, unsaved) = seeds.as_ref().map(|seeds| campaign.save(seeds, out)).unwrap_or_default();
+    let (saved, unsaved) = seeds.as_ref().map(|seeds| campaign.save(seeds)).unwrap_or_default();
     refused.extend(unsaved);
     let all = campaign.order.len();
     let (report, trials) = campaign.report(&refused);

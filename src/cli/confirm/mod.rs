@@ -203,7 +203,7 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
         }
     }
     if let Some(seeds) = &seeds {
-        let files = save(seeds, &model, &report, &mut Models::new(vec![&model], out))?;
+        let files = save(seeds, &model, &report)?;
         files.iter().for_each(|file| out.note(format_args!("saved {file}")));
     }
     if !found.complete() {
@@ -226,16 +226,11 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
 }
 
 // Keeps the first run of each harmful order; the names of the files.
-fn save(
-    seeds: &Seeds,
-    model: &Model,
-    report: &ConfirmReport,
-    models: &mut Models<'_>,
-) -> Result<BTreeSet<String>, Refusal> {
+fn save(seeds: &Seeds, model: &Model, report: &ConfirmReport) -> Result<BTreeSet<String>, Refusal> {
     let mut files = BTreeSet::new();
     for pair in report.pairs.iter().chain(&report.order_pairs) {
         for (_, harm) in words::hurting(pair) {
-            let what = words::failure(report, harm, models);
+            let what = words::failure(harm);
             let run = (harm.signature.as_str(), harm.again.token.as_str());
             files.insert(seeds.keep(model, format!("{} ~ {}: harmful", pair.a.site, pair.b.site), run, &what)?);
         }

@@ -13,6 +13,7 @@ use crate::campaign::{
 };
 use crate::detect::Rank;
 use crate::event::SiteId;
+use crate::formats::failing::stalls;
 use crate::formats::timeline::Marks;
 
 // Failures of all runs that no confirmed pair's order explains.
@@ -287,7 +288,6 @@ fn rate(way: &WayReport) -> String {
     format!("{} of {} {kind} trials ({low:.2}..{high:.2})", way.hits, way.trials)
 }
 
-// A failure that needs no stall is likelier in the field.
 fn stall(f: &FailureReport) -> String {
-    if f.least_stall == 0 { String::new() } else { format!(" (stall {} ms)", f.least_stall) }
+    stalls(Some(f.stall), f.least_stall)
 }

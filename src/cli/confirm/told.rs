@@ -99,7 +99,7 @@ pub(super) fn variant(report: &ConfirmReport, out: &mut Output) {
         harmful(report, pair, out);
     }
     for other in others {
-        writeln!(out, "  {}, {}", paint(BAD, &other.signature), counted(u64::from(other.runs), "run"));
+        writeln!(out, "  {}, {}", paint(BAD, words::failure(other)), counted(u64::from(other.runs), "run"));
         again(report, other, out);
     }
 }
@@ -109,7 +109,7 @@ fn harmful(report: &ConfirmReport, pair: &Driven, out: &mut Output) {
     writeln!(out, "  {}  {place}  {}", paint(BAD, "HARMFUL"), words::pair(pair));
     for (order, fails) in words::hurting(pair) {
         let rate = format!("{} of {}", fails.runs, counted(u64::from(order.runs), "run"));
-        writeln!(out, "    {} first: {} in {rate}", words::side(pair, &order.first), &fails.signature);
+        writeln!(out, "    {} first: {} in {rate}", words::side(pair, &order.first), words::failure(fails));
         again(report, fails, out);
     }
 }

@@ -133,7 +133,7 @@ fn ends(answer: &Answer<'_>, out: &mut Output) {
         let stall = match (way.stall, answer.stalls.get(end)) {
             (0, _) => String::new(),
             (stall, Some(least)) if *least == stall => format!(", stall {stall} ms"),
-            (stall, Some(least)) => format!(", stall {stall} ms (other runs: {least} ms)"),
+            (stall, Some(least)) => format!(", stall {stall} ms (least stall {least} ms, in another run)"),
             (stall, None) => format!(", stall {stall} ms in this run"),
         };
         writeln!(out, "  {}{values}  in {}{stall}", paint(style, kind), many(way.steps, "step"));

@@ -64,14 +64,13 @@ fn annotation(text: &mut String, finding: &Finding<'_>, replays: &mut dyn Replay
                 (Class::Unconfirmed, _) => "unconfirmed race",
                 _ => "race",
             };
-            let harm = words::harm(report, pair, replays);
+            let harm = words::harm(pair);
             let head = format!("pair {}: {}", words::pair(pair), words::proof(report, pair));
             let lines = if harm.is_empty() { vec![head] } else { vec![head, harm] };
             (Some((pair.a.line, pair.a.column)), format!("{what} on {}", clean(&pair.location)), lines)
         }
         Subject::Failure(fails, _) => {
-            let failing = replays.run(about, &fails.again, &[]).and_then(|run| run.failing);
-            let at = failing.and_then(|f| f.line.zip(f.column));
+            let at = words::place(report, fails, replays);
             (at, "failure that no confirmed pair explains".to_owned(), Vec::new())
         }
     };

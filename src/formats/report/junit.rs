@@ -83,8 +83,7 @@ fn case(finding: &Finding<'_>, replays: &mut dyn Replays) -> TestCase {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_type("failure/unexplained").set_message(told.head).set_description(body);
             let mut case = TestCase::new(clean(&format!("no failure: {}", fails.signature)), status);
-            let failing = replays.run(&report.about, &fails.again, &[]).and_then(|run| run.failing);
-            if let Some(line) = failing.and_then(|f| f.line) {
+            if let Some((line, _)) = words::place(report, fails, replays) {
                 case.extra.insert("line".into(), line.to_string().into());
             }
             return case;
@@ -96,7 +95,7 @@ fn case(finding: &Finding<'_>, replays: &mut dyn Replays) -> TestCase {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let ty = if order { "order/harmful" } else { "race/harmful" };
             let body = format!("{}\n{}; {proof}\n{body}", words::pair(pair), words::contexts(pair));
-            status.set_type(ty).set_message(words::harm(report, pair, replays)).set_description(body);
+            status.set_type(ty).set_message(words::harm(pair)).set_description(body);
             status
         }
         Class::Unconfirmed => {
@@ -110,7 +109,7 @@ fn case(finding: &Finding<'_>, replays: &mut dyn Replays) -> TestCase {
     let what = if order { "order" } else { "race" };
     let mut case = TestCase::new(format!("{what} on {place}: {}", words::name(pair)), status);
     if matches!(finding.class, Class::Real | Class::Refuted) {
-        let harm = words::harm(report, pair, replays);
+        let harm = words::harm(pair);
         let lines = [words::pair(pair), format!("{}; {proof}", words::contexts(pair)), harm, body];
         let lines: Vec<String> = lines.into_iter().filter(|l| !l.is_empty()).collect();
         case.set_system_out(lines.join("\n"));

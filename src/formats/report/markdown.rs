@@ -95,7 +95,7 @@ fn table(text: &mut String, found: &[Finding<'_>], replays: &mut dyn Replays) {
         let report = finding.report;
         let known = match (finding.subject, finding.class) {
             (Subject::Failure(fails, runs), _) => code(&words::unexplained(report, fails, runs, replays).head),
-            (Subject::Pair { pair, .. }, Class::Harmful) => code(&words::harm(report, pair, replays)),
+            (Subject::Pair { pair, .. }, Class::Harmful) => code(&words::harm(pair)),
             (Subject::Pair { pair, .. }, _) => code(&words::proof(report, pair)),
         };
         let (location, pair) = match finding.subject {

@@ -18,7 +18,7 @@ mod run;
 pub mod sarif;
 pub(crate) mod words;
 
-pub use run::{Failing, Run, Step, ending, replayed};
+pub use run::{Run, Step, replayed};
 
 use super::campaign::{About, Access, Again, ConfirmReport, Driven, Fails, Harm, VerdictWord};
 use super::shell;

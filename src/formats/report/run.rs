@@ -1,9 +1,10 @@
 //! The run of a token, as reports tell it.
 
-use crate::event::{BlockedThread, Outcome, SiteId, SiteKind};
+use crate::event::{SiteId, SiteKind};
 use crate::exec;
 use crate::formats::campaign::Access;
-use crate::formats::timeline::{Gap, Item, Kind, Mark, Marks, Recorder, Row, Timeline, Window, headline, mermaid};
+use crate::formats::failing::{Failing, failing};
+use crate::formats::timeline::{Gap, Item, Kind, Mark, Marks, Recorder, Row, Timeline, Window, mermaid};
 use crate::sched::Replay;
 use crate::token::Token;
 use crate::vm::Model;
@@ -26,17 +27,6 @@ pub struct Run {
     pub failing: Option<Failing>,
     /// A Mermaid diagram of it, if it is short.
     pub diagram: Option<String>,
-}
-
-/// How a run failed.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Failing {
-    /// `NullPointer at :40 in main`, `deadlock a -> b -> a`.
-    pub text: String,
-    /// The line of the model where it failed, from 1, if it failed at a statement.
-    pub line: Option<u32>,
-    /// The column, from 1.
-    pub column: Option<u32>,
 }
 
 /// A step, something that came of it, or steps that are left out.
@@ -145,36 +135,4 @@ fn kinds(kind: Kind, site: Option<SiteKind>) -> Vec<&'static str> {
         (Kind::Step, Some(Branch)) => vec!["branch"],
         _ => Vec::new(),
     }
-}
-
-fn failing(model: &Model, outcome: &Outcome) -> Option<Failing> {
-    let text = ending(model, outcome)?;
-    let site = match outcome {
-        Outcome::Failure(failure) => failure.site,
-        Outcome::Deadlock(report) => report.blocked.iter().find_map(|BlockedThread { site, .. }| *site),
-        _ => None,
-    };
-    let site = site.map(|s| &model.code.setup.sites[s]);
-    Some(Failing { text, line: site.map(|s| s.line), column: site.map(|s| s.column) })
-}
-
-/// How a run failed, in a line: `NullPointer at :40 in main`, `deadlock a -> b -> a`; `None` if it did not.
-#[must_use]
-pub fn ending(model: &Model, outcome: &Outcome) -> Option<String> {
-    Some(match outcome {
-        Outcome::Failure(f) => {
-            let at = f.site.map_or(String::new(), |s| format!(" at :{}", model.code.setup.sites[s].line));
-            let thread = if f.thread.is_empty() { String::new() } else { format!(" in {}", f.thread) };
-            format!("{}{at}{thread}", headline(f))
-        }
-        Outcome::Deadlock(report) => match report.cycle.as_slice() {
-            [] => {
-                let names: Vec<&str> = report.blocked.iter().map(|b| b.thread.as_str()).collect();
-                format!("deadlock: {} can never go on", names.join(", "))
-            }
-            ring => format!("deadlock {} -> {}", ring.join(" -> "), ring[0]),
-        },
-        Outcome::Stuck { .. } => "stuck: messages that can never run".to_owned(),
-        Outcome::Ok | Outcome::Limit(..) => return None,
-    })
 }

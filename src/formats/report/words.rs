@@ -7,6 +7,7 @@ use crate::base::clean;
 use crate::base::{at_most, interval};
 use crate::campaign::SEARCHED;
 use crate::formats::campaign::{About, Access, Again, ConfirmReport, Driven, Fails, Harm, Order, VerdictWord, Way};
+use crate::formats::failing::stalls;
 
 /// `app.race -D FIXED=1`
 pub(crate) fn variant(about: &About, path: &str) -> String {
@@ -115,19 +116,24 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
     }
 }
 
-/// A failure in a line: with its place, if its run can be made again, else its signature.
-pub(crate) fn failure(report: &ConfirmReport, fails: &Fails, replays: &mut dyn Replays) -> String {
-    let run = replays.run(&report.about, &fails.again, &[]);
-    clean(&run.and_then(|r| r.failing).map_or_else(|| fails.signature.clone(), |f| f.text))
+/// A failure in a line.
+pub(crate) fn failure(fails: &Fails) -> String {
+    clean(fails.told())
+}
+
+/// Line and column of a failure; of a file that does not say it, if its run can be made again.
+pub(super) fn place(report: &ConfirmReport, fails: &Fails, replays: &mut dyn Replays) -> Option<(u32, u32)> {
+    let again = |replays: &mut dyn Replays| replays.run(&report.about, &fails.again, &[]).and_then(|run| run.failing);
+    fails.place().or_else(|| again(replays).and_then(|failing| failing.line.zip(failing.column)))
 }
 
 /// What the orders of a pair come to.
-pub(super) fn harm(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Replays) -> String {
+pub(super) fn harm(pair: &Driven) -> String {
     match pair.harm {
         Harm::Harmful => {
             let mut each = Vec::new();
             for (order, fails) in hurting(pair) {
-                each.push(format!("{} with {} first", failure(report, fails, replays), side(pair, &order.first)));
+                each.push(format!("{} with {} first", failure(fails), side(pair, &order.first)));
             }
             each.join("; ")
         }
@@ -163,7 +169,7 @@ pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Re
         let head = format!("{} first: {}", side(pair, &order.first), counted(order.runs, runs));
         for f in &order.failures {
             let verb = if f.runs == 1 { "fails" } else { "fail" };
-            let text = failure(report, f, replays);
+            let text = failure(f);
             let head = format!("{head}, {} {verb}: {text}{}", f.runs, stall(f));
             told.push(Told { head, commands: commands(report, &f.again, replays) });
         }
@@ -177,7 +183,7 @@ pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Re
 
 /// A failure that no pair explains, in a line.
 pub(super) fn unexplained(report: &ConfirmReport, fails: &Fails, runs: &str, replays: &mut dyn Replays) -> Told {
-    let head = format!("{}, {}{}", failure(report, fails, replays), counted(fails.runs, runs), stall(fails));
+    let head = format!("{}, {}{}", failure(fails), counted(fails.runs, runs), stall(fails));
     Told { head, commands: commands(report, &fails.again, replays) }
 }
 
@@ -187,7 +193,7 @@ pub(super) fn commands(report: &ConfirmReport, again: &Again, replays: &mut dyn 
 }
 
 fn stall(fails: &Fails) -> String {
-    if fails.least_stall == 0 { String::new() } else { format!(" (stall {} ms)", fails.least_stall) }
+    stalls(fails.stall, fails.least_stall)
 }
 
 /// What a report does not know: interruption, and limits that cut detection runs.

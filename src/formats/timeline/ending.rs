@@ -8,6 +8,7 @@ use crate::event::{
     AccessPlace, BlockedThread, DeadlockReport, Failure, FailureKind, Location, Op, Outcome, SiteId, ThreadId,
 };
 use crate::exec::End;
+use crate::formats::failing::headline;
 use crate::world::World;
 
 impl Recorder<'_> {
@@ -39,8 +40,8 @@ impl Recorder<'_> {
         };
         let what = match failure.kind {
             FailureKind::Assert if failure.message.is_empty() => "assert fails".to_owned(),
-            FailureKind::Property => format!("{} does not hold", super::headline(failure)),
-            _ => format!("{word}{}", super::headline(failure)),
+            FailureKind::Property => format!("{} does not hold", headline(failure)),
+            _ => format!("{word}{}", headline(failure)),
         };
         let mark = Some(Mark::Failing);
         let column = thread.map(column_of);

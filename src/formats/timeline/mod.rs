@@ -22,7 +22,6 @@ mod words;
 
 pub use record::Recorder;
 pub use window::Window;
-pub use words::headline;
 
 use crate::base::IndexVec;
 use crate::event::{ContextId, SiteId, ThreadId};

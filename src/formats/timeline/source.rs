@@ -11,19 +11,36 @@ pub(super) fn statements(source: &str, sites: &IndexVec<SiteId, Site>) -> IndexV
     let of = |site: &Site| {
         let line = lines.get((site.line as usize).saturating_sub(1)).copied().unwrap_or("");
         let mut text = segment(line, (site.column as usize).saturating_sub(1));
-        if let Some(label) = &site.label {
-            let label = format!("@{label}");
-            let (start, rest) = text.split_once(':').unwrap_or(("", &text));
-            // A label before the statement, or on a line above it.
-            if start.trim() != label {
-                let rest = if start.starts_with('@') { rest.trim() } else { &text };
-                text = format!("{label}: {rest}");
-            }
+        if let Some(label) = &site.label
+            && !has_label(&text, label)
+        {
+            // It stands on a line above.
+            let from = site.from.as_ref().map_or(String::new(), |from| format!(" from {from:?}"));
+            text = format!("@{label}{from}: {}", without_label(&text));
         }
         let label = site.label.as_ref().map_or(String::new(), |l| clean(&format!("@{l}")));
         Statement { line: site.line, text: clean(&text), label, said: said(site.kind) }
     };
     sites.iter().map(of).collect()
+}
+
+// Whether a statement begins with its label; what its `from` names may have colons, too.
+fn has_label(text: &str, label: &str) -> bool {
+    let rest = text.strip_prefix('@').and_then(|text| text.strip_prefix(label));
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
+
+// The statement behind a label, and behind its `from`.
+fn without_label(text: &str) -> &str {
+    if !text.starts_with('@') {
+        return text;
+    }
+    let mut quoted = false;
+    let colon = text.char_indices().find(|(_, c)| {
+        quoted ^= *c == '"';
+        *c == ':' && !quoted
+    });
+    colon.map_or(text, |(at, _)| text[at + 1..].trim())
 }
 
 // Whether a row of such an operation says what its statement says.
@@ -97,6 +114,15 @@ mod tests {
         check("if x { fail \"a; {b}\" }", 8, "fail \"a; {b}\"");
         check("", 3, "");
         check("}", 1, "");
+    }
+
+    #[test]
+    fn a_label_ends_at_its_own_colon() {
+        assert!(has_label("@a from \"Main.java:12\": x = 1", "a"));
+        assert!(!has_label("@ab: x = 1", "a") && !has_label("x = 1", "a"));
+        assert_eq!(without_label("@a from \"Main.java:12\": x = 1"), "x = 1");
+        assert_eq!(without_label("@a: x = 1"), "x = 1");
+        assert_eq!(without_label("f(\"a:b\")"), "f(\"a:b\")");
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! Events in words: what was done, with the values that were read and written.
 
-use crate::event::{
-    AccessPlace, BodyId, ContextId, Failure, FailureKind, Location, Op, PostTime, Target, ThreadId, Value, WaitSet,
-};
+use crate::event::{AccessPlace, BodyId, ContextId, Location, Op, PostTime, Target, ThreadId, Value, WaitSet};
 use crate::formats::values::{Types, handler};
 use crate::world::World;
 
@@ -140,19 +138,5 @@ fn target_name(world: &World, target: Target) -> String {
     match target {
         Target::Thread(thread) => thread_name(world, thread),
         Target::Handler(id) => handler(world, id),
-    }
-}
-
-/// What failed, without where: `NullPointer`, `the activity is gone`, `property sorted`.
-#[must_use]
-pub fn headline(failure: &Failure) -> String {
-    let Failure { kind, name, message, .. } = failure;
-    match kind {
-        FailureKind::Property if message.is_empty() => format!("property {name}"),
-        FailureKind::Property => format!("property {name} (it throws {message})"),
-        FailureKind::Exception if message.is_empty() => name.clone(),
-        FailureKind::Exception => format!("{name}: {message}"),
-        FailureKind::Assert if message.is_empty() => "assert".to_owned(),
-        FailureKind::Assert | FailureKind::Fail => message.clone(),
     }
 }

@@ -42,7 +42,7 @@ impl Checker {
                     return None;
                 }
                 let ty = self.local_type(id);
-                let old = Expr { kind: ExprKind::Local(id), ty: ty.clone() };
+                let old = Expr::new(ExprKind::Local(id), ty.clone());
                 let value = self.new_value(op, &ty, old, value, place.at)?;
                 out.push(Stmt::SetLocal(id, value));
             }
@@ -65,7 +65,7 @@ impl Checker {
                     self.keep_indices(&mut index, out);
                 }
                 let old = ExprKind::LocalElement { local, index: index.clone() };
-                let value = self.new_value(op, &ty, Expr { kind: old, ty: ty.clone() }, value, place.at)?;
+                let value = self.new_value(op, &ty, Expr::new(old, ty.clone()), value, place.at)?;
                 out.push(Stmt::SetLocalElement { local, index, value });
             }
             (Target::Shared(target), None) => {
@@ -159,7 +159,7 @@ impl Checker {
                 continue;
             }
             let id = self.temporary(Type::Int);
-            let kept = Expr { kind: ExprKind::Local(id), ty: Type::Int };
+            let kept = Expr::new(ExprKind::Local(id), Type::Int);
             out.push(Stmt::SetLocal(id, std::mem::replace(&mut dimension.index, kept)));
         }
     }

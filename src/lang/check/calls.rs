@@ -27,8 +27,9 @@ impl Checker {
         let site = self.check_site();
         if let Some(caller) = self.scope.body.filter(|_| !self.scope.dead) {
             self.calls.insert((caller, body));
+            self.note_call(site, body);
         }
-        Some(Expr { kind: ExprKind::Call { body, args, site }, ty })
+        Some(Expr::new(ExprKind::Call { body, args, site }, ty))
     }
 
     /// Arguments for the parameters of a body.
@@ -99,9 +100,9 @@ impl Checker {
         set_site(&mut place, site);
         let held = place.ty.clone();
         Some(match name.text.as_str() {
-            "cas" => Expr { kind: ExprKind::Cas { place, old: next(), new: next(), site }, ty: Type::Bool },
-            "fetch_add" => Expr { kind: ExprKind::FetchAdd { place, delta: next(), site }, ty: held },
-            _ => Expr { kind: ExprKind::Exchange { place, value: next(), site }, ty: held },
+            "cas" => Expr::new(ExprKind::Cas { place, old: next(), new: next(), site }, Type::Bool),
+            "fetch_add" => Expr::new(ExprKind::FetchAdd { place, delta: next(), site }, held),
+            _ => Expr::new(ExprKind::Exchange { place, value: next(), site }, held),
         })
     }
 
@@ -159,6 +160,6 @@ impl Checker {
             ("pop", None) => (ExprKind::ListPop { list, site }, of),
             (_, None) => (ExprKind::ListClear { list, site }, Type::Void),
         };
-        Some(Expr { kind, ty })
+        Some(Expr::new(kind, ty))
     }
 }

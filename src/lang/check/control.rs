@@ -76,7 +76,7 @@ impl Checker {
             Cond::Expr(e) => self.truth(e),
             Cond::Star(at) => {
                 let site = self.site(SiteKind::Branch, String::new(), *at);
-                Some(Expr { kind: ExprKind::Star { site }, ty: Type::Bool })
+                Some(Expr::new(ExprKind::Star { site }, Type::Bool))
             }
         }
     }

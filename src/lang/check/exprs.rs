@@ -32,6 +32,11 @@ impl Checker {
 
     /// Lowers an expression, with a value or without.
     pub(super) fn expr(&mut self, e: &ast::Expr) -> Option<Expr> {
+        let value = self.lowered(e)?;
+        Some(Expr { at: e.at.0, ..value })
+    }
+
+    fn lowered(&mut self, e: &ast::Expr) -> Option<Expr> {
         if self.scope.mode == Mode::Property {
             self.terms += 1;
         }
@@ -49,7 +54,7 @@ impl Checker {
                     self.error(e.at, "`self` in `init`", "no thread runs yet");
                     return None;
                 }
-                Some(Expr { kind: ExprKind::SelfThread, ty: Type::Thread })
+                Some(Expr::new(ExprKind::SelfThread, Type::Thread))
             }
             Ast::This => {
                 self.no_components(e.at, "`this`");
@@ -60,7 +65,7 @@ impl Checker {
                     self.only_in_body(e.at, "`new`", false)?;
                 }
                 let class = self.class(name)?;
-                Some(Expr { kind: ExprKind::New(class), ty: Type::Object(class) })
+                Some(Expr::new(ExprKind::New(class), Type::Object(class)))
             }
             Ast::Name(_) | Ast::Field { .. } | Ast::Index { .. } => {
                 let target = self.target(e)?;
@@ -140,6 +145,6 @@ impl Checker {
             return Some(a);
         }
         let (a, b) = (Box::new(a), Box::new(b));
-        Some(Expr { kind: if and { ExprKind::And(a, b) } else { ExprKind::Or(a, b) }, ty: Type::Bool })
+        Some(Expr::new(if and { ExprKind::And(a, b) } else { ExprKind::Or(a, b) }, Type::Bool))
     }
 }

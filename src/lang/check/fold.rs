@@ -22,7 +22,7 @@ impl Checker {
             }
         }
         let site = self.division_site(op, &right, at);
-        Some(Expr { kind: ExprKind::Binary { op, left: Box::new(left), right: Box::new(right), site }, ty })
+        Some(Expr::new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right), site }, ty))
     }
 
     /// The site where a division by zero fails; none for operators that cannot fail.
@@ -43,7 +43,7 @@ impl Checker {
         };
         let operand = self.expr_of(operand, &wanted, what)?;
         let Some(value) = constant(&operand) else {
-            return Some(Expr { kind: ExprKind::Unary(op, Box::new(operand)), ty: wanted });
+            return Some(Expr::new(ExprKind::Unary(op, Box::new(operand)), wanted));
         };
         let folded = match op {
             UnaryOp::Not => Some(1 - value),

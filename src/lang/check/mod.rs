@@ -33,9 +33,10 @@ use super::foreign::explain;
 use super::program::{BUILT_IN_EXCEPTIONS, Class, ExceptionId, Program, TextId, Type, Uncaught};
 use super::{Diagnostic, Source, ast, near};
 use crate::base::{Id, IndexVec};
-use crate::event::{BodyId, ListenerId};
+use crate::event::{BodyId, ListenerId, SiteId};
 use indexmap::{IndexMap, IndexSet};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use thiserror::Error;
 
 pub use consts::DefineError;
@@ -102,6 +103,7 @@ fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Che
     let defines = checker.constants(file, defines);
     checker.tables(file);
     checker.bodies(file);
+    checker.note_callbacks();
     checker.properties(file);
     checker.expectations(file);
     checker.check_catches();
@@ -138,6 +140,9 @@ struct Checker {
     site_spans: Vec<ast::Span>,
     // Who calls whom, in live code.
     calls: BTreeSet<(BodyId, BodyId)>,
+    // Whose callbacks are performed where, and which there are, in live code.
+    performed: Vec<(SiteId, ListenerId)>,
+    registered: BTreeMap<ListenerId, BTreeSet<BodyId>>,
     scope: scope::Scope,
     // Whether components stand in the file: then what only they could define is not reported as unknown.
     components: bool,
@@ -154,6 +159,7 @@ impl Checker {
             problems: problems::Problems::default(),
             names: IndexMap::new(),
             out: Program {
+                source: Arc::from(source.text()),
                 title: String::new(),
                 uncaught: Uncaught::App,
                 consts: Vec::new(),
@@ -190,6 +196,8 @@ impl Checker {
             lines: sites::Lines::new(source.text()),
             site_spans: Vec::new(),
             calls: BTreeSet::new(),
+            performed: Vec::new(),
+            registered: BTreeMap::new(),
             scope: scope::Scope::default(),
             components: false,
             cells: 0,

@@ -19,28 +19,28 @@ impl Checker {
                 let body = self.task(task)?;
                 let args = self.args(body, task, args, at)?;
                 let site = self.site(SiteKind::Fork, task.text.clone(), at);
-                Some(Expr { kind: ExprKind::Fork { body, args, site }, ty: Type::Thread })
+                Some(Expr::new(ExprKind::Fork { body, args, site }, Type::Thread))
             }
             Op::SpawnLooper => {
                 let site = self.site(SiteKind::SpawnLooper, String::new(), at);
-                Some(Expr { kind: ExprKind::SpawnLooper { site }, ty: Type::Looper })
+                Some(Expr::new(ExprKind::SpawnLooper { site }, Type::Looper))
             }
             Op::Fence { target } => {
                 let looper = Box::new(self.on_looper(target, "`fence`")?);
                 let site = self.site(SiteKind::Fence, place_text(target), at);
-                Some(Expr { kind: ExprKind::Fence { looper, site }, ty: Type::Fence })
+                Some(Expr::new(ExprKind::Fence { looper, site }, Type::Fence))
             }
             Op::HandlerOn { target } => {
                 let looper = Box::new(self.on_looper(target, "`handler on`")?);
                 let site = self.site(SiteKind::NewHandler, place_text(target), at);
-                Some(Expr { kind: ExprKind::NewHandler { looper, site }, ty: Type::Handler })
+                Some(Expr::new(ExprKind::NewHandler { looper, site }, Type::Handler))
             }
             Op::Wait { object, with, timeout } => self.wait(object, with.as_ref(), timeout.as_ref(), at),
             Op::Await { cond, timeout } => {
                 let cond = self.in_mode(Mode::Await, |c| c.truth(cond));
                 let timeout = self.milliseconds(timeout.as_ref())?;
                 let site = self.site(SiteKind::Await, String::new(), at);
-                Some(Expr { kind: ExprKind::Await { cond: Box::new(cond?), timeout, site }, ty: Type::Bool })
+                Some(Expr::new(ExprKind::Await { cond: Box::new(cond?), timeout, site }, Type::Bool))
             }
         }
     }
@@ -66,7 +66,7 @@ impl Checker {
         let (body, args, target, time) = (body?, args??, Box::new(to?), time?);
         let site = self.site(SiteKind::Post, arrow(&task.text, on), at);
         let kind = ExprKind::Post { body, args, target, time, is_async, instance, site };
-        Some(Expr { kind, ty: Type::Message })
+        Some(Expr::new(kind, Type::Message))
     }
 
     /// `as "name"`
@@ -185,7 +185,7 @@ impl Checker {
         };
         let timeout = self.milliseconds(timeout)?;
         let site = self.site(SiteKind::Wait, place_text(on), at);
-        Some(Expr { kind: ExprKind::Wait { object: Box::new(object), with, timeout, site }, ty: Type::Bool })
+        Some(Expr::new(ExprKind::Wait { object: Box::new(object), with, timeout, site }, Type::Bool))
     }
 
     /// Whether an expression names a `mutex`, as far as can be seen.

@@ -92,7 +92,7 @@ impl Checker {
                 self.error_help(e.at, message, "one value", "its end values stand in brackets: `ok [1, 2]`");
                 None
             }
-            (_, _, OutcomeValue::Expr(e)) => Some(EndValue::Word(self.end_word(&ty, e)?)),
+            (_, _, OutcomeValue::Expr(e)) => Some(EndValue::of(&ty, self.end_word(&ty, e)?)),
             (_, _, OutcomeValue::List(_)) => {
                 let message = format!("`{name}` is {}", article(&self.name_of(&ty)));
                 self.error(at, message, "its end value is one value, without brackets");
@@ -101,11 +101,11 @@ impl Checker {
         }
     }
 
-    fn end_words(&mut self, of: &Type, values: &[OutcomeValue], at: At) -> Option<Vec<i64>> {
+    fn end_words(&mut self, of: &Type, values: &[OutcomeValue], at: At) -> Option<Vec<EndValue>> {
         let mut words = Vec::new();
         for value in values {
             match value {
-                OutcomeValue::Expr(e) => words.push(self.end_word(of, e)?),
+                OutcomeValue::Expr(e) => words.push(EndValue::of(of, self.end_word(of, e)?)),
                 OutcomeValue::List(_) => {
                     self.error(at, "a list within a list", "its elements are single words");
                     return None;

@@ -7,7 +7,7 @@ use super::sites::place_text;
 use super::types::{article, constant, word};
 use crate::event::{SiteId, SiteKind};
 use crate::lang::Diagnostic;
-use crate::lang::ast::{self, At, BinaryOp, ExprKind as Ast};
+use crate::lang::ast::{self, At, BinaryOp, ExprKind as Ast, Span};
 use crate::lang::program::{Dimension, ElementIndex, Expr, ExprKind, LocalId, NO_SITE, Place, Root, Type};
 
 /// What an expression in the position of a place stands for. The sites in its own path are set when it is accessed.
@@ -29,12 +29,16 @@ pub(super) enum Target {
 impl Checker {
     /// Lowers the path of a place: its object and indices, not the access itself.
     pub(super) fn target(&mut self, e: &ast::Expr) -> Option<Target> {
-        match &e.kind {
+        let mut target = match &e.kind {
             Ast::Name(name) => self.named(&ast::Name { text: name.clone(), at: e.at }),
             Ast::Field { object, name } => self.field_of(object, name, e),
             Ast::Index { object, index } => self.element_of(object, index),
             _ => self.expr(e).map(Target::Value),
+        };
+        if let Some(Target::Shared(place)) = &mut target {
+            place.at = e.at.0;
         }
+        target
     }
 
     fn named(&mut self, name: &ast::Name) -> Option<Target> {
@@ -80,7 +84,13 @@ impl Checker {
             Named::Global(id) => {
                 let global = &self.out.globals[id];
                 let (ty, atomic) = (global.ty.clone(), global.atomic);
-                Some(Target::Shared(Place { root: Root::Global(id), index: Vec::new(), ty, atomic }))
+                Some(Target::Shared(Place {
+                    root: Root::Global(id),
+                    index: Vec::new(),
+                    ty,
+                    atomic,
+                    at: Span::default(),
+                }))
             }
             Named::Pending => {
                 self.error_help(
@@ -114,7 +124,7 @@ impl Checker {
                 Target::Shared(mut list) if matches!(list.ty, Type::List(_)) => {
                     let site = self.site(SiteKind::Read, place_text(object), whole.at);
                     set_site(&mut list, site);
-                    return Some(Target::Value(Expr { kind: ExprKind::ListLen { list, site }, ty: Type::Int }));
+                    return Some(Target::Value(Expr::new(ExprKind::ListLen { list, site }, Type::Int)));
                 }
                 Target::Shared(Place { ty: Type::Array(_, len), .. })
                 | Target::LocalElement { ty: Type::Array(_, len), .. }
@@ -151,7 +161,7 @@ impl Checker {
         }
         let field = u32::try_from(field).expect("tables are bounded");
         let root = Root::Field { object: Box::new(object), class, field, site: NO_SITE };
-        Some(Target::Shared(Place { root, index: Vec::new(), ty, atomic }))
+        Some(Target::Shared(Place { root, index: Vec::new(), ty, atomic, at: Span::default() }))
     }
 
     /// The length of a global array, which is a constant: `0..a.len` is a constant range.
@@ -188,36 +198,48 @@ impl Checker {
         Some(match (target, ty) {
             (Target::Shared(list), Some(Type::List(of))) => Target::ListElement { list, index, ty: (*of).clone() },
             (Target::Shared(mut place), Some(Type::Array(of, len))) => {
-                place.index.push(dimension(index, len, &of));
+                place.index.push(dimension(index, (len, &of), object.at));
                 place.ty = (*of).clone();
                 Target::Shared(place)
             }
             (Target::LocalElement { local, index: mut outer, .. }, Some(Type::Array(of, len))) => {
-                outer.push(dimension(index, len, &of));
+                outer.push(dimension(index, (len, &of), object.at));
                 Target::LocalElement { local, index: outer, ty: (*of).clone() }
             }
             (Target::Family { ty, first, len, from }, _) => {
-                Target::Value(self.member(ty, (first, len, from), index, at)?)
+                Target::Value(self.member(ty, (first, len, from), index, (at, object.at))?)
             }
             _ => unreachable!("the type says that it can be indexed"),
         })
     }
 
     /// One of a family.
-    fn member(&mut self, ty: Type, (first, len, from): (i64, u32, i64), index: Expr, at: At) -> Option<Expr> {
+    fn member(
+        &mut self,
+        ty: Type,
+        (first, len, from): (i64, u32, i64),
+        index: Expr,
+        (at, of): (At, At),
+    ) -> Option<Expr> {
         let index = if from == 0 { index } else { self.arithmetic(BinaryOp::Sub, index, word(from, Type::Int), at)? };
         if let Some(i) = constant(&index).filter(|i| (0..i64::from(len)).contains(i)) {
             return Some(word(first + i, ty));
         }
         let site = self.check_site();
-        Some(Expr { kind: ExprKind::Indexed { first, len, index: Box::new(index), site }, ty })
+        let index = Box::new(Expr { at: at.0, ..index });
+        Some(Expr::new(ExprKind::Indexed { first, len, index, site, of: of.0 }, ty))
     }
 
     /// Reads what a place holds.
     pub(super) fn load(&mut self, target: Target, e: &ast::Expr) -> Option<Expr> {
+        let value = self.loaded(target, e)?;
+        Some(Expr { at: e.at.0, ..value })
+    }
+
+    fn loaded(&mut self, target: Target, e: &ast::Expr) -> Option<Expr> {
         match target {
             Target::Value(value) => Some(value),
-            Target::Local { id, .. } => Some(Expr { kind: ExprKind::Local(id), ty: self.local_type(id) }),
+            Target::Local { id, .. } => Some(Expr::new(ExprKind::Local(id), self.local_type(id))),
             Target::LocalElement { ty: Type::Array(..), .. } | Target::Shared(Place { ty: Type::Array(..), .. }) => {
                 let help = format!("copy its elements in a loop: `for i in 0..{}.len`", place_text(e));
                 self.error_help(e.at, "an array cannot be copied, passed or compared", "a whole array", help);
@@ -226,7 +248,7 @@ impl Checker {
             Target::LocalElement { local, mut index, ty } => {
                 let site = self.check_site();
                 set_sites(&mut index, site);
-                Some(Expr { kind: ExprKind::LocalElement { local, index }, ty })
+                Some(Expr::new(ExprKind::LocalElement { local, index }, ty))
             }
             Target::Shared(Place { ty: Type::List(_), .. }) => {
                 let help = "use its elements: `l[i]`, `l.len`, `for x in l`; to share it, pass an object that has it as a field";
@@ -238,12 +260,12 @@ impl Checker {
                 let site = self.site(kind, place_text(e), e.at);
                 set_site(&mut place, site);
                 let ty = place.ty.clone();
-                Some(Expr { kind: ExprKind::Read { place, site }, ty })
+                Some(Expr::new(ExprKind::Read { place, site }, ty))
             }
             Target::ListElement { mut list, index, ty } => {
                 let site = self.site(SiteKind::Read, place_text(e), e.at);
                 set_site(&mut list, site);
-                Some(Expr { kind: ExprKind::ListGet { list, index: Box::new(index), site }, ty })
+                Some(Expr::new(ExprKind::ListGet { list, index: Box::new(index), site }, ty))
             }
             Target::Family { ty, .. } => {
                 let ty = self.name_of(&ty);
@@ -277,9 +299,9 @@ impl Checker {
     }
 }
 
-fn dimension(index: Expr, len: u32, of: &Type) -> Dimension {
+fn dimension(index: Expr, (len, of): (u32, &Type), array: At) -> Dimension {
     let stride = u32::try_from(of.cells()).expect("memory is bounded");
-    Dimension { index, len, stride, site: NO_SITE }
+    Dimension { index, len, stride, site: NO_SITE, array: array.0 }
 }
 
 /// Says where the path of a place fails: at its access.

@@ -152,7 +152,7 @@ fn balanced(all: bool, terms: Vec<Expr>) -> Expr {
                 Some(right) => {
                     let (left, right) = (Box::new(left), Box::new(right));
                     let kind = if all { ExprKind::And(left, right) } else { ExprKind::Or(left, right) };
-                    Expr { kind, ty: Type::Bool }
+                    Expr::new(kind, Type::Bool)
                 }
             });
         }

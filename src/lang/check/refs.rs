@@ -1,8 +1,7 @@
 //! References of expectations: `@label.read of x`, failures by message or name.
 
-use super::sites::last_name;
 use super::{Checker, did_you_mean};
-use crate::event::SiteKind;
+use crate::event::{SiteKind, labelled};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, Access, FailureName};
 use crate::lang::program::{BUILT_IN_EXCEPTIONS, FailureRef, SiteRef};
@@ -51,7 +50,7 @@ impl Checker {
         if counts == Counts::Not {
             return None;
         }
-        let Some((span, index)) = state.live else {
+        let Some(span) = state.live else {
             let help = match counts {
                 Counts::Conditionally => "its `if` holds here, too: narrow it to the constants that have this code",
                 _ => "say when it holds: `expect ... if CONST == ..`",
@@ -64,25 +63,38 @@ impl Checker {
             );
             return None;
         };
-        let mut sites = match uses {
-            Use::Failure => state.sites,
-            Use::Race | Use::Order => self.out.labels[index].sites.clone(),
-        };
+        let mut sites = labelled(&self.out.sites, name);
         sites.retain(|id| {
             let site = &self.out.sites[*id];
+            // Where a statement fails is no step of its own.
+            if site.kind == SiteKind::Check && uses != Use::Failure {
+                return false;
+            }
             let kind = match reference.access {
                 None => true,
                 Some(access) => selects(access, site.kind),
             };
-            kind && reference.of.as_ref().is_none_or(|of| last_name(&site.place) == of.text)
+            kind && reference.of.as_ref().is_none_or(|of| site.is_of(&of.text))
         });
         let accesses = sites.iter().any(|id| is_access(self.out.sites[*id].kind));
         if sites.is_empty() || (uses == Use::Race && !accesses) {
-            let reason =
-                if uses == Use::Race { "no access of the statement itself" } else { "nothing of the statement itself" };
+            let (reason, help) = match uses {
+                Use::Race => (
+                    "no access of the statement, or of what it calls",
+                    "a race is about memory: label the statement that reads or writes. Of `if`, `while`, `for` and `sync` a label covers the head alone",
+                ),
+                Use::Order => (
+                    "nothing of the statement, or of what it calls, is a step",
+                    "label the statement that makes the step: a read, a write, a post, a lock ... Where a statement fails is told by `failure ... at`. Of `if`, `while`, `for` and `sync` a label covers the head alone",
+                ),
+                Use::Failure => (
+                    "nothing of the statement can fail",
+                    "of `if`, `while`, `for` and `sync` a label covers the head alone: label the statement inside that fails",
+                ),
+            };
             let problem = Diagnostic::new(reference.at.0, format!("`{text}` selects nothing"), reason)
                 .note(span, "the statement is here")
-                .help("a label covers its own statement: of `if` and `while` the condition, not the body");
+                .help(help);
             self.problems.add(problem);
             return None;
         }

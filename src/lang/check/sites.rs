@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::scope::Mode;
-use crate::event::{Site, SiteId, SiteKind};
+use crate::event::{BodyId, Site, SiteId, SiteKind};
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, ExprKind, Span};
 use crate::lang::program::{LabelDef, NO_SITE};
@@ -38,10 +38,8 @@ impl Lines {
 /// What is known of a label.
 #[derive(Clone, Default)]
 pub(super) struct LabelState {
-    /// Its place in live code, and its index among the live labels.
-    pub(super) live: Option<(Span, usize)>,
-    /// All sites of that statement, checks as well.
-    pub(super) sites: Vec<SiteId>,
+    /// Its place in live code.
+    pub(super) live: Option<Span>,
 }
 
 impl Checker {
@@ -62,13 +60,11 @@ impl Checker {
             column,
             label: label.map(|l| l.name.clone()),
             from: label.and_then(|l| l.from.clone()),
+            calls: Vec::new(),
         };
         self.scope.ordinal += 1;
         let id = self.out.sites.add(site);
         self.site_spans.push(at.0);
-        if let Some(label) = self.scope.label {
-            self.out.labels[label].sites.push(id);
-        }
         id
     }
 
@@ -91,7 +87,7 @@ impl Checker {
             self.labels.entry(name.text.clone()).or_default();
             return None;
         }
-        if let Some((first, _)) = self.labels.get(&name.text).and_then(|l| l.live) {
+        if let Some(first) = self.labels.get(&name.text).and_then(|l| l.live) {
             let problem = Diagnostic::new(
                 name.at.0,
                 format!("label `@{}` stands twice", name.text),
@@ -101,22 +97,24 @@ impl Checker {
             return None;
         }
         let index = self.out.labels.len();
-        self.labels.insert(name.text.clone(), LabelState { live: Some((name.at.0, index)), sites: Vec::new() });
+        self.labels.insert(name.text.clone(), LabelState { live: Some(name.at.0) });
         let from = label.from.as_ref().map(|f| f.text.clone());
-        self.out.labels.push(LabelDef { name: name.text.clone(), from, sites: Vec::new() });
+        self.out.labels.push(LabelDef { name: name.text.clone(), from });
         Some(index)
     }
 
-    /// Leaves a label: its checks count only if it has nothing else.
-    pub(super) fn close_label(&mut self, index: usize) {
-        let label = &mut self.out.labels[index];
-        if let Some(state) = self.labels.get_mut(&label.name) {
-            state.sites.clone_from(&label.sites);
+    /// The statement of this site calls a body, or performs its callbacks.
+    pub(super) fn note_call(&mut self, site: SiteId, body: BodyId) {
+        if site != NO_SITE && !self.out.sites[site].calls.contains(&body) {
+            self.out.sites[site].calls.push(body);
         }
-        let sites = &mut label.sites;
-        let other = |id: &SiteId| self.out.sites[*id].kind != SiteKind::Check;
-        if sites.iter().any(other) {
-            sites.retain(other);
+    }
+
+    /// Where callbacks are performed, those are called that are registered anywhere.
+    pub(super) fn note_callbacks(&mut self) {
+        for (site, listener) in std::mem::take(&mut self.performed) {
+            let all: Vec<BodyId> = self.registered.get(&listener).into_iter().flatten().copied().collect();
+            all.into_iter().for_each(|body| self.note_call(site, body));
         }
     }
 }
@@ -135,10 +133,4 @@ pub(super) fn place_text(e: &ast::Expr) -> String {
         ExprKind::Index { object, .. } => format!("{}[]", place_text(object)),
         _ => String::new(),
     }
-}
-
-/// The variable or field that a place ends in: `table` of `s.table[]`.
-pub(super) fn last_name(place: &str) -> &str {
-    let place = place.trim_end_matches("[]");
-    place.rsplit('.').next().unwrap_or(place)
 }

@@ -6,7 +6,7 @@ use super::{Checker, flow};
 use crate::event::BodyId;
 use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, Block, ItemKind, StmtKind as Ast, Value};
-use crate::lang::program::{Expr, Stmt, TextId, Type};
+use crate::lang::program::{Expr, NO_SITE, Simple, Stmt, TextId, Type};
 
 impl Checker {
     /// Lowers every body, in source order.
@@ -81,9 +81,6 @@ impl Checker {
         );
         let _reported = self.simple(&stmt.kind, stmt.at, out);
         (self.scope.label, self.scope.stmt_at, self.scope.check) = outer;
-        if let Some(label) = label {
-            self.close_label(label);
-        }
     }
 
     fn simple(&mut self, stmt: &Ast, at: At, out: &mut Vec<Stmt>) -> Option<()> {
@@ -131,6 +128,9 @@ impl Checker {
             _ => {
                 let (op, kind, text) = self.verb(stmt, at)?;
                 let site = self.site(kind, text, at);
+                if let (Simple::Perform { listener, .. }, false) = (&op, site == NO_SITE) {
+                    self.performed.push((site, *listener));
+                }
                 out.push(Stmt::Do { op, site });
             }
         }

@@ -75,7 +75,7 @@ impl Type {
 
 /// An expression that is a word.
 pub(super) fn word(value: i64, ty: Type) -> Expr {
-    Expr { kind: ExprKind::Word(value), ty }
+    Expr::new(ExprKind::Word(value), ty)
 }
 
 /// The value of an expression that is a constant.
@@ -190,7 +190,7 @@ impl Checker {
         if value.ty.fits(wanted) {
             return Some(match (&value.ty, wanted) {
                 (Type::Null, Type::Message) => word(0, Type::Message),
-                (Type::Null, _) => word(NULL, wanted.clone()),
+                (Type::Null, _) => Expr { at: value.at, ..word(NULL, wanted.clone()) },
                 (Type::Message, Type::Bool) => Expr { ty: Type::Bool, ..value },
                 _ => value,
             });
@@ -234,11 +234,11 @@ impl Checker {
             _ => (None, false),
         };
         if null && let Some(message) = message {
-            let bool_ = Expr { kind: message.kind.clone(), ty: Type::Bool };
+            let bool_ = Expr::new(message.kind.clone(), Type::Bool);
             return Some(if ne {
                 bool_
             } else {
-                Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(bool_)), ty: Type::Bool }
+                Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(bool_)), Type::Bool)
             });
         }
         if !(left.ty.fits(&right.ty) || right.ty.fits(&left.ty)) {
@@ -257,7 +257,7 @@ impl Checker {
         }
         let kind =
             ExprKind::Binary { op, left: Box::new(left), right: Box::new(right), site: crate::lang::program::NO_SITE };
-        Some(Expr { kind, ty: Type::Bool })
+        Some(Expr::new(kind, Type::Bool))
     }
 
     /// A constant of a type.

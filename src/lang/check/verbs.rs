@@ -53,6 +53,9 @@ impl Checker {
                 let (body, id) = (self.task(task), self.listener(listener));
                 let (body, id) = (body?, id?);
                 self.same_parameters(task, body, listener, id)?;
+                if !self.scope.dead {
+                    self.registered.entry(id).or_default().insert(body);
+                }
                 let text = format!("{} -> {}", task.text, listener.text);
                 (Simple::Register { body, listener: id }, SiteKind::Register, text)
             }

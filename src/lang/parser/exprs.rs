@@ -14,7 +14,13 @@ impl Parser<'_> {
 
     /// A whole right side, or what stands in parentheses: here operations may stand.
     pub(super) fn right_side(&mut self) -> Parse<Expr> {
-        if self.at_op() { self.op() } else { self.expr() }
+        if self.at_op() {
+            return self.op();
+        }
+        match self.verb_as_value() {
+            Some(reported) => Err(reported),
+            None => self.expr(),
+        }
     }
 
     /// The right side of a field or an assignment.

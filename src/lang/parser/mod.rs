@@ -287,9 +287,14 @@ impl<'s> Parser<'s> {
         if height <= MAX_HEIGHT {
             return Ok(());
         }
-        let diagnostic =
-            Diagnostic::new(at.0, "the expression is too long", format!("more than {MAX_HEIGHT} operators in a row"))
-                .help("give its parts names with `let`");
+        let diagnostic = Diagnostic::new(
+            at.0,
+            "the expression is too long",
+            format!("more than {MAX_HEIGHT} operators in a row"),
+        )
+        .help(
+            "give its parts names with `let`; a property with many terms is `all i in 0..n: ..`, or several properties",
+        );
         Err(self.report(diagnostic))
     }
 

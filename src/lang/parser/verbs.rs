@@ -1,8 +1,9 @@
 //! Statements that begin with a verb: a word that is one only before an operand.
 
 use super::super::ast::{ComponentVerb, StmtKind, Verb};
+use super::super::diagnostic::Diagnostic;
 use super::super::token::Kind;
-use super::{Parse, Parser};
+use super::{Parse, Parser, Reported};
 
 impl Parser<'_> {
     /// The statement of a verb, or `None` if the word is a name here.
@@ -13,7 +14,11 @@ impl Parser<'_> {
                 return Ok(None);
             }
             self.bump();
-            return Ok(Some(StmtKind::Verb { verb, operand: self.expr()? }));
+            let operand = self.expr()?;
+            if self.word() == "for" {
+                return Err(self.no_timeout(verb));
+            }
+            return Ok(Some(StmtKind::Verb { verb, operand }));
         }
         if let Some(verb) = ComponentVerb::from_word(word) {
             if !self.name_at(1) {
@@ -75,7 +80,45 @@ impl Parser<'_> {
         Ok(Some(kind))
     }
 
+    /// Reports `down s for 25`.
+    fn no_timeout(&mut self, verb: Verb) -> Reported {
+        let word = verb.word();
+        let diagnostic = Diagnostic::new(
+            self.token().span,
+            format!("`{word}` has no limit of time"),
+            "only `await` and `wait` have one",
+        );
+        self.report(diagnostic.help(timed(verb)))
+    }
+
+    /// Reports `let ok = down s`, where a verb that has no value stands as one.
+    pub(super) fn verb_as_value(&mut self) -> Option<Reported> {
+        let verb = Verb::from_word(self.word())?;
+        if self.kind_at(1) != Kind::Word || !self.operand_at(1) {
+            return None;
+        }
+        let word = verb.word();
+        let message = format!("`{word}` gives no value");
+        let diagnostic = Diagnostic::new(self.token().span, message, "it is a statement of its own");
+        Some(self.report(diagnostic.help(timed(verb))))
+    }
+
     fn optional_args(&mut self) -> Parse<Vec<super::Expr>> {
         if self.peek() == Kind::LeftParen { self.args(&mut 0) } else { Ok(Vec::new()) }
+    }
+}
+
+// How to wait for at most some time, and know whether it was in vain.
+fn timed(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Down => {
+            "count in an `atomic`: `let ok = await free > 0 for 25`, then `if ok { fetch_add(free, -1) }`; where several threads may take the last one, `cas(free, n, n - 1)`"
+        }
+        Verb::Acquire => {
+            "hold a flag instead: `atomic held = false`, `let ok = await !held for 25`, then `cas(held, false, true)`"
+        }
+        Verb::Join => "let the thread say when it has ended: `atomic done = false`, `let ok = await done for 25`",
+        Verb::Arrive => "count in an `atomic`: `let ok = await arrived == 2 for 25`",
+        _ => "`let ok = await CONDITION for 25` waits for at most 25 ms, and is true if the condition holds",
     }
 }

@@ -1,7 +1,10 @@
 //! Expressions: left to right, a register each.
 
+use super::super::blame::Blame;
 use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Time, Visible, WaitRef};
+use super::places::{of_list, owner};
 use super::{Compiler, kind};
+use crate::lang::ast::BinaryOp;
 use crate::lang::program::{Expr, ExprKind, PostTime};
 use crate::world::Kind;
 
@@ -23,10 +26,12 @@ impl<'p> Compiler<'p> {
                 self.emit(Instr::SelfThread { dst });
                 dst
             }
-            ExprKind::Indexed { first, len, index, site } => {
+            ExprKind::Indexed { first, len, index, site, of } => {
+                let blame = Blame { index: index.at, of: *of, ..Blame::default() };
                 let index = self.expr(index);
                 let bound = self.regs.temp(Kind::Word);
                 self.emit(Instr::Bound { dst: bound, index, len: *len, site: *site });
+                self.blame(blame);
                 let base = self.constant(kind(ty), *first);
                 let dst = self.regs.temp(kind(ty));
                 self.emit(Instr::Step { dst, base, index: bound, stride: 1 });
@@ -34,7 +39,9 @@ impl<'p> Compiler<'p> {
             }
             ExprKind::Read { place, site } => {
                 let at = self.address(place);
-                self.read(at, ty, place.atomic, *site)
+                let value = self.read(at, ty, place.atomic, *site);
+                self.blame(owner(place));
+                value
             }
             ExprKind::Unary(op, operand) => {
                 let src = self.expr(operand);
@@ -43,9 +50,13 @@ impl<'p> Compiler<'p> {
                 dst
             }
             ExprKind::Binary { op, left, right, site } => {
+                let divisor = right.at;
                 let (left, right) = (self.expr(left), self.expr(right));
                 let dst = self.regs.temp(Kind::Word);
                 self.emit(Instr::Binary { op: *op, dst, left, right, site: *site });
+                if matches!(op, BinaryOp::Div | BinaryOp::Rem) {
+                    self.blame(Blame::of(divisor));
+                }
                 dst
             }
             ExprKind::And(left, right) => self.short_circuit(left, right, true),
@@ -63,49 +74,70 @@ impl<'p> Compiler<'p> {
             }
             ExprKind::ListLen { list, site } => {
                 let at = self.address(list);
-                self.list_get(at, ListGet::Len, ty, *site)
+                let value = self.list_get(at, ListGet::Len, ty, *site);
+                self.blame(of_list(list, None));
+                value
             }
             ExprKind::ListGet { list, index, site } => {
                 let at = self.address(list);
+                let blame = of_list(list, Some(index));
                 let index = self.expr(index);
-                self.list_get(at, ListGet::Get(index), ty, *site)
+                let value = self.list_get(at, ListGet::Get(index), ty, *site);
+                self.blame(blame);
+                value
             }
             ExprKind::ListPush { list, value, site } => {
                 let at = self.address(list);
                 let value = self.expr(value);
-                self.list_put(at, ListPut::Push(value), ty, *site)
+                let done = self.list_put(at, ListPut::Push(value), ty, *site);
+                self.blame(of_list(list, None));
+                done
             }
             ExprKind::ListPop { list, site } => {
                 let at = self.address(list);
-                self.list_put(at, ListPut::Pop, ty, *site)
+                let done = self.list_put(at, ListPut::Pop, ty, *site);
+                self.blame(of_list(list, None));
+                done
             }
             ExprKind::ListRemove { list, index, site } => {
                 let at = self.address(list);
+                let blame = of_list(list, Some(index));
                 let index = self.expr(index);
-                self.list_put(at, ListPut::Remove(index), ty, *site)
+                let done = self.list_put(at, ListPut::Remove(index), ty, *site);
+                self.blame(blame);
+                done
             }
             ExprKind::ListClear { list, site } => {
                 let at = self.address(list);
-                self.list_put(at, ListPut::Clear, ty, *site)
+                let done = self.list_put(at, ListPut::Clear, ty, *site);
+                self.blame(of_list(list, None));
+                done
             }
             ExprKind::Cas { place, old, new, site } => {
                 let at = self.address(place);
                 let (old, new) = (self.expr(old), self.expr(new));
-                self.visible(Visible::Cas { at, old, new }, Kind::Word, *site)
+                let value = self.visible(Visible::Cas { at, old, new }, Kind::Word, *site);
+                self.blame(owner(place));
+                value
             }
             ExprKind::FetchAdd { place, delta, site } => {
                 let at = self.address(place);
                 let delta = self.expr(delta);
-                self.visible(Visible::FetchAdd(at, delta), Kind::Word, *site)
+                let value = self.visible(Visible::FetchAdd(at, delta), Kind::Word, *site);
+                self.blame(owner(place));
+                value
             }
             ExprKind::Exchange { place, value, site } => {
                 let at = self.address(place);
                 let value = self.expr(value);
-                self.visible(Visible::Exchange(at, value), kind(ty), *site)
+                let old = self.visible(Visible::Exchange(at, value), kind(ty), *site);
+                self.blame(owner(place));
+                old
             }
             ExprKind::Star { site } => self.visible(Visible::Branch, Kind::Word, *site),
             ExprKind::Post { body, args, target, time, is_async, instance, site } => {
                 let args = self.args(args);
+                let blame = Blame::of(target.at);
                 let target = self.target_ref(target);
                 let time = match time {
                     PostTime::Now => Time::Now,
@@ -117,7 +149,9 @@ impl<'p> Compiler<'p> {
                     }
                 };
                 let op = Visible::Post { target, body: *body, args, time, is_async: *is_async, instance: *instance };
-                self.visible(op, Kind::Word, *site)
+                let accepted = self.visible(op, Kind::Word, *site);
+                self.blame(blame);
+                accepted
             }
             ExprKind::Fork { body, args, site } => {
                 let args = self.args(args);
@@ -125,14 +159,21 @@ impl<'p> Compiler<'p> {
             }
             ExprKind::SpawnLooper { site } => self.visible(Visible::SpawnLooper, Kind::Thread, *site),
             ExprKind::Fence { looper, site } => {
+                let blame = Blame::of(looper.at);
                 let looper = self.expr(looper);
-                self.visible(Visible::Fence(looper), Kind::Fence, *site)
+                let token = self.visible(Visible::Fence(looper), Kind::Fence, *site);
+                self.blame(blame);
+                token
             }
             ExprKind::NewHandler { looper, site } => {
+                let blame = Blame::of(looper.at);
                 let looper = self.expr(looper);
-                self.visible(Visible::NewHandler(looper), Kind::Handler, *site)
+                let handler = self.visible(Visible::NewHandler(looper), Kind::Handler, *site);
+                self.blame(blame);
+                handler
             }
             ExprKind::Wait { object, with, timeout, site } => {
+                let blame = Blame::of(with.as_ref().unwrap_or(object).at);
                 let (on, lock) = match with {
                     Some(with) => {
                         let condition = self.expr(object);
@@ -144,7 +185,9 @@ impl<'p> Compiler<'p> {
                     }
                 };
                 let timeout = timeout.as_deref().map(|d| self.delay(d));
-                self.visible(Visible::Wait { on, lock, timeout }, Kind::Word, *site)
+                let notified = self.visible(Visible::Wait { on, lock, timeout }, Kind::Word, *site);
+                self.blame(blame);
+                notified
             }
             ExprKind::Await { cond, timeout, site } => {
                 let timeout = timeout.as_deref().map(|d| self.delay(d));
@@ -161,12 +204,20 @@ impl<'p> Compiler<'p> {
 
     fn short_circuit(&mut self, left: &'p Expr, right: &'p Expr, and: bool) -> Reg {
         let dst = self.regs.temp(Kind::Word);
+        let mark = self.regs.mark();
         let src = self.expr(left);
         self.emit(Instr::Move { dst, src });
+        if self.thrifty {
+            self.regs.release(mark);
+        }
         let skip =
             self.emit(if and { Instr::JumpUnless { cond: dst, to: 0 } } else { Instr::JumpIf { cond: dst, to: 0 } });
+        let mark = self.regs.mark();
         let src = self.expr(right);
         self.emit(Instr::Move { dst, src });
+        if self.thrifty {
+            self.regs.release(mark);
+        }
         self.land(skip);
         dst
     }

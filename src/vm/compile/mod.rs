@@ -7,6 +7,7 @@ mod regs;
 mod setup;
 mod stmts;
 
+use super::blame::{self, Blame, Blamed, Blames};
 use super::code::{self, BodyCode, Code, Fragment};
 use super::instr::{FragmentId, Instr, Reg, Visible};
 use super::liveness;
@@ -50,7 +51,7 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
         let body = program.exceptions.last().cloned().unwrap_or_default();
         return Err(CompileError::TooLarge { body, what: "exception names", limit: MOST_EXCEPTIONS });
     }
-    let mut shared = Shared::default();
+    let mut shared = Shared { blames: Blames::new(&program.source), ..Shared::default() };
     let mut bodies: IndexVec<BodyId, BodyCode> = IndexVec::new();
     let mut setup = setup::setup(program);
     for (id, body) in program.bodies.enumerate() {
@@ -78,11 +79,14 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
         let to = if property.when == When::Always { &mut always } else { &mut at_end };
         to.push((property.name.clone(), fragment));
     }
-    let Shared { fragments, times, instrs } = shared;
+    let Shared { fragments, times, instrs, blamed, fragments_blamed, blames } = shared;
     times.tell(&mut setup);
     Ok(Code {
         setup: Arc::new(setup),
         instrs,
+        blamed,
+        fragments_blamed,
+        blames,
         bodies,
         starts,
         looper,
@@ -108,6 +112,9 @@ struct Shared {
     instrs: Vec<Instr>,
     fragments: Vec<Fragment>,
     times: setup::Times,
+    blamed: Blamed,
+    fragments_blamed: Vec<Blamed>,
+    blames: Blames,
 }
 
 /// The state of compiling one body.
@@ -116,6 +123,7 @@ struct Compiler<'p> {
     shared: &'p mut Shared,
     name: &'p str,
     code: Vec<Instr>,
+    blamed: Blamed,
     handlers: Vec<code::Handler>,
     regs: Registers,
     /// First register and number of cells of each local.
@@ -125,6 +133,8 @@ struct Compiler<'p> {
     constants: BTreeMap<(Kind, i64), Reg>,
     /// Set while a condition or property is compiled: reads are no steps.
     pure: bool,
+    /// Set while a large property is compiled: the registers of a term are free after it.
+    thrifty: bool,
 }
 
 impl<'p> Compiler<'p> {
@@ -143,12 +153,14 @@ impl<'p> Compiler<'p> {
             shared,
             name: &body.name,
             code: Vec::new(),
+            blamed: Vec::new(),
             handlers: Vec::new(),
             regs,
             locals,
             scopes: Vec::new(),
             constants: BTreeMap::new(),
             pure: false,
+            thrifty: false,
         }
     }
 
@@ -158,12 +170,14 @@ impl<'p> Compiler<'p> {
             shared,
             name,
             code: Vec::new(),
+            blamed: Vec::new(),
             handlers: Vec::new(),
             regs: Registers::default(),
             locals: IndexVec::new(),
             scopes: Vec::new(),
             constants: BTreeMap::new(),
             pure: false,
+            thrifty: false,
         }
     }
 
@@ -191,7 +205,16 @@ impl<'p> Compiler<'p> {
         shared: &'p mut Shared,
         expr: &'p program::Expr,
     ) -> Result<FragmentId, CompileError> {
+        let (fragments, blamed) = (shared.fragments.len(), shared.fragments_blamed.len());
         let mut c = Self::empty(program, "property", shared);
+        let id = c.fragment(expr);
+        if c.check_size().is_ok() {
+            return Ok(id);
+        }
+        // One with many terms fits if each gives its registers back; a smaller one keeps the code that it always had, and with it its digest.
+        c.shared.fragments.truncate(fragments);
+        c.shared.fragments_blamed.truncate(blamed);
+        (c.regs, c.thrifty) = (Registers::default(), true);
         let id = c.fragment(expr);
         c.check_size()?;
         Ok(id)
@@ -208,6 +231,7 @@ impl<'p> Compiler<'p> {
             live.iter_mut().for_each(|l| l[usize::from(*reg) / 64] &= !(1 << (reg % 64)));
         }
         let entry = self.shared.instrs.len() as u32;
+        self.shared.blamed.extend(blame::moved(self.blamed, entry));
         self.shared.instrs.extend(self.code.into_iter().map(|instr| instr.moved(entry)));
         let moved =
             |h: code::Handler| code::Handler { from: h.from + entry, to: h.to + entry, target: h.target + entry, ..h };
@@ -233,6 +257,18 @@ impl<'p> Compiler<'p> {
             self.code.push(instr);
         }
         at
+    }
+
+    /// Says what the last instruction may throw for.
+    fn blame(&mut self, blame: Blame) {
+        let at = self.here().saturating_sub(1);
+        debug_assert!(self.code.last().is_none_or(Instr::may_throw), "it is the last instruction that may throw");
+        let id = self.shared.blames.add(blame);
+        match self.blamed.last_mut() {
+            // Past the limit of instructions all are the last one.
+            Some((last, known)) if *last == at => *known = id,
+            _ => self.blamed.push((at, id)),
+        }
     }
 
     fn here(&self) -> u32 {
@@ -266,11 +302,13 @@ impl<'p> Compiler<'p> {
     /// Compiles a condition without steps, over the registers of this body.
     fn fragment(&mut self, expr: &'p program::Expr) -> FragmentId {
         let code = std::mem::take(&mut self.code);
+        let blamed = std::mem::take(&mut self.blamed);
         let pure = std::mem::replace(&mut self.pure, true);
         let result = self.expr(expr);
         let fragment =
             Fragment { code: std::mem::replace(&mut self.code, code), result, regs: self.regs.kinds.len() as u16 };
         self.pure = pure;
+        self.shared.fragments_blamed.push(std::mem::replace(&mut self.blamed, blamed));
         self.shared.fragments.push(fragment);
         self.shared.fragments.len() as FragmentId - 1
     }

@@ -1,8 +1,10 @@
 //! Places in memory and elements of local arrays.
 
+use super::super::blame::Blame;
 use super::super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Visible};
 use super::{Compiler, kind};
 use crate::event::SiteId;
+use crate::lang::ast::Span;
 use crate::lang::program::{Dimension, Expr, ExprKind, LocalId, Place, Root, Type};
 use crate::world::Kind;
 
@@ -28,6 +30,7 @@ impl<'p> Compiler<'p> {
                 let offset = self.program.classes[*class].fields[*field as usize].offset;
                 let dst = self.regs.temp(Kind::Place);
                 self.emit(Instr::Field { dst, object, offset, site: *site });
+                self.blame(owner(place));
                 Address::Reg(self.steps(dst, &place.index))
             }
         }
@@ -48,6 +51,7 @@ impl<'p> Compiler<'p> {
         let index = self.expr(&d.index);
         let dst = self.regs.temp(Kind::Word);
         self.emit(Instr::Bound { dst, index, len: d.len, site: d.site });
+        self.blame(Blame { index: d.index.at, of: d.array, ..Blame::default() });
         dst
     }
 
@@ -136,6 +140,19 @@ impl<'p> Compiler<'p> {
         let reg = self.expr(e);
         if e.ty == Type::Handler { TargetRef::Handler(reg) } else { TargetRef::Thread(reg) }
     }
+}
+
+/// The object that a place lies in: it may be null, or deleted.
+pub(super) fn owner(place: &Place) -> Blame {
+    match &place.root {
+        Root::Global(_) => Blame::default(),
+        Root::Field { object, .. } => Blame::of(object.at),
+    }
+}
+
+/// What an operation on a list may throw for: the object that it lies in, and an index of it.
+pub(super) fn of_list(list: &Place, index: Option<&Expr>) -> Blame {
+    Blame { index: index.map_or_else(Span::default, |index| index.at), of: list.at, ..owner(list) }
 }
 
 /// The lock in a register, or the monitor of the object there.

@@ -1,11 +1,12 @@
 //! Statements.
 
+use super::super::blame::Blame;
 use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Visible, WaitRef};
 use super::Compiler;
 use super::control::Exit;
-use super::places::lock_in;
+use super::places::{lock_in, of_list, owner};
 use crate::event::SiteId;
-use crate::lang::ast::BinaryOp;
+use crate::lang::ast::{BinaryOp, Span};
 use crate::lang::program::{Expr, LocalId, Place, Simple, Stmt, Type};
 use crate::world::Kind;
 
@@ -35,24 +36,32 @@ impl<'p> Compiler<'p> {
                 let at = self.address(place);
                 let value = self.expr(value);
                 self.write(at, value, place.atomic, *site);
+                self.blame(owner(place));
             }
             Stmt::Update { place, op, value, read, write } => {
                 let at = self.address(place);
                 let left = self.read(at, &place.ty, place.atomic, *read);
+                self.blame(owner(place));
                 let value = self.combine(*op, left, value, *read);
                 self.write(at, value, place.atomic, *write);
+                self.blame(owner(place));
             }
             Stmt::ListSet { list, index, value, site } => {
                 let at = self.address(list);
+                let blame = of_list(list, Some(index));
                 let (index, value) = (self.expr(index), self.expr(value));
                 self.list_put(at, ListPut::Set(index, value), &Type::Void, *site);
+                self.blame(blame);
             }
             Stmt::ListUpdate { list, index, op, value, read, write } => {
                 let at = self.address(list);
+                let blame = of_list(list, Some(index));
                 let index = self.expr(index);
                 let left = self.list_get(at, ListGet::Get(index), &Type::Int, *read);
+                self.blame(blame);
                 let value = self.combine(*op, left, value, *read);
                 self.list_put(at, ListPut::Set(index, value), &Type::Void, *write);
+                self.blame(blame);
             }
             Stmt::Expr(e) => {
                 self.expr(e);
@@ -92,9 +101,11 @@ impl<'p> Compiler<'p> {
                 self.return_value(value);
             }
             Stmt::Assert { cond, message, site } => {
+                let blame = Blame::of(cond.at);
                 let cond = self.expr(cond);
                 let ok = self.emit(Instr::JumpIf { cond, to: 0 });
                 self.emit(Instr::Fail { assert: true, message: *message, site: *site });
+                self.blame(blame);
                 self.land(ok);
             }
             Stmt::Fail { message, site } => {
@@ -110,6 +121,7 @@ impl<'p> Compiler<'p> {
             Stmt::Sync { object, body, acquire, release } => {
                 let lock = lock_in(self.keep(object), &object.ty);
                 self.visible(Visible::Acquire(lock), Kind::Word, *acquire);
+                self.blame(Blame::of(object.at));
                 self.guarded(Exit::Release(lock, *release), |c| c.block(body));
             }
             Stmt::Rw { object, write, body, announce, acquire, release } => {
@@ -137,6 +149,7 @@ impl<'p> Compiler<'p> {
         let right = self.expr(value);
         let dst = self.regs.temp(Kind::Word);
         self.emit(Instr::Binary { op, dst, left, right, site });
+        self.blame(Blame::of(value.at));
         dst
     }
 
@@ -175,6 +188,7 @@ impl<'p> Compiler<'p> {
     fn for_list(&mut self, local: LocalId, list: &'p Place, body: &'p [Stmt], site: SiteId) {
         let at = self.address(list);
         let version = self.visible(Visible::ListRead(at, ListGet::Iterate), Kind::Iterator, site);
+        self.blame(of_list(list, None));
         let index = self.regs.temp(Kind::Word);
         self.emit(Instr::Const { dst: index, value: 0 });
         let start = self.here();
@@ -182,6 +196,7 @@ impl<'p> Compiler<'p> {
         let dst = self.locals[local].0;
         let what = ListGet::Next { index, version, exit: 0 };
         let next = self.emit(Instr::Visible { op: Visible::ListRead(at, what), dst, site: Some(site) });
+        self.blame(of_list(list, None));
         self.block(body);
         self.continue_here();
         let one = self.constant(Kind::Word, 1);
@@ -211,6 +226,10 @@ impl<'p> Compiler<'p> {
     }
 
     fn simple(&mut self, op: &'p Simple, site: SiteId) {
+        let blame = Blame {
+            fence: matches!(op, Simple::Lift(_)),
+            ..Blame::of(op.operand().map_or_else(Span::default, |e| e.at))
+        };
         let op = match op {
             Simple::Use(e) => Visible::Use(self.expr(e)),
             Simple::Delete(e) => Visible::Free(self.expr(e)),
@@ -241,5 +260,6 @@ impl<'p> Compiler<'p> {
             Simple::Perform { listener, args } => Visible::Perform { listener: *listener, args: self.args(args) },
         };
         self.visible(op, Kind::Word, site);
+        self.blame(blame);
     }
 }

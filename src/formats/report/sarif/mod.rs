@@ -146,7 +146,7 @@ impl Writer<'_> {
                 let what = if matches!(finding.class, Class::Unconfirmed) { "potential pair" } else { "pair" };
                 let head = escape(&format!("{}: {what} {}{}", pair.location, words::access(a), real(a)));
                 let proof = escape(&words::proof(report, pair));
-                let harm = escape(&words::harm(report, pair, self.replays));
+                let harm = escape(&words::harm(pair));
                 let harm = if harm.is_empty() { harm } else { format!(" {}.", harm.trim_end_matches('.')) };
                 let mut other = location(uri, Some((b.line, b.column)));
                 other.id = Some(1);
@@ -155,8 +155,8 @@ impl Writer<'_> {
             }
             Subject::Failure(fails, runs) => {
                 let told = words::unexplained(report, fails, runs, self.replays);
-                let failing = self.replays.run(&report.about, &fails.again, &[]).and_then(|r| r.failing);
-                (escape(&format!("{}.", told.head)), failing.and_then(|f| f.line.zip(f.column)), Vec::new())
+                let at = words::place(report, fails, self.replays);
+                (escape(&format!("{}.", told.head)), at, Vec::new())
             }
         }
     }

@@ -1,0 +1,136 @@
+//! How a run failed, in a line: the one short form that every command, report and file has.
+//!
+//! `NullPointer (o.next is null) at :6:22 in a`: what failed, the expression that it is about, line and column in the model, the thread. Two failures on one line differ
+//! in the column, two of one statement in the expression.
+
+use crate::base::IndexVec;
+use crate::event::{BlockedThread, Failure, FailureKind, Outcome, Site, SiteId};
+use crate::vm::Model;
+use serde::{Deserialize, Serialize};
+
+/// How a run failed.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Failing {
+    /// `NullPointer (o is null) at :40:9 in main`, `deadlock a -> b -> a`.
+    pub text: String,
+    /// The line of the model where it failed, from 1, if it failed at a statement.
+    pub line: Option<u32>,
+    /// The column, from 1.
+    pub column: Option<u32>,
+}
+
+/// The expression that a failure is about, in files.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Operand {
+    /// What is wrong with it: `o.next is null`, `i is no index of a`, `y is 0`.
+    pub text: String,
+    /// Its line in the model, from 1.
+    pub line: u32,
+    /// The column of its last part, in characters from 1.
+    pub column: u32,
+}
+
+impl Operand {
+    /// That of a failure.
+    #[must_use]
+    pub fn of(failure: &Failure) -> Option<Self> {
+        let operand = failure.operand.as_ref()?;
+        Some(Self { text: operand.text.clone(), line: operand.line, column: operand.column })
+    }
+}
+
+/// What failed, without where: `NullPointer (o is null)`, `the activity is gone`, `property sorted`.
+#[must_use]
+pub fn headline(failure: &Failure) -> String {
+    let Failure { kind, name, message, .. } = failure;
+    let operand = failure.operand.as_ref().map(|o| o.text.as_str());
+    let about = operand.map_or(String::new(), |text| format!(" ({text})"));
+    match kind {
+        FailureKind::Property if message.is_empty() => format!("property {name}"),
+        FailureKind::Property => {
+            format!(
+                "property {name} (it throws {message}{})",
+                operand.map_or(String::new(), |text| format!(": {text}"))
+            )
+        }
+        FailureKind::Exception if message.is_empty() => format!("{name}{about}"),
+        FailureKind::Exception => format!("{name}: {message}"),
+        // Its message says more than its condition.
+        FailureKind::Assert if message.is_empty() => format!("assert{about}"),
+        FailureKind::Assert | FailureKind::Fail => message.clone(),
+    }
+}
+
+/// Line and column of what a failure is about: of its expression, else of its statement; `None` for a property.
+#[must_use]
+pub fn place(sites: &IndexVec<SiteId, Site>, failure: &Failure) -> Option<(u32, u32)> {
+    let site = failure.site?;
+    Some(failure.operand.as_ref().map_or((sites[site].line, sites[site].column), |o| (o.line, o.column)))
+}
+
+/// How a run failed, in a line; `None` if it did not.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{exec::{Unobserved, run}, formats::failing::ending, sched::RoundRobin, vm::Model, world::Limits};
+/// # use std::sync::atomic::AtomicBool;
+/// let text = "class Box { var next: Box }; var o = new Box; thread a { use o.next.next }";
+/// let model = Model::from_text("box.race", text, &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let mut machine = model.machine(Limits::default());
+/// let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &stop);
+/// let told = summary.outcome().and_then(|outcome| ending(&model, outcome));
+/// assert_eq!(told.as_deref(), Some("NullPointer (o.next is null) at :1:65 in a"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn ending(model: &Model, outcome: &Outcome) -> Option<String> {
+    Some(match outcome {
+        Outcome::Failure(f) => {
+            let at = place(&model.code.setup.sites, f);
+            let at = at.map_or(String::new(), |(line, column)| format!(" at :{line}:{column}"));
+            let thread = if f.thread.is_empty() { String::new() } else { format!(" in {}", f.thread) };
+            format!("{}{at}{thread}", headline(f))
+        }
+        Outcome::Deadlock(report) => match report.cycle.as_slice() {
+            [] => {
+                let names: Vec<&str> = report.blocked.iter().map(|b| b.thread.as_str()).collect();
+                format!("deadlock: {} can never go on", names.join(", "))
+            }
+            ring => format!("deadlock {} -> {}", ring.join(" -> "), ring[0]),
+        },
+        Outcome::Stuck { .. } => "stuck: messages that can never run".to_owned(),
+        Outcome::Ok | Outcome::Limit(..) => return None,
+    })
+}
+
+/// The same with its place; a deadlock is where its first thread stands.
+#[must_use]
+pub fn failing(model: &Model, outcome: &Outcome) -> Option<Failing> {
+    let text = ending(model, outcome)?;
+    let sites = &model.code.setup.sites;
+    let at = match outcome {
+        Outcome::Failure(failure) => place(sites, failure),
+        Outcome::Deadlock(report) => {
+            let site = report.blocked.iter().find_map(|BlockedThread { site, .. }| *site);
+            site.map(|s| (sites[s].line, sites[s].column))
+        }
+        _ => None,
+    };
+    let (line, column) = at.unzip();
+    Some(Failing { text, line, column })
+}
+
+/// The stall of the run that is shown, in milliseconds, and the least of all runs that end alike where another one has it: ` (stall 300 ms; least stall 0 ms, in another
+/// run)`. A failure that needs none is likelier in the field, so a stall of 0 that no run undercuts is not told. `None`: a file does not say it.
+#[must_use]
+pub fn stalls(shown: Option<u64>, least: u64) -> String {
+    match shown {
+        Some(0) if least == 0 => String::new(),
+        Some(stall) if stall == least => format!(" (stall {stall} ms)"),
+        Some(stall) => format!(" (stall {stall} ms; least stall {least} ms, in another run)"),
+        None if least == 0 => String::new(),
+        None => format!(" (least stall {least} ms)"),
+    }
+}
