@@ -170,16 +170,13 @@ impl<I: Id> IdSet<I> {
 
     /// The members in index order.
     pub fn iter(&self) -> impl Iterator<Item = I> + '_ {
-        self.words().enumerate().flat_map(|(i, w)| {
-            let mut rest = w;
-            std::iter::from_fn(move || {
-                (rest != 0).then(|| {
-                    let bit = rest.trailing_zeros() as usize;
-                    rest &= rest - 1;
-                    I::new(i * 64 + bit)
-                })
-            })
-        })
+        self.words().enumerate().flat_map(|(i, w)| bits(i, w))
+    }
+
+    /// The members of `among` that are in just one of this set and `other`, in index order.
+    pub fn differing(&self, other: &Self, among: &Self) -> impl Iterator<Item = I> {
+        let word = |set: &Self, i: usize| if i == 0 { set.first } else { set.rest.get(i - 1).copied().unwrap_or(0) };
+        (0..=among.rest.len()).flat_map(move |i| bits(i, (word(self, i) ^ word(other, i)) & word(among, i)))
     }
 
     /// Removes all members, keeping the room.
@@ -189,6 +186,18 @@ impl<I: Id> IdSet<I> {
             self.rest.fill(0);
         }
     }
+}
+
+// The members that a word has.
+fn bits<I: Id>(number: usize, word: u64) -> impl Iterator<Item = I> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let bit = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            I::new(number * 64 + bit)
+        })
+    })
 }
 
 // How many bits of a word that is not 0 are set: mostly one, and counting is slow where the processor has no instruction for it.
@@ -252,5 +261,13 @@ mod tests {
             assert_eq!(set.nth(k), Some(i));
         }
         assert_eq!(set.nth(model.len()), None);
+        let ids = |keep: fn(u32) -> bool| {
+            let mut ids = IdSet::new();
+            (0..200).filter(|i| keep(*i)).for_each(|i| ids.set(N(i), true));
+            ids
+        };
+        let (other, among) = (ids(|i| i % 3 == 0), ids(|i| i % 2 == 0));
+        let differing = (0..200).map(N).filter(|i| (set.contains(*i) != (i.0 % 3 == 0)) && i.0 % 2 == 0);
+        assert!(set.differing(&other, &among).eq(differing));
     }
 }

@@ -7,7 +7,7 @@ use super::report::{Phase1, Risk, Searched};
 use super::stream::{Stream, seed_of};
 use super::trial::{Run, Worker};
 use super::{Context, Explore, Plan, parallel};
-use crate::detect::{Candidate, Candidates, Detector, Evidence, Hybrid, Pair, Rank, Traced};
+use crate::detect::{Candidate, Candidates, Detector, Evidence, Findings, Hybrid, Pair, Rank, Traced};
 use crate::event::{Event, Outcome, SiteId};
 use crate::exec::{End, Observer};
 use crate::sched::StrategySpec;
@@ -35,17 +35,18 @@ struct Seen<'s> {
 }
 
 impl<'s> Seen<'s> {
-    fn new(detectors: &[Detector], sites: &'s [SiteId]) -> Self {
-        let traced = detectors.iter().any(|by| *by != Detector::Hybrid).then(Traced::new);
-        Self { hybrid: Hybrid::with_order_pairs(), traced, tasks: Tasks::new(sites) }
+    fn new(plan: &Plan, sites: &'s [SiteId]) -> Self {
+        let traced = plan.detectors.iter().any(|by| *by != Detector::Hybrid).then(Traced::new);
+        let hybrid = Hybrid::with_order_pairs().most_pairs(plan.most_pairs);
+        Self { hybrid, traced, tasks: Tasks::new(sites) }
     }
 
     // The races by detector, and the order pairs.
     fn finish(self, detectors: &[Detector], world: &World) -> (Found, OfTasks) {
-        let (hybrid, orders) = self.hybrid.finish_both();
-        let mut races = if detectors.contains(&Detector::Hybrid) { hybrid } else { Vec::new() };
+        let Findings { races, orders, left_out } = self.hybrid.finish_all();
+        let mut races = if detectors.contains(&Detector::Hybrid) { races } else { Vec::new() };
         races.extend(self.traced.into_iter().flat_map(|traced| traced.finish(world, detectors)));
-        (Found { races, orders }, self.tasks.finish(world))
+        (Found { races, orders, left_out }, self.tasks.finish(world))
     }
 }
 
@@ -53,6 +54,7 @@ impl<'s> Seen<'s> {
 struct Found {
     races: Vec<Candidate>,
     orders: Vec<Candidate>,
+    left_out: BTreeSet<String>,
 }
 
 impl Observer for Seen<'_> {
@@ -112,7 +114,8 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
     context.progress.phase("detecting", u64::from(plan.runs));
     let accesses = plan.model.code.setup.sites.enumerate().filter(|(_, s)| s.kind.access().is_some());
     let sites: Vec<SiteId> = accesses.map(|(site, _)| site).collect();
-    let (mut candidates, mut orders) = (Candidates::new(), Candidates::new());
+    let new = || Candidates::at_most(plan.most_pairs);
+    let (mut candidates, mut orders, mut left_out) = (new(), new(), BTreeSet::new());
     let mut flips = Flips::default();
     // Pairs that no run shows by itself are found by no detector of one run: they go with the one that recall is asked of.
     let hybrid = plan.detectors.contains(&Detector::Hybrid);
@@ -124,49 +127,53 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
     let most = plan.runs.saturating_mul(MOST);
     while complete && planned < most && planned < plan.runs.max(3 * news) {
         let round = if planned == 0 { plan.runs } else { ROUND.min(most - planned) };
-        let results = parallel::map(
+        // Each run is taken up as soon as it and those before it are done: all together they may have shown more than fits into memory.
+        let mut taken = 0;
+        parallel::in_order(
             plan.jobs,
             round as usize,
             context.stop,
             || Worker::new(plan),
             |worker, i| {
-                let mut seen = Seen::new(&plan.detectors, &sites);
+                let mut seen = Seen::new(plan, &sites);
                 let run = stream.run(seed_of(plan, u64::from(planned) + i as u64));
                 let trial = worker.perform(&run, &mut seen, context.stop);
                 let (found, of_tasks) = seen.finish(&plan.detectors, &worker.machine.world);
+                context.progress.done();
                 (trial, found, of_tasks)
             },
-            || context.progress.done(),
+            |i, (trial, found, of_tasks)| {
+                if trial.summary.end == End::Interrupted {
+                    return;
+                }
+                taken += 1;
+                let number = u64::from(planned) + i as u64;
+                runs += 1;
+                longest = longest.max(trial.summary.steps);
+                if matches!(&trial.run, Run::Drawn(id) if id.strategy == StrategySpec::Random) {
+                    walks += 1;
+                    let seen: BTreeSet<Pair> = found.races.iter().map(|c| c.pair).collect();
+                    seen.into_iter().for_each(|pair| *sightings.entry(pair).or_default() += 1);
+                }
+                let known = candidates.len() + failures.len() + flips.len();
+                candidates.add(number, found.races);
+                orders.add(number, found.orders);
+                left_out.extend(found.left_out);
+                if hybrid {
+                    flips.add(number, of_tasks);
+                }
+                if let Some(Outcome::Limit(kind, limit)) = trial.summary.outcome() {
+                    *limits.entry((*kind, *limit)).or_default() += 1;
+                }
+                if trial.failed() {
+                    failures.add(&trial);
+                }
+                if candidates.len() + failures.len() + flips.len() > known {
+                    news = planned + i as u32 + 1;
+                }
+            },
         );
-        for (i, result) in results.into_iter().enumerate() {
-            let Some((trial, found, of_tasks)) = result.filter(|(t, ..)| t.summary.end != End::Interrupted) else {
-                complete = false;
-                continue;
-            };
-            let number = u64::from(planned) + i as u64;
-            runs += 1;
-            longest = longest.max(trial.summary.steps);
-            if matches!(&trial.run, Run::Drawn(id) if id.strategy == StrategySpec::Random) {
-                walks += 1;
-                let seen: BTreeSet<Pair> = found.races.iter().map(|c| c.pair).collect();
-                seen.into_iter().for_each(|pair| *sightings.entry(pair).or_default() += 1);
-            }
-            let known = candidates.len() + failures.len() + flips.len();
-            candidates.add(number, found.races);
-            orders.add(number, found.orders);
-            if hybrid {
-                flips.add(number, of_tasks);
-            }
-            if let Some(Outcome::Limit(kind, limit)) = trial.summary.outcome() {
-                *limits.entry((*kind, *limit)).or_default() += 1;
-            }
-            if trial.failed() {
-                failures.add(&trial);
-            }
-            if candidates.len() + failures.len() + flips.len() > known {
-                news = planned + i as u32 + 1;
-            }
-        }
+        complete = taken == round;
         planned += round;
     }
     let once = sightings.values().filter(|n| **n == 1).count() as u32;
@@ -188,6 +195,7 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
         Ok(states) => Searched { states: states.len(), complete: true },
         Err(states) => Searched { states: *states, complete: false },
     });
+    left_out.extend([&candidates, &orders].into_iter().flat_map(|all| all.left_out().iter().cloned()));
     let found = candidates.iter().cloned();
     let candidates = match &plan.pairs {
         None => found.collect(),
@@ -195,7 +203,7 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
     };
     let orders = if plan.pairs.is_none() { orders.iter().cloned().collect() } else { Vec::new() };
     let (failures, risk) = (failures.finish(plan), Risk { once, walks });
-    let phase1 = Phase1 { runs, candidates, orders, failures, limits, longest, risk, searched, complete };
+    let phase1 = Phase1 { runs, candidates, orders, failures, limits, longest, risk, searched, left_out, complete };
     // Where fewer states were enough for this, others may want more.
     (phase1, states.filter(|states| states.is_ok() || most == plan.states))
 }

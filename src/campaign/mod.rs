@@ -82,6 +82,8 @@ pub struct Plan {
     pub seed: u64,
     /// Detection runs at least: they go on until two thirds of them have brought nothing new, up to twenty times as many.
     pub runs: u32,
+    /// Potential pairs that are kept of one location, and order pairs of one lock, queue ...: there may be as many as the square of its statements.
+    pub most_pairs: u32,
     /// Which detectors find the pairs.
     pub detectors: Vec<Detector>,
     /// Whether order pairs are driven as well.
@@ -113,6 +115,8 @@ pub enum Explore {
 impl Plan {
     /// Detection runs at least, unless told otherwise.
     pub const RUNS: u32 = 50;
+    /// Potential pairs of one location, unless told otherwise.
+    pub const MOST_PAIRS: u32 = crate::detect::MOST_PAIRS;
     /// Trials unless told otherwise.
     pub const TRIALS: u32 = 60;
     /// States unless told otherwise.
@@ -126,6 +130,7 @@ impl Plan {
             limits: Limits::default(),
             seed: 0,
             runs: Self::RUNS,
+            most_pairs: Self::MOST_PAIRS,
             detectors: vec![Detector::Hybrid],
             orders: false,
             pairs: None,

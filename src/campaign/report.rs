@@ -26,6 +26,8 @@ pub struct Phase1 {
     pub risk: Risk,
     /// The search of all states for pairs that none of them showed, if there was one.
     pub searched: Option<Searched>,
+    /// Locations, locks, queues ... with more pairs than [`Plan::most_pairs`](super::Plan::most_pairs): of these some are left out.
+    pub left_out: BTreeSet<String>,
     /// Whether none was interrupted.
     pub complete: bool,
 }

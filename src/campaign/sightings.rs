@@ -130,6 +130,8 @@ pub(super) struct Watch<'s> {
     operations: usize,
     // Posted or fired, and not begun.
     queued: BTreeSet<ContextId>,
+    // A looper may have died since its queue was looked at.
+    may_have_gone: bool,
 }
 
 /// What a task of a looper did.
@@ -165,6 +167,7 @@ impl<'s> Watch<'s> {
             lives: BTreeMap::new(),
             operations: 0,
             queued: BTreeSet::new(),
+            may_have_gone: false,
         }
     }
 
@@ -210,6 +213,7 @@ impl<'s> Watch<'s> {
 
     // What was taken out of a queue will not run.
     fn look_at_queues(&mut self, world: &World, step: u64) {
+        self.may_have_gone = false;
         let queues = world.threads().iter().filter_map(|t| t.queue.as_ref());
         let there: BTreeSet<ContextId> = queues
             .flat_map(|q| q.messages())
@@ -231,9 +235,16 @@ impl<'s> Watch<'s> {
             (Happening::Fire(_, context), _) => {
                 self.make(*context, event.step);
                 self.queued.insert(*context);
-                self.look_at_queues(world, event.step);
+                // A looper that has quit takes nothing; else it stands near the end of its queue, and nothing else has gone.
+                let queues = world.threads().iter().filter_map(|t| t.queue.as_ref());
+                let mut last = queues.flat_map(|queue| queue.messages().rev().take(1));
+                let stands = last.any(|m| matches!(&m.kind, MessageKind::Task(task) if task.context == *context));
+                if self.may_have_gone || !stands {
+                    self.look_at_queues(world, event.step);
+                }
             }
             (Happening::End | Happening::ThreadExit, Some(context)) => {
+                self.may_have_gone |= event.what == Happening::ThreadExit;
                 if let Some(life) = self.lives.get_mut(&context) {
                     life.gone.get_or_insert(event.step);
                 }

@@ -32,6 +32,9 @@ pub(super) struct CampaignArgs {
     /// Detection runs at least: they go on until two thirds of them have brought nothing new
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::RUNS, value_parser = number_of_runs())]
     runs: u32,
+    /// Potential pairs of one location that are kept: a result that leaves some out says so
+    #[arg(long, value_name = "N", default_value_t = campaign::Plan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..))]
+    most_pairs: u32,
     /// What finds potential pairs: `all` is the union. Others than `hybrid` find fewer, and more surely
     #[arg(long, value_enum, default_value_t, value_name = "DETECTOR")]
     pub(super) detector: DetectorArg,
@@ -51,6 +54,7 @@ impl CampaignArgs {
             limits: self.limits.resolve(),
             seed: self.seed,
             runs: self.runs,
+            most_pairs: self.most_pairs,
             detectors: self.detector.resolve(),
             trials,
             jobs: workers(self.jobs),
@@ -206,7 +210,26 @@ pub(super) fn potential(out: &mut Output, detectors: &[Detector], found: &Phase1
     if let Some(all) = found.searched.filter(|all| all.complete && searched > 0) {
         writeln!(out, "{searched} of them found by a search of all {}, and by no run", counted(all.states, "state"));
     }
+    left_out(out, found);
     limits(out, found);
+}
+
+/// Where there are more pairs than are told.
+fn left_out(out: &mut Output, found: &Phase1) {
+    const NAMED: usize = 3;
+    let mut names: Vec<&str> = found.left_out.iter().take(NAMED).map(String::as_str).collect();
+    let more = found.left_out.len().saturating_sub(NAMED);
+    let others = format!("{more} more");
+    if more > 0 {
+        names.push(&others);
+    }
+    if !names.is_empty() {
+        writeln!(
+            out,
+            "some pairs are left out, since there are too many: of {} (`--most-pairs` keeps more of one)",
+            names.join(", ")
+        );
+    }
 }
 
 /// What cut detection runs short: of what would come after that nothing is known.

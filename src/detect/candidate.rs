@@ -218,6 +218,11 @@ impl Candidate {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Candidates {
     all: BTreeMap<Pair, Candidate>,
+    // Pairs that a location may have; `None` for any number.
+    most: Option<u32>,
+    // How many it has.
+    of: BTreeMap<String, u32>,
+    left_out: BTreeSet<String>,
 }
 
 impl Candidates {
@@ -227,12 +232,35 @@ impl Candidates {
         Self::default()
     }
 
-    /// Adds what run number `run` has found. The evidence of the smallest run stays, so that the order of adding does not matter.
+    /// No candidates; of each location so many are kept, the first ones that are added.
+    #[must_use]
+    pub fn at_most(pairs: u32) -> Self {
+        Self { most: Some(pairs), ..Self::default() }
+    }
+
+    /// Where more candidates were added than are kept of one location.
+    #[must_use]
+    pub fn left_out(&self) -> &BTreeSet<String> {
+        &self.left_out
+    }
+
+    /// Adds what run number `run` has found. The evidence of the smallest run stays, so that the order of adding does not matter but for what is left out.
     pub fn add(&mut self, run: u64, found: Vec<Candidate>) {
         for mut candidate in found {
             candidate.evidence.run = run;
             match self.all.get_mut(&candidate.pair) {
                 None => {
+                    if let Some(most) = self.most {
+                        let location = &candidate.evidence.location;
+                        match self.of.get_mut(location) {
+                            Some(has) if *has >= most => {
+                                self.left_out.insert(location.clone());
+                                continue;
+                            }
+                            Some(has) => *has += 1,
+                            None => drop(self.of.insert(location.clone(), 1)),
+                        }
+                    }
                     self.all.insert(candidate.pair, candidate);
                 }
                 Some(known) => {

@@ -12,6 +12,7 @@ use super::awaits::Turned;
 use super::clock::Clock;
 use super::held::{Held, Hold};
 use super::order::Context;
+use crate::base::IdSet;
 use crate::event::{ListenerId, Location, LockId, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet};
 use crate::world::World;
 use std::collections::BTreeMap;
@@ -21,7 +22,8 @@ use std::collections::BTreeMap;
 pub(super) struct Carried {
     locks: BTreeMap<LockId, Released>,
     rwlocks: BTreeMap<RwLockId, ReadWrite>,
-    waiting: BTreeMap<ThreadId, WaitSet>,
+    // The threads in a wait, but for those that a notify has let go on.
+    unwoken: BTreeMap<WaitSet, IdSet<ThreadId>>,
     woken: BTreeMap<ThreadId, Clock>,
     interrupts: BTreeMap<ThreadId, Clock>,
     semaphores: BTreeMap<SemaphoreId, Clock>,
@@ -180,15 +182,17 @@ impl Carried {
             Op::Wait { on, lock, .. } if held.count_of(thread, Hold::Lock(lock)) > 0 => {
                 if matches!(world.thread(thread).pending, Op::Reacquire { .. }) {
                     self.release(lock, thread, at);
-                    self.waiting.insert(thread, on);
+                    self.unwoken.entry(on).or_default().set(thread, true);
                 } else {
                     // It was interrupted before.
                     self.broken_off(thread, at);
                 }
             }
-            Op::Reacquire { lock, .. } => {
+            Op::Reacquire { lock, on, .. } => {
                 self.acquire(lock, thread, at);
-                self.waiting.remove(&thread);
+                if let Some(unwoken) = self.unwoken.get_mut(&on) {
+                    unwoken.set(thread, false);
+                }
                 if let Some(clock) = self.woken.remove(&thread) {
                     at.receive(&clock);
                 }
@@ -199,10 +203,14 @@ impl Carried {
             }
             Op::Notify { on, .. } => {
                 let clock = at.send();
-                let left = |waiter: &ThreadId| !world.waiters(on).contains(waiter);
-                let woken = self.waiting.iter().filter(|(waiter, set)| **set == on && left(waiter)).map(|(w, _)| *w);
-                for waiter in woken {
-                    self.woken.entry(waiter).or_insert_with(|| clock.clone());
+                // Whoever has left before has its cause already, or none.
+                let Some(unwoken) = self.unwoken.get_mut(&on) else { return };
+                let mut still = IdSet::new();
+                world.waiters(on).iter().for_each(|waiter| still.set(*waiter, true));
+                let left: Vec<ThreadId> = unwoken.differing(&still, unwoken).collect();
+                for waiter in left {
+                    unwoken.set(waiter, false);
+                    self.woken.insert(waiter, clock.clone());
                 }
             }
             Op::Interrupt(other) if !world.finished(other) => {

@@ -56,9 +56,14 @@ impl Clock {
 
     /// What is known, chain by chain.
     pub(super) fn points(&self) -> impl Iterator<Item = Point> + '_ {
-        let known = (0..self.len()).filter_map(|i| Some((i, self.block(i)?)));
-        known.flat_map(|(i, block)| {
-            let point = move |(k, epoch): (usize, &u32)| Point { chain: ChainId::new(i * WIDTH + k), epoch: *epoch };
+        (0..self.len()).flat_map(|number| self.block_points(number))
+    }
+
+    /// What is known of the chains of a block.
+    pub(super) fn block_points(&self, number: usize) -> impl Iterator<Item = Point> + '_ {
+        self.block(number).into_iter().flat_map(move |block| {
+            let point =
+                move |(k, epoch): (usize, &u32)| Point { chain: ChainId::new(number * WIDTH + k), epoch: *epoch };
             block.iter().enumerate().map(point).filter(|point| point.epoch > 0)
         })
     }

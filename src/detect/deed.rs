@@ -3,8 +3,8 @@
 use super::carried::atomic;
 use super::held::Hold;
 use crate::event::{
-    AccessKind, AccessPlace, BarrierId, BodyId, ConditionId, EventId, ListenerId, Location, LockId, Op, RwLockId,
-    SemaphoreId, Target, ThreadId, Value, WaitSet,
+    AccessKind, AccessPlace, BarrierId, BodyId, ConditionId, EventId, HandlerId, ListenerId, Location, LockId, Op,
+    RwLockId, SemaphoreId, Target, ThreadId, Value, WaitSet,
 };
 use crate::world::World;
 
@@ -28,7 +28,7 @@ pub(super) enum Thing {
 }
 
 /// What is done to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Deed {
     AtomicRead,
     AtomicWrite,
@@ -46,20 +46,30 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    /// Whether the order of the two, done to one thing, may matter.
-    pub(super) fn conflicts(self, other: Deed) -> bool {
+    /// The deeds whose order with this one, done to one thing, may matter: everything from one to another, in the order of this type.
+    pub(super) fn partners(self) -> Vec<(Deed, Deed)> {
         use Deed::*;
-        match (self, other) {
-            (AtomicWrite, AtomicWrite | AtomicRead) | (AtomicRead, AtomicWrite) => true,
-            (Post(to, body), Cancel(of, what)) | (Cancel(of, what), Post(to, body)) => {
-                to == of && what.is_none_or(|what| what == body)
-            }
-            (Post(..), Quit) | (Quit, Post(..)) => true,
-            (Enable, Disable) | (Disable, Enable) => true,
-            (Notify, Wait) | (Wait, Notify) => true,
-            (Down, Up | Down) | (Up, Down) => true,
-            (Interrupt, Sleep | Wait) | (Sleep | Wait, Interrupt) => true,
-            _ => false,
+        let one = |deed| (deed, deed);
+        let all_of = |of: Target| (Post(of, BodyId(0)), Post(of, BodyId(u32::MAX)));
+        let all = |from, to| (Post(from, BodyId(0)), Post(to, BodyId(u32::MAX)));
+        match self {
+            AtomicRead => vec![one(AtomicWrite)],
+            AtomicWrite => vec![(AtomicRead, AtomicWrite)],
+            Post(to, body) => vec![one(Cancel(to, None)), one(Cancel(to, Some(body))), one(Quit)],
+            Cancel(of, Some(body)) => vec![one(Post(of, body))],
+            Cancel(of, None) => vec![all_of(of)],
+            Quit => vec![
+                all(Target::Thread(ThreadId(0)), Target::Thread(ThreadId(u32::MAX))),
+                all(Target::Handler(HandlerId(0)), Target::Handler(HandlerId(u32::MAX))),
+            ],
+            Enable => vec![one(Disable)],
+            Disable => vec![one(Enable)],
+            Notify => vec![one(Wait)],
+            Wait => vec![one(Notify), one(Interrupt)],
+            Up => vec![one(Down)],
+            Down => vec![(Up, Down)],
+            Interrupt => vec![one(Wait), one(Sleep)],
+            Sleep => vec![one(Interrupt)],
         }
     }
 

@@ -1,13 +1,13 @@
 //! Hybrid detection over the events of one run (RaceFuzzer, section 2.2, phase 1; see the module's head).
 //!
-//! Each place keeps one entry for each chain, looper (if it is a task's), lockset, site and kind, that of the latest access. This loses nothing: the earlier
-//! access x is before the later x' of the same chain, so that a y which is not after x is not after x' either. A summary of the last
+//! Each place keeps one entry for each chain, looper (if it is a task's), lockset, site and kind, that of the latest access (`met`). A summary of the last
 //! read and write only would lose pairs of sites.
 
-use super::Detector;
-use super::candidate::{Candidate, Pair, Place};
+use super::candidate::{Candidate, Place};
+use super::found::Found;
+use super::met::{Meeting, Met};
 use super::order_pairs::Orders;
-use super::watch::{Act, Group, Watch};
+use super::watch::{Act, Watch};
 use crate::event::{Access, AccessKind, AccessPlace, Event, Location, ObjectId};
 use crate::exec::Observer;
 use crate::world::World;
@@ -36,13 +36,24 @@ pub struct Hybrid {
     orders: Option<Orders>,
 }
 
+/// What one run has shown.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The races, in the order of their pairs.
+    pub races: Vec<Candidate>,
+    /// The order pairs, in the order of their pairs.
+    pub orders: Vec<Candidate>,
+    /// Locations, locks, queues ... with more pairs than are kept of one.
+    pub left_out: BTreeSet<String>,
+}
+
 // The accesses, and the pairs of them that were found.
 #[derive(Default)]
 struct Races {
-    places: BTreeMap<AccessPlace, Vec<Group<Access>>>,
+    places: BTreeMap<AccessPlace, Met<AccessKind>>,
     // The cells of each object that were accessed: a free meets them all.
     cells: BTreeMap<ObjectId, BTreeSet<Location>>,
-    found: BTreeMap<Pair, Candidate>,
+    found: Found,
 }
 
 impl Default for Hybrid {
@@ -80,6 +91,17 @@ impl Hybrid {
         Self { orders: Some(Orders::default()), ..Self::new() }
     }
 
+    /// Keeps so many pairs of statements of one location, and as many order pairs of one thing, instead of 10,000. What has more is told
+    /// ([`Findings::left_out`]).
+    #[must_use]
+    pub fn most_pairs(mut self, most: u32) -> Self {
+        self.races.found.most = most;
+        if let Some(orders) = &mut self.orders {
+            orders.found.most = most;
+        }
+        self
+    }
+
     /// Takes the next event. The world is the state after its step. The first event must be the first of the run (a thread's start).
     pub fn observe(&mut self, world: &World, event: &Event) {
         let turned = self.watch.observe(world, event);
@@ -103,47 +125,49 @@ impl Hybrid {
     /// The races; and the order pairs, if it was to find them. Each in the order of their pairs.
     #[must_use]
     pub fn finish_both(self) -> (Vec<Candidate>, Vec<Candidate>) {
-        let orders = self.orders.map_or_else(Vec::new, Orders::finish);
-        (self.races.found.into_values().collect(), orders)
+        let Findings { races, orders, .. } = self.finish_all();
+        (races, orders)
+    }
+
+    /// All that was found, and where more would have been.
+    #[must_use]
+    pub fn finish_all(self) -> Findings {
+        let (races, mut left_out) = self.races.found.finish();
+        let (orders, more) = self.orders.map_or_else(Default::default, |orders| orders.found.finish());
+        left_out.extend(more);
+        Findings { races, orders, left_out }
     }
 }
 
 impl Races {
     // Compares an access with all before it that could conflict, and keeps it.
     fn meet(&mut self, world: &World, watch: &Watch, access: Access, act: &Act) {
+        use AccessKind::{Read, Write};
         let Access { place, kind } = access;
-        let since = Group::since(self.places.get(&place), &act.by, &access, act.when.at.chain());
-        self.meet_at(world, watch, place, (access, act), since);
+        let Some(now) = watch.now(act.when.context) else { return };
+        let meeting = Meeting { world, watch, act, now, is_access: true };
+        let since = self.places.get(&place).map_or(0, |met| met.since(act.by, kind, act.when.at.chain()));
+        let Self { places, cells, found } = self;
+        // A free and a field: it is the life that they disagree about.
+        let mut meet_at = |at: AccessPlace, conflicting: (AccessKind, AccessKind)| {
+            let Some(met) = places.get_mut(&at) else { return };
+            let named = at.max(place);
+            let place = || (Place::of(world, named), world.place_name(named));
+            met.meet(meeting, &[conflicting], (since, true), found, place);
+        };
+        meet_at(place, (if kind == Write { Read } else { Write }, Write));
         match place {
-            AccessPlace::Life(object) if kind == AccessKind::Write => {
-                for at in self.cells.get(&object).cloned().unwrap_or_default() {
-                    self.meet_at(world, watch, AccessPlace::Cell(at), (access, act), since);
-                }
+            AccessPlace::Life(object) if kind == Write => {
+                let cells = cells.get(&object).into_iter().flatten();
+                cells.for_each(|at| meet_at(AccessPlace::Cell(*at), (Read, Write)));
             }
             AccessPlace::Cell(at @ Location { object: Some(object), .. }) => {
-                self.meet_at(world, watch, AccessPlace::Life(object), (access, act), since);
-                self.cells.entry(object).or_default().insert(at);
+                meet_at(AccessPlace::Life(object), (Write, Write));
+                cells.entry(object).or_default().insert(at);
             }
             _ => {}
         }
-        Group::keep(self.places.entry(place).or_default(), act.by, access, act.when);
-    }
-
-    fn meet_at(&mut self, world: &World, watch: &Watch, place: AccessPlace, (access, act): (Access, &Act), since: u64) {
-        let now = act.when.context;
-        for Group { by: old, what, whens, .. } in self.places.get(&place).into_iter().flatten() {
-            if !what.conflicts(&access) || watch.guarded(old, &act.by) {
-                continue;
-            }
-            // A free and a field: it is the life that they disagree about.
-            let place = what.place.max(access.place);
-            let unordered = whens.range(since..).map(|(_, old)| old);
-            for was in unordered.filter(|old| !watch.is_before(old, now)) {
-                let how = (watch, watch.rank(was, now), old.kind(&act.by));
-                let at = || (Place::of(world, place), world.place_name(place));
-                act.found(&mut self.found, how, Detector::Hybrid, (old, was), world, at);
-            }
-        }
+        places.entry(place).or_default().keep(act.by, kind, act.when);
     }
 }
 

@@ -54,22 +54,23 @@
 //!
 //! One pass. A clock is a list of shared blocks: contexts that know the same share it, and a chain is a sequence of contexts each of
 //! which is before the next, so that a thousand tasks in a row have one component. With n contexts and c chains: O(n c / 32) time and
-//! pointers for clocks at worst, when nothing is ordered. An access looks at one entry for each chain, looper, lockset, site and kind that
-//! its place has seen. 20,000 tasks of one thread: 4 chains, 0.1 s; 10,000 threads that post two tasks each to one looper, all
-//! of which write one variable: 20,003 chains, 2 s and 60 MB. The worst are thousands of different delays on one looper: a begin asks
-//! each delay that the poster has used, n^2 / 4 steps. Ranks double the time, since each relation has clocks of its own. Order pairs cost about as much as races; an
-//! operation looks at all statements that did something to the same thing, and every step of a critical section at those earlier sections of its lock that
-//! are not ordered with it and have not met it yet.
+//! pointers for clocks at worst, when nothing is ordered. An access looks at those earlier ones that it is not ordered with and has not met, and skips the others
+//! wholesale (`met`): the work is that of the pairs that it finds, of which each location keeps 10,000 unless told otherwise ([`Hybrid::most_pairs`]). 20,000 tasks of one thread: 4 chains, 0.1 s; 10,000 threads that post two tasks each to one looper, all
+//! of which write one variable: 20,003 chains, 2 s and 60 MB. Of a poster that has used many different delays a begin asks those that can matter (`delayed`). Ranks double the time, since each relation has clocks of its own. Order pairs cost about as much as races; a
+//! step of a critical section looks up those earlier sections of its lock that have touched the same and are not ordered with it.
 
 mod awaits;
 mod candidate;
 mod carried;
 mod clock;
 mod deed;
+mod delayed;
 mod fasttrack;
+mod found;
 pub mod happens_before;
 mod held;
 mod hybrid;
+mod met;
 mod order;
 mod order_pairs;
 mod queues;
@@ -84,7 +85,8 @@ mod watch;
 pub use candidate::{Candidate, Candidates, ContextKind, Evidence, Instance, Pair, Place, Rank};
 pub use deed::things;
 pub use fasttrack::fasttrack;
-pub use hybrid::Hybrid;
+pub use hybrid::{Findings, Hybrid};
+pub(crate) use met::MOST_PAIRS;
 pub use order_pairs::OrderPairs;
 pub use record::Recorder;
 pub use signals::{Passed, Signals};

@@ -6,7 +6,7 @@
 
 use super::awaits::Turned;
 use super::carried::Carried;
-use super::clock::{ChainId, Clock, INIT, Point};
+use super::clock::{Block, ChainId, Clock, INIT, Point, knows};
 use super::held::Held;
 use super::queues::{Ended, Posted, Tasks};
 use crate::base::{Id, IndexVec};
@@ -51,6 +51,7 @@ struct Chain {
 }
 
 /// A running context.
+#[derive(Clone)]
 pub(super) struct Context {
     // Its epoch now.
     at: Point,
@@ -62,6 +63,18 @@ impl Context {
     /// Whether the point is before what this context does now.
     pub(super) fn has(&self, point: Point) -> bool {
         point.chain == self.at.chain || self.clock.has(point)
+    }
+
+    /// Whether all that a block of chains says is before what this context does now; its own chain is looked at elsewhere.
+    pub(super) fn knows(&self, number: usize, block: &Arc<Block>) -> bool {
+        self.clock.block(number).is_some_and(|mine| Arc::ptr_eq(mine, block) || knows(mine, block))
+    }
+
+    /// Whether some of this is not before what this context does now.
+    pub(super) fn misses(&self, clock: &Clock) -> bool {
+        let unknown = |number| clock.block(number).is_some_and(|block| !self.knows(number, block));
+        let mut blocks = (0..clock.len()).filter(|number| unknown(*number));
+        blocks.any(|number| clock.block_points(number).any(|point| !self.has(point)))
     }
 
     /// Where it is.

@@ -10,10 +10,12 @@
 
 use super::Detector;
 use super::awaits::Turned;
-use super::candidate::{Candidate, Pair, Place, Rank};
+use super::candidate::{Candidate, Place, Rank};
 use super::deed::{Deed, Thing, deeds};
+use super::found::Found;
+use super::met::{Meeting, Met};
 use super::section::Sections;
-use super::watch::{Act, Group, Watch};
+use super::watch::{Act, Watch};
 use crate::event::{AccessPlace, Event, Op, ThreadId, Value};
 use crate::exec::Observer;
 use crate::world::World;
@@ -44,11 +46,11 @@ pub struct OrderPairs {
 /// The operations, and the pairs of them that were found.
 #[derive(Default)]
 pub(super) struct Orders {
-    things: BTreeMap<Thing, Vec<Group<Deed>>>,
+    things: BTreeMap<Thing, Met<Deed>>,
     sections: Sections,
     // By thread at an await: what has turned its condition. The latest of each site.
     turned: BTreeMap<ThreadId, Vec<Turn>>,
-    found: BTreeMap<Pair, Candidate>,
+    pub(super) found: Found,
 }
 
 struct Turn {
@@ -82,7 +84,7 @@ impl OrderPairs {
     /// The order pairs, in the order of their pairs.
     #[must_use]
     pub fn finish(self) -> Vec<Candidate> {
-        self.orders.finish()
+        self.orders.found.finish().0
     }
 }
 
@@ -119,25 +121,15 @@ impl Orders {
         }
     }
 
-    /// The pairs that were found.
-    pub(super) fn finish(self) -> Vec<Candidate> {
-        self.found.into_values().collect()
-    }
-
     fn meet_at(&mut self, world: &World, watch: &Watch, thing: Thing, (deed, act): (Deed, &Act)) {
-        let groups = self.things.get(&thing);
-        let since = Group::since(groups, &act.by, &deed, act.when.at.chain());
-        for Group { by: old, what, whens, .. } in groups.into_iter().flatten() {
-            if !what.conflicts(deed) || deed.is_memory() && watch.guarded(old, &act.by) {
-                continue;
-            }
-            let unordered = whens.range(since..).map(|(_, old)| old);
-            for was in unordered.filter(|old| !watch.is_before(old, act.when.context)) {
-                let how = (watch, Rank::Order, old.kind(&act.by));
-                act.found(&mut self.found, how, Detector::Hybrid, (old, was), world, || place(world, thing));
-            }
+        let met = self.things.entry(thing).or_default();
+        if let Some(now) = watch.now(act.when.context) {
+            let meeting = Meeting { world, watch, act, now, is_access: false };
+            let since = met.since(act.by, deed, act.when.at.chain());
+            let found = &mut self.found;
+            met.meet(meeting, &deed.partners(), (since, deed.is_memory()), found, || place(world, thing));
         }
-        Group::keep(self.things.entry(thing).or_default(), act.by, deed, act.when);
+        met.keep(act.by, deed, act.when);
     }
 
     // What turned the condition is not ordered with this: the thread stood here already.
@@ -147,8 +139,8 @@ impl Orders {
                 Some(place) => (Place::of(world, place), world.place_name(place)),
                 None => (Place::Object { name: String::new() }, String::new()),
             };
-            let how = (watch, Rank::Order, old.by.kind(&act.by));
-            act.found(&mut self.found, how, Detector::Hybrid, (&old.by, &old.when), world, place);
+            let how = (watch, Rank::Order, Detector::Hybrid);
+            self.found.count(act, how, (&old.by, &old.when), world, place);
         }
     }
 }

@@ -9,12 +9,18 @@
 //!
 //! Of the tasks that are before e2 only those count that are not before another of them, so that the ended tasks are kept by chain: by their
 //! own for NOPRE (the last one that began early enough), by their poster's and by class for FIFO (the last one that was posted early
-//! enough; the posts of one class in one chain are in FIFO order themselves). A begin costs a binary search for each chain that its post
-//! knows, and for each class in which that chain has posted.
+//! enough; the posts of one class in one chain are in FIFO order themselves).
+//!
+//! # Cost
+//!
+//! A begin looks at the chains that its post knows, 32 at once: those whose tasks it knows to their ends are skipped together. Of a chain that has posted with many
+//! different delays it looks at those alone that have a post which is not before another one that was found (`delayed`); posts to the front are skipped once all of their
+//! tasks are known.
 
-use super::clock::{ChainId, Clock, INIT, Point};
-use crate::world::Class;
-use std::collections::BTreeMap;
+use super::clock::{ChainId, Clock, Point, WIDTH, knows};
+use super::delayed::{Delayed, Entry};
+use crate::world::{Class, Time};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A message that waits to begin.
@@ -42,24 +48,19 @@ pub(super) struct Ended {
 pub(super) struct Tasks {
     // By their own chains. invariant: ascending by begin
     by_chain: BTreeMap<ChainId, Vec<Arc<Ended>>>,
-    // By the chains of their posters. invariant: ascending by class and own chain
-    by_poster: BTreeMap<ChainId, Vec<Row>>,
+    // The ends of the last ones.
+    last: Clock,
+    by_poster: BTreeMap<ChainId, Poster>,
 }
 
-// Tasks of one class that one chain has posted.
-struct Row {
-    class: Class,
-    // Their own chain, if the class is not FIFO; else 0.
-    own: ChainId,
-    // invariant: ascending by post; a later one ended later, and after the earlier one in happens-before
-    tasks: Vec<Entry>,
-}
-
-struct Entry {
-    // The epoch of the post, and that of the end.
-    post: u32,
-    end: Point,
-    ended: Arc<Ended>,
+// Tasks that one chain has posted.
+#[derive(Default)]
+struct Poster {
+    delayed: Delayed,
+    // Posts to the front, which are not FIFO: by their own chains.
+    front: BTreeMap<(Class, ChainId), Vec<Entry>>,
+    // The ends of the last ones of those.
+    front_ends: Clock,
 }
 
 impl Tasks {
@@ -68,47 +69,81 @@ impl Tasks {
         let (begin, end) = (ended.begin, ended.end);
         let ended = Arc::new(ended);
         self.by_chain.entry(begin.chain).or_default().push(ended.clone());
+        self.last.learn(end);
         let (Some(Point { chain: poster, epoch: post }), Some(class)) = (post, class) else { return };
-        let own = if class.is_fifo() { INIT } else { begin.chain };
-        let rows = self.by_poster.entry(poster).or_default();
-        let at = rows.binary_search_by_key(&(class, own), |row| (row.class, row.own)).unwrap_or_else(|at| {
-            rows.insert(at, Row { class, own, tasks: Vec::new() });
-            at
-        });
-        let tasks = &mut rows[at].tasks;
-        // By FIFO; and two front posts of one chain whose tasks share a chain, out of order, cannot be: the second task would have to be before
-        // the begin of the first, which only the first post and what began before it are.
+        let poster = self.by_poster.entry(poster).or_default();
+        let entry = Entry { post, end, ended };
+        if class.is_fifo() {
+            poster.delayed.add(class, entry);
+            return;
+        }
+        let tasks = poster.front.entry((class, begin.chain)).or_default();
+        // Two front posts of one chain whose tasks share a chain, out of order, cannot be: the second task would have to be before the begin of the first, which only
+        // the first post and what began before it are.
         debug_assert!(tasks.last().is_none_or(|task| task.post < post), "in the order of their posts");
-        tasks.push(Entry { post, end, ended });
+        tasks.push(entry);
+        poster.front_ends.learn(end);
     }
 
     /// Lets `clock`, that of the task of this message, learn the ends that FIFO and NOPRE put before its begin. Returns the chains of tasks that were
     /// news.
     pub(super) fn teach(&self, posted: &Posted, clock: &mut Clock) -> Vec<ChainId> {
         let mut news = Vec::new();
-        let mut learn = |end: Point, ended: &Ended| {
+        for number in 0..posted.clock.len() {
+            let Some(known) = posted.clock.block(number) else { continue };
+            let first = number * WIDTH;
+            let block = ChainId(first as u32)..ChainId((first + WIDTH) as u32);
+            let ends = |theirs| clock.block(number).is_some_and(|mine| knows(mine, theirs));
+            let is_news = !self.last.block(number).is_none_or(|theirs| ends(theirs));
+            let mut chains: BTreeSet<ChainId> = self.by_poster.range(block.clone()).map(|(chain, _)| *chain).collect();
+            if is_news {
+                chains.extend(self.by_chain.range(block).map(|(chain, _)| *chain));
+            }
+            for chain in chains {
+                match known[chain.0 as usize - first] {
+                    0 => {}
+                    epoch => self.teach_of(Point { chain, epoch }, posted.class, clock, &mut news),
+                }
+            }
+        }
+        news
+    }
+
+    // The ends that a post lets know which knows this point, and nothing else.
+    fn teach_of(
+        &self,
+        Point { chain, epoch }: Point,
+        class: Option<Class>,
+        clock: &mut Clock,
+        news: &mut Vec<ChainId>,
+    ) {
+        let mut learn = |end: Point, ended: &Ended, clock: &mut Clock| {
             if !clock.has(end) {
                 clock.join(&ended.clock);
                 news.push(end.chain);
             }
         };
-        for Point { chain, epoch } in posted.clock.points() {
-            if let Some(tasks) = self.by_chain.get(&chain) {
-                let early = tasks.partition_point(|task| task.begin.epoch <= epoch);
-                if let Some(task) = tasks[..early].last() {
-                    learn(task.end, task);
-                }
-            }
-            let (Some(rows), Some(class)) = (self.by_poster.get(&chain), posted.class) else { continue };
-            // The longest delay first: it has ended last, and the others are no news.
-            for row in rows.iter().rev().filter(|row| row.class.precedes(class)) {
-                let early = row.tasks.partition_point(|task| task.post <= epoch);
-                if let Some(task) = row.tasks[..early].last() {
-                    learn(task.end, &task.ended);
-                }
+        if let Some(tasks) = self.by_chain.get(&chain) {
+            let early = tasks.partition_point(|task| task.begin.epoch <= epoch);
+            if let Some(task) = tasks[..early].last() {
+                learn(task.end, task, clock);
             }
         }
-        news
+        let Some((Poster { delayed, front, front_ends }, class)) = self.by_poster.get(&chain).zip(class) else {
+            return;
+        };
+        // The longest delay first: it has ended last, and most others are no news.
+        for Entry { end, ended, .. } in delayed.before(class, epoch) {
+            learn(*end, ended, clock);
+        }
+        if class.time == Time::Front || clock.covers(front_ends) {
+            return;
+        }
+        for tasks in front.iter().rev().filter(|((of, _), _)| of.precedes(class)).map(|(_, tasks)| tasks) {
+            if let Some(task) = tasks[..tasks.partition_point(|task| task.post <= epoch)].last() {
+                learn(task.end, &task.ended, clock);
+            }
+        }
     }
 
     /// The last tasks of all chains.

@@ -4,16 +4,20 @@
 //! It touches what it accesses, sends, takes, and the locks that it acquires, but also those that were held around it: so the inner
 //! acquisitions of two threads that lock in opposite orders conflict with the outer ones, though nothing else is done there.
 //!
-//! A section is compared with those before it whenever it touches something new: a run that ends inside of it (a deadlock) has been looked at.
+//! A section is compared with those before it whenever it touches something new: a run that ends inside of it (a deadlock) has been looked at. It looks up those
+//! that have touched the same, and of them those that it was not ordered with when it began.
 
-use super::Detector;
-use super::candidate::{Candidate, ContextKind, Pair, Place, Rank};
+use super::candidate::{ContextKind, Place};
+use super::clock::Clock;
 use super::deed::{Thing, Touch, Touched, conflict, touches};
+use super::found::Found;
 use super::held::Hold;
-use super::watch::{Act, Group, Watch, When};
-use crate::event::{AccessKind, LockId, Op, ThreadId, Value};
+use super::met::{Meeting, Met};
+use super::order::Context;
+use super::watch::{Act, By, Watch};
+use crate::event::{AccessKind, AccessPlace, Location, LockId, ObjectId, Op, SiteId, ThreadId, Value};
 use crate::world::World;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a section has touched, and how.
 type Footprint = BTreeMap<Touched, AccessKind>;
@@ -27,29 +31,68 @@ const MOST_FOOTPRINTS: usize = 16;
 /// The sections of a run.
 #[derive(Default)]
 pub(super) struct Sections {
-    ended: BTreeMap<Thing, Vec<Group<Ended>>>,
+    locks: BTreeMap<Thing, Lock>,
+    footprints: Footprints,
     open: BTreeMap<ThreadId, Vec<Open>>,
     // The acquisitions that a wait has given up.
     waiting: BTreeMap<ThreadId, Act>,
 }
 
-#[derive(Clone, PartialEq)]
-struct Ended {
-    hold: Hold,
-    footprint: Footprint,
+// The sections of one lock that have ended.
+#[derive(Default)]
+struct Lock {
+    met: Met<What>,
+    // Of each class of `met`.
+    classes: Vec<Kind>,
+    // Which classes have touched what, and how.
+    about: BTreeMap<About, Vec<(u32, AccessKind)>>,
+    // How many groups each statement has.
+    of_site: BTreeMap<SiteId, usize>,
+    // How far each chain has come.
+    last: Clock,
+}
+
+// Under which hold which footprint.
+type What = (Hold, u32);
+
+// What sections of one class are alike in.
+struct Kind {
+    what: What,
+    by: By,
+}
+
+// What a section may be looked up by.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    Touched(Touched),
+    CellsOf(ObjectId),
+}
+
+// The footprints that there are, by number.
+#[derive(Default)]
+struct Footprints {
+    all: Vec<Footprint>,
+    ids: BTreeMap<Footprint, u32>,
+}
+
+impl Footprints {
+    fn id(&mut self, footprint: Footprint) -> u32 {
+        let Self { all, ids } = self;
+        *ids.entry(footprint).or_insert_with_key(|footprint| {
+            all.push(footprint.clone());
+            all.len() as u32 - 1
+        })
+    }
 }
 
 struct Open {
     hold: Hold,
     act: Act,
     footprint: Footprint,
-    // Ended sections that it is not ordered with and has not been found to conflict with.
-    unmet: Vec<Unmet>,
-}
-
-struct Unmet {
-    group: usize,
-    whens: Vec<When>,
+    // What its context knew when it began; `None` if that was all that there is to know of the sections before it.
+    begun: Option<Context>,
+    // Classes that it has been found to conflict with.
+    met: BTreeSet<u32>,
 }
 
 fn thing(hold: Hold) -> Thing {
@@ -76,8 +119,6 @@ fn released(op: &Op) -> Option<Hold> {
         _ => None,
     }
 }
-
-type Found = BTreeMap<Pair, Candidate>;
 
 impl Sections {
     /// The thread performs the operation; the locksets are those before it.
@@ -120,68 +161,117 @@ impl Sections {
     }
 
     fn begin(&mut self, world: &World, watch: &Watch, hold: Hold, act: Act, found: &mut Found) {
-        let mut unmet = Vec::new();
-        for (group, Group { by, what, whens, .. }) in self.ended.get(&thing(hold)).into_iter().flatten().enumerate() {
-            // Two readers, two tasks of one looper, and what a lock around it keeps apart.
-            let kind = by.kind(&act.by);
-            if !hold.excludes(what.hold) || kind == ContextKind::SameLooper || watch.guarded(by, &act.by) {
-                continue;
-            }
-            let unordered = whens.values().filter(|old| !watch.is_before(old, act.when.context));
-            let whens: Vec<When> = unordered.copied().collect();
-            if !whens.is_empty() {
-                unmet.push(Unmet { group, whens });
-            }
-        }
-        let mut open = Open { hold, act, footprint: Footprint::new(), unmet };
-        let ended = self.ended.get(&thing(hold)).map_or(&[][..], Vec::as_slice);
-        for around in watch.held.holds(act.by.lockset) {
-            open.touch(world, watch, ended, Touched::hold(*around), found);
-        }
+        let now = watch.now(act.when.context);
+        let begun = self.locks.get(&thing(hold)).and_then(|lock| now.filter(|now| now.misses(&lock.last))).cloned();
+        let open = Open { hold, act, footprint: Footprint::new(), begun, met: BTreeSet::new() };
         self.open.entry(act.thread).or_default().push(open);
+        for around in watch.held.holds(act.by.lockset) {
+            let Self { open, locks, footprints, .. } = self;
+            let own = open.get_mut(&act.thread).and_then(|open| open.last_mut());
+            own.into_iter().for_each(|own| own.touch(world, watch, (locks, footprints), Touched::hold(*around), found));
+        }
     }
 
     // Ends the section, and keeps it; what had begun it.
     fn end(&mut self, thread: ThreadId, hold: Hold) -> Option<Act> {
         let open = self.open.get_mut(&thread)?;
         let at = open.iter().rposition(|open| open.hold == hold)?;
-        let Open { hold, act, mut footprint, .. } = open.remove(at);
-        let groups = self.ended.entry(thing(hold)).or_default();
-        let known = groups.iter().any(|g| g.by == act.by && g.what.footprint == footprint);
-        if !known && groups.iter().filter(|g| g.by.site == act.by.site).count() >= MOST_FOOTPRINTS {
-            footprint = Footprint::from([(Touched::Anything, AccessKind::Write)]);
+        let Open { hold, act, footprint, .. } = open.remove(at);
+        let lock = self.locks.entry(thing(hold)).or_default();
+        let mut what = (hold, self.footprints.id(footprint));
+        let of_site = lock.of_site.entry(act.by.site).or_default();
+        if !lock.met.is_known(act.by, what) && *of_site >= MOST_FOOTPRINTS {
+            what.1 = self.footprints.id(Footprint::from([(Touched::Anything, AccessKind::Write)]));
         }
-        Group::keep(groups, act.by, Ended { hold, footprint }, act.when);
+        *of_site += usize::from(!lock.met.is_known(act.by, what));
+        lock.keep(&self.footprints, what, &act);
         Some(act)
     }
 
     fn touch(&mut self, world: &World, watch: &Watch, thread: ThreadId, touch: Touch, found: &mut Found) {
-        for open in self.open.get_mut(&thread).into_iter().flatten() {
-            let ended = self.ended.get(&thing(open.hold)).map_or(&[][..], Vec::as_slice);
-            open.touch(world, watch, ended, touch, found);
+        let Self { open, locks, footprints, .. } = self;
+        for open in open.get_mut(&thread).into_iter().flatten() {
+            open.touch(world, watch, (locks, footprints), touch, found);
         }
+    }
+}
+
+impl Lock {
+    fn keep(&mut self, footprints: &Footprints, what: What, act: &Act) {
+        let (class, is_new) = self.met.keep(act.by, what, act.when);
+        self.last.learn(act.when.at.hybrid());
+        if !is_new {
+            return;
+        }
+        self.classes.push(Kind { what, by: act.by });
+        for (touched, kind) in &footprints.all[what.1 as usize] {
+            let mut add = |about| self.about.entry(about).or_default().push((class as u32, *kind));
+            add(About::Touched(*touched));
+            if let Touched::Memory(AccessPlace::Cell(Location { object: Some(object), .. })) = touched {
+                add(About::CellsOf(*object));
+            }
+        }
+    }
+
+    // The classes that a touch conflicts with.
+    fn conflicting(&self, footprints: &Footprints, (touched, kind): Touch) -> Vec<u32> {
+        if touched == Touched::Anything {
+            let footprint = |what: &What| footprints.all[what.1 as usize].iter();
+            let conflicts = |what| footprint(what).any(|(at, how)| conflict((touched, kind), (*at, *how)));
+            return (0..).zip(&self.classes).filter(|(_, of)| conflicts(&of.what)).map(|(class, _)| class).collect();
+        }
+        // `conflict`, asked of all footprints at once.
+        let writes = AccessKind::Write;
+        let listed = |about, how: &dyn Fn(AccessKind) -> bool| {
+            let listed = self.about.get(&about).into_iter().flatten().filter(|(_, kind)| how(*kind));
+            listed.map(|(class, _)| *class).collect::<Vec<u32>>()
+        };
+        let same = |how: AccessKind| kind == writes || how == writes;
+        let mut classes = listed(About::Touched(touched), &same);
+        classes.extend(listed(About::Touched(Touched::Anything), &same));
+        match touched {
+            Touched::Memory(AccessPlace::Life(object)) if kind == writes => {
+                classes.extend(listed(About::CellsOf(object), &|_| true));
+            }
+            Touched::Memory(AccessPlace::Cell(Location { object: Some(object), .. })) => {
+                let life = About::Touched(Touched::Memory(AccessPlace::Life(object)));
+                classes.extend(listed(life, &|how| how == writes));
+            }
+            _ => {}
+        }
+        classes
     }
 }
 
 impl Open {
     // Adds to the footprint, and meets the sections that now conflict.
-    fn touch(&mut self, world: &World, watch: &Watch, ended: &[Group<Ended>], touch: Touch, found: &mut Found) {
+    fn touch(
+        &mut self,
+        world: &World,
+        watch: &Watch,
+        (locks, footprints): (&mut BTreeMap<Thing, Lock>, &Footprints),
+        touch: Touch,
+        found: &mut Found,
+    ) {
         let full = self.footprint.len() >= MOST_TOUCHED && !self.footprint.contains_key(&touch.0);
-        let (touched, kind) = if full { (Touched::Anything, AccessKind::Write) } else { touch };
-        if self.footprint.get(&touched).is_some_and(|known| *known >= kind) {
+        let touch = if full { (Touched::Anything, AccessKind::Write) } else { touch };
+        if self.footprint.get(&touch.0).is_some_and(|known| *known >= touch.1) {
             return;
         }
-        self.footprint.insert(touched, kind);
-        let Self { hold, act, unmet, .. } = self;
-        unmet.retain(|Unmet { group, whens }| {
-            let Group { by, what, .. } = &ended[*group];
-            let conflicts = what.footprint.iter().any(|(at, how)| conflict((touched, kind), (*at, *how)));
-            for was in whens.iter().filter(|_| conflicts) {
-                let name = || thing(*hold).name(world);
-                let how = (watch, Rank::Order, by.kind(&act.by));
-                act.found(found, how, Detector::Hybrid, (by, was), world, || (Place::Object { name: name() }, name()));
-            }
-            !conflicts
+        self.footprint.insert(touch.0, touch.1);
+        let Self { hold, act, begun: Some(now), met, .. } = self else { return };
+        let Some(lock) = locks.get_mut(&thing(*hold)) else { return };
+        let mut classes = lock.conflicting(footprints, touch);
+        classes.retain(|class| met.insert(*class));
+        // Two readers, two tasks of one looper, and what a lock around it keeps apart.
+        classes.retain(|class| {
+            let Kind { what, by } = &lock.classes[*class as usize];
+            let same = by.kind(&act.by) == ContextKind::SameLooper;
+            hold.excludes(what.0) && !same && !watch.guarded(by, &act.by)
         });
+        let meeting = Meeting { world, watch, act, now, is_access: false };
+        let name = || thing(*hold).name(world);
+        let classes = classes.into_iter().map(|class| class as usize);
+        lock.met.meet_classes(meeting, classes, 0, found, || (Place::Object { name: name() }, name()));
     }
 }

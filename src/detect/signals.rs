@@ -11,6 +11,7 @@
 
 use super::awaits::{Awaits, Turned};
 use super::carried::atomic;
+use crate::base::IdSet;
 use crate::event::{
     BarrierId, Event, Happening, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
 };
@@ -159,7 +160,9 @@ impl Signals {
                 }
             }
             Op::Notify { on, .. } => {
-                let left = |waiter: &ThreadId| !world.waiters(on).contains(waiter);
+                let mut still = IdSet::new();
+                world.waiters(on).iter().for_each(|waiter| still.set(*waiter, true));
+                let left = |waiter: &ThreadId| !still.contains(*waiter);
                 let set = self.waiting.iter().filter(|(waiter, set)| **set == on && left(waiter));
                 let woken: Vec<ThreadId> =
                     set.map(|(waiter, _)| *waiter).filter(|w| !self.woken.contains_key(w)).collect();

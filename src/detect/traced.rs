@@ -1,6 +1,7 @@
 //! Detection by the detectors that read a trace ([`happens_before`], [`fasttrack`]), over one run: the run is recorded, and analysed when it has ended.
 
-use super::candidate::{Candidate, Pair, Place};
+use super::candidate::{Candidate, Place};
+use super::found::Found;
 use super::record::Recorder;
 use super::watch::{Act, Watch};
 use super::{Rank, fasttrack, happens_before};
@@ -8,7 +9,6 @@ use crate::event::{AccessPlace, Event};
 use crate::exec::Observer;
 use crate::trace::OpNo;
 use crate::world::World;
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 /// Which detector finds potential pairs.
@@ -110,7 +110,7 @@ impl Traced {
             };
             races.into_iter().flatten().map(|race| (*by, race))
         });
-        let mut found: BTreeMap<Pair, Candidate> = BTreeMap::new();
+        let mut found = Found::default();
         let act = |op: OpNo| acts.binary_search_by_key(&op, |(op, ..)| *op).ok().map(|at| &acts[at]);
         for (by, race) in races {
             let (Some((_, old, old_place)), Some((_, new, new_place))) = (act(race.first), act(race.second)) else {
@@ -118,11 +118,11 @@ impl Traced {
             };
             let place = (*old_place).max(*new_place);
             let at = || (Place::of(world, place), world.place_name(place));
-            let how = (&watch, race.rank, old.by.kind(&new.by));
-            new.found(&mut found, how, by, (&old.by, &old.when), world, at);
+            found.count(new, (&watch, race.rank, by), (&old.by, &old.when), world, at);
         }
-        debug_assert!(found.values().all(|candidate| candidate.rank != Rank::Order));
-        found.into_values().collect()
+        let (found, _) = found.finish();
+        debug_assert!(found.iter().all(|candidate| candidate.rank != Rank::Order));
+        found
     }
 }
 

@@ -1,15 +1,13 @@
 //! What both kinds of candidates are found with: the relations, the locksets, and what an operation of the run looks like to them.
 
-use super::Detector;
 use super::awaits::{Awaits, Turned};
-use super::candidate::{Candidate, ContextKind, Evidence, Instance, Pair, Place, Rank};
+use super::candidate::{ContextKind, Evidence, Instance, Place, Rank};
 use super::clock::{ChainId, Point};
 use super::held::{Held, LocksetId};
-use super::order::{Edges, Order};
+use super::order::{Context, Edges, Order};
 use crate::event::{ContextId, Event, Happening, Op, SiteId, ThreadId};
 use crate::world::World;
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The state of a run as far as all that was seen tells it.
 pub(super) struct Watch {
@@ -33,7 +31,7 @@ pub(super) struct Act {
 }
 
 /// What decides whether two operations can meet, but for what they do and their order.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct By {
     pub(super) site: SiteId,
     /// Of a task. Which thread own code belongs to does not matter: it is ordered with all else on its thread.
@@ -72,6 +70,16 @@ impl Points {
     /// Its chain in the hybrid relation.
     pub(super) fn chain(&self) -> ChainId {
         self.hybrid.chain
+    }
+
+    /// Where it stands in the hybrid relation.
+    pub(super) fn hybrid(&self) -> Point {
+        self.hybrid
+    }
+
+    /// Whether it is before what this context does now, in the hybrid relation.
+    pub(super) fn is_before(&self, now: &Context) -> bool {
+        now.has(self.hybrid)
     }
 }
 
@@ -136,9 +144,9 @@ impl Watch {
         Some(Points { hybrid: point(&self.hybrid)?, finer })
     }
 
-    /// Whether what stands there is before what this context does now, in the hybrid relation.
-    pub(super) fn is_before(&self, old: &When, now: ContextId) -> bool {
-        self.hybrid.context(now).is_none_or(|now| now.has(old.at.hybrid))
+    /// What a context that runs knows in the hybrid relation.
+    pub(super) fn now(&self, context: ContextId) -> Option<&Context> {
+        self.hybrid.context(context)
     }
 
     /// How two conflicting accesses rank that the hybrid relation does not order.
@@ -167,13 +175,13 @@ impl Watch {
         world: &World,
         (place, location): (Place, String),
         (old, new): ((&By, &When), (&By, &When)),
-    ) -> (Pair, Evidence) {
+    ) -> Evidence {
         let ((a, a_when), (b, b_when)) = if old.0.site <= new.0.site { (old, new) } else { (new, old) };
         let name = |context| world.contexts().name(world.setup(), context);
         let instance =
             |by: &By, when: &When| Instance { site: by.site, context: name(when.context), visit: when.visit };
         let instances = (instance(a, a_when), instance(b, b_when));
-        let evidence = Evidence {
+        Evidence {
             run: 0,
             place: Some(place),
             location,
@@ -182,8 +190,7 @@ impl Watch {
             instances,
             parted: parted(world, a_when.context, b_when.context).map_or_else(String::new, name),
             locksets: (self.held.names(world, a.lockset), self.held.names(world, b.lockset)),
-        };
-        (Pair::new(a.site, b.site), evidence)
+        }
     }
 }
 
@@ -202,64 +209,14 @@ fn parted(world: &World, a: ContextId, b: ContextId) -> Option<ContextId> {
 }
 
 impl Act {
-    /// Keeps a pair with an earlier performance.
-    pub(super) fn found(
+    /// It and an earlier performance that it met.
+    pub(super) fn evidence(
         &self,
-        found: &mut BTreeMap<Pair, Candidate>,
-        (watch, rank, kind): (&Watch, Rank, ContextKind),
-        by: Detector,
-        (old, was): (&By, &When),
+        watch: &Watch,
         world: &World,
-        place: impl FnOnce() -> (Place, String),
-    ) {
-        let candidate = match found.entry(Pair::new(old.site, self.by.site)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(free) => {
-                let (pair, evidence) = watch.evidence(world, place(), ((old, was), (&self.by, &self.when)));
-                free.insert(Candidate {
-                    pair,
-                    rank,
-                    kinds: BTreeSet::new(),
-                    evidence,
-                    by: BTreeSet::from([by]),
-                    count: 0,
-                })
-            }
-        };
-        candidate.rank = candidate.rank.min(rank);
-        candidate.kinds.insert(kind);
-        candidate.by.insert(by);
-        candidate.count += 1;
-    }
-}
-
-/// Performances of the same site that do the same, under the same locks, on the same looper.
-pub(super) struct Group<W> {
-    pub(super) by: By,
-    pub(super) what: W,
-    // By step. invariant: one of each chain, the latest, whose step `latest` has
-    pub(super) whens: BTreeMap<u64, When>,
-    latest: BTreeMap<ChainId, u64>,
-}
-
-impl<W: PartialEq> Group<W> {
-    /// Keeps a performance in place of the one before it on its chain.
-    pub(super) fn keep(groups: &mut Vec<Self>, by: By, what: W, when: When) {
-        let at = groups.iter().position(|g| g.by == by && g.what == what).unwrap_or_else(|| {
-            groups.push(Self { by, what, whens: BTreeMap::new(), latest: BTreeMap::new() });
-            groups.len() - 1
-        });
-        let group = &mut groups[at];
-        if let Some(old) = group.latest.insert(when.at.chain(), when.step) {
-            group.whens.remove(&old);
-        }
-        group.whens.insert(when.step, when);
-    }
-
-    /// The step from which on what is kept is news to a performance like the last one on this chain: that has met what came before it, and what is not
-    /// ordered with this one was not ordered with that one. So a thread that loops costs what happened in between, not all threads there ever were.
-    pub(super) fn since(groups: Option<&Vec<Self>>, by: &By, what: &W, chain: ChainId) -> u64 {
-        let known = groups.and_then(|groups| groups.iter().find(|g| g.by == *by && g.what == *what));
-        known.and_then(|g| g.latest.get(&chain)).map_or(0, |step| step + 1)
+        place: (Place, String),
+        (old, was): (&By, &When),
+    ) -> Evidence {
+        watch.evidence(world, place, ((old, was), (&self.by, &self.when)))
     }
 }

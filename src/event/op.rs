@@ -203,7 +203,7 @@ pub enum ListWrite {
 }
 
 /// Where a thread waits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum WaitSet {
     /// The wait set of a lock or monitor.
     Lock(LockId),
@@ -212,7 +212,7 @@ pub enum WaitSet {
 }
 
 /// Whom a post or a removal addresses.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Target {
     /// A looper or thread, through a handler of its own that no one else has.
     Thread(ThreadId),

@@ -32,6 +32,9 @@ pub struct About {
     #[serde(default = "usual", skip_serializing_if = "is_usual")]
     pub detectors: Vec<String>,
     pub risk: Risk,
+    /// Where there are more pairs than are kept of one location.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     pub complete: bool,
 }
 
@@ -285,6 +288,7 @@ pub(super) fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, comp
         trials: plan.trials,
         detectors: names(&plan.detectors),
         risk: Risk { once: phase1.risk.once, walks: phase1.risk.walks },
+        left_out: phase1.left_out.iter().cloned().collect(),
         complete,
     }
 }

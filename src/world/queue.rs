@@ -162,7 +162,7 @@ impl Queue {
     }
 
     /// The messages in key order.
-    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.messages.iter()
     }
 

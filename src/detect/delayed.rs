@@ -1,0 +1,107 @@
+//! The tasks that one chain has posted to one looper, by how long their messages were to wait.
+//!
+//! Of two posts of one chain with a delay each, or an instant each, the earlier one with the delay that is not longer begins first. So of the tasks that a message follows,
+//! those are enough that have no other one both later and with a longer delay: with the longest delay first, each is posted later than the one before it. A chain
+//! may have used thousands of delays, few of which have such a task: delays lie in blocks, and a block knows its posts, so that one question decides whether
+//! there is anything in it.
+
+use super::clock::Point;
+use super::queues::Ended;
+use crate::world::{Class, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A task, with the epoch of its post and its end.
+pub(super) struct Entry {
+    pub(super) post: u32,
+    pub(super) end: Point,
+    pub(super) ended: Arc<Ended>,
+}
+
+/// Tasks by delay or instant.
+#[derive(Default)]
+pub(super) struct Delayed {
+    // By what kind of time they have, and whether they are asynchronous: those of one kind are comparable.
+    kinds: BTreeMap<(bool, bool), Vec<Block>>,
+}
+
+// Delays that lie together. invariant: not empty; all of them are less than those of the next block
+struct Block {
+    // invariant: ascending by delay
+    rows: Vec<Row>,
+    // The posts of all. invariant: ascending
+    posts: Vec<u32>,
+}
+
+// Tasks of one delay. invariant: ascending by post; a later one ended later, and after the earlier one in happens-before
+struct Row {
+    class: Class,
+    tasks: Vec<Entry>,
+}
+
+// Rows that a block has at most: few in unit tests, so that short traces have several blocks.
+const ROWS: usize = if cfg!(test) { 4 } else { 64 };
+
+fn kind(class: Class) -> (bool, bool) {
+    (matches!(class.time, Time::At(_)), class.is_async)
+}
+
+impl Delayed {
+    /// A task has ended whose message had a delay or an instant.
+    pub(super) fn add(&mut self, class: Class, entry: Entry) {
+        let blocks = self.kinds.entry(kind(class)).or_default();
+        let at = blocks.partition_point(|block| block.rows[0].class <= class).saturating_sub(1);
+        if blocks.is_empty() {
+            blocks.push(Block { rows: Vec::new(), posts: Vec::new() });
+        }
+        let Block { rows, posts } = &mut blocks[at];
+        let place = posts.partition_point(|post| *post < entry.post);
+        posts.insert(place, entry.post);
+        let row = rows.binary_search_by_key(&class, |row| row.class).unwrap_or_else(|at| {
+            rows.insert(at, Row { class, tasks: Vec::new() });
+            at
+        });
+        let tasks = &mut rows[row].tasks;
+        // By FIFO.
+        debug_assert!(tasks.last().is_none_or(|task| task.post < entry.post), "in the order of their posts");
+        tasks.push(entry);
+        if rows.len() > ROWS {
+            let rest = rows.split_off(ROWS / 2);
+            let rest = Block { posts: all_posts(&rest), rows: rest };
+            *posts = all_posts(rows);
+            blocks.insert(at + 1, rest);
+        }
+    }
+
+    /// The tasks that a message of this class follows, if it was posted by what knows this epoch of the chain: in the order of their delays, the longest first, without those
+    /// that are before another one of them.
+    pub(super) fn before(&self, class: Class, epoch: u32) -> Vec<&Entry> {
+        let mut found = Vec::new();
+        for blocks in self.kinds.values() {
+            // Only what was posted after this is news.
+            let mut since = 0;
+            for Block { rows, posts } in blocks.iter().rev().filter(|block| block.rows[0].class.precedes(class)) {
+                if posts.last().is_none_or(|last| *last <= since)
+                    || posts.partition_point(|post| *post <= since) == posts.partition_point(|post| *post <= epoch)
+                {
+                    continue;
+                }
+                for Row { class: of, tasks } in rows.iter().rev().filter(|row| row.class.precedes(class)) {
+                    let early = tasks.partition_point(|task| task.post <= epoch);
+                    if let Some(task) = tasks[..early].last().filter(|task| task.post > since) {
+                        since = task.post;
+                        found.push((*of, task));
+                    }
+                }
+            }
+        }
+        found.sort_by_key(|(class, _)| std::cmp::Reverse(*class));
+        found.into_iter().map(|(_, task)| task).collect()
+    }
+}
+
+fn all_posts(rows: &[Row]) -> Vec<u32> {
+    let mut posts: Vec<u32> = rows.iter().flat_map(|row| row.tasks.iter().map(|task| task.post)).collect();
+    posts.sort_unstable();
+    posts
+}

@@ -1,0 +1,90 @@
+//! The pairs that one run has shown.
+
+use super::Detector;
+use super::candidate::{Candidate, Pair, Place, Rank};
+use super::met::{MOST_PAIRS, Meeting};
+use super::watch::{Act, By, Watch, When};
+use crate::world::World;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Pairs with what was seen of them.
+pub(super) struct Found {
+    /// Pairs that each place may add.
+    pub(super) most: u32,
+    // In the order in which they were found.
+    all: Vec<Candidate>,
+    ids: BTreeMap<Pair, u32>,
+    left_out: BTreeSet<String>,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self { most: MOST_PAIRS, all: Vec::new(), ids: BTreeMap::new(), left_out: BTreeSet::new() }
+    }
+}
+
+impl Found {
+    /// The candidate of a performance with an earlier one that it is not ordered with, and whose rank it has at least; `None` if it would be new, and the place has as many as it may have.
+    pub(super) fn meet(
+        &mut self,
+        Meeting { world, watch, act, is_access, .. }: Meeting<'_>,
+        old: &By,
+        was: &When,
+        (pairs, most): (&mut u32, u32),
+        place: impl Fn() -> (Place, String),
+    ) -> Option<&mut Candidate> {
+        let pair = Pair::new(old.site, act.by.site);
+        let id = match self.ids.get(&pair) {
+            Some(id) => *id,
+            None if *pairs >= most => return None,
+            None => {
+                *pairs += 1;
+                let rank = if is_access { watch.rank(was, act.when.context) } else { Rank::Order };
+                self.add(pair, rank, act.evidence(watch, world, place(), (old, was)))
+            }
+        };
+        let candidate = &mut self.all[id as usize];
+        candidate.kinds.insert(old.kind(&act.by));
+        candidate.by.insert(Detector::Hybrid);
+        Some(candidate)
+    }
+
+    /// Counts a pair of performances that a detector has found, the earlier one first.
+    pub(super) fn count(
+        &mut self,
+        act: &Act,
+        (watch, rank, by): (&Watch, Rank, Detector),
+        (old, was): (&By, &When),
+        world: &World,
+        place: impl FnOnce() -> (Place, String),
+    ) {
+        let pair = Pair::new(old.site, act.by.site);
+        let id = match self.ids.get(&pair) {
+            Some(id) => *id,
+            None => self.add(pair, rank, act.evidence(watch, world, place(), (old, was))),
+        };
+        let candidate = &mut self.all[id as usize];
+        candidate.rank = candidate.rank.min(rank);
+        candidate.kinds.insert(old.kind(&act.by));
+        candidate.by.insert(by);
+        candidate.count += 1;
+    }
+
+    fn add(&mut self, pair: Pair, rank: Rank, evidence: super::Evidence) -> u32 {
+        let id = self.all.len() as u32;
+        self.ids.insert(pair, id);
+        self.all.push(Candidate { pair, rank, kinds: BTreeSet::new(), evidence, by: BTreeSet::new(), count: 0 });
+        id
+    }
+
+    /// There were more pairs at this location.
+    pub(super) fn leave_out(&mut self, location: String) {
+        self.left_out.insert(location);
+    }
+
+    /// In the order of the pairs; and the locations that have more.
+    pub(super) fn finish(mut self) -> (Vec<Candidate>, BTreeSet<String>) {
+        self.all.sort_by_key(|candidate| candidate.pair);
+        (self.all, self.left_out)
+    }
+}

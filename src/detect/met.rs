@@ -1,0 +1,315 @@
+//! Performances that later ones are compared with: the accesses to one place, the operations on one thing, the sections of one lock.
+//!
+//! They are kept by *group* (one statement that does the same, under the same locks, on the same looper) and chain: of each the latest. This loses nothing: the
+//! earlier performance x is before the later x' of the same chain, so that a y which is not after x is not after x' either.
+//!
+//! # Cost
+//!
+//! A performance must not look at all that came before it, or n of them cost n². So groups that are alike but for their statement make a *class*, and a class lists
+//! what it keeps by chain, in the order of happening. A new performance skips in one step
+//!
+//! - each class that it does not conflict with, or that a common lock keeps apart;
+//! - 32 chains at once that it knows to their ends, since then everything on them is before it;
+//! - of another chain all that it knows, and all that it has met when it last was on its own chain ([`Met::since`]).
+//!
+//! It looks at what is left: performances that it is unordered with, each of which makes a pair or counts for one. Their number is bounded as well:
+//!
+//! - A place keeps at most [`MOST_PAIRS`] pairs of statements, unless told otherwise. From there on it compares nothing, and is named among what was left out.
+//! - At a place where more than [`MOST_LOOKED`] were looked at, classes are skipped whose statements have all made their pair with this one, in the most suspicious rank:
+//!   only the count would grow. Of the others a performance looks at [`MOST_OF_ONE`] at most, and the place is named if there are more.
+
+use super::candidate::{Place, Rank};
+use super::clock::{ChainId, Clock, WIDTH};
+use super::found::Found;
+use super::held::LocksetId;
+use super::order::Context;
+use super::watch::{Act, By, Watch, When};
+use crate::event::{SiteId, ThreadId};
+use crate::world::World;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Pairs of statements that a place keeps, unless told otherwise.
+pub(crate) const MOST_PAIRS: u32 = 10_000;
+
+// Unordered performances that all of a place have looked at, before what cannot tell anything new is skipped.
+const MOST_LOOKED: u64 = 1 << 16;
+
+// Unordered performances of a class that one looks at, at such a place.
+const MOST_OF_ONE: usize = 1 << 10;
+
+// The end of a list.
+const NONE: u32 = u32::MAX;
+
+/// What was performed at one place. `W` is what is done there: an order of it is needed for looking up alone.
+pub(super) struct Met<W> {
+    // In the order of their first performances.
+    groups: Vec<Group>,
+    ids: BTreeMap<(W, By), u32>,
+    classes: Vec<Class>,
+    class_ids: BTreeMap<(W, Option<ThreadId>, LocksetId), u32>,
+    entries: Vec<Entry>,
+    // The entry of each group and chain.
+    latest: BTreeMap<(u32, ChainId), u32>,
+    looked: u64,
+    // Pairs that were found here first.
+    pairs: u32,
+    full: bool,
+    done: Done,
+}
+
+struct Group {
+    by: By,
+    class: u32,
+}
+
+#[derive(Default)]
+struct Class {
+    // The last entry of each chain.
+    chains: BTreeMap<ChainId, u32>,
+    // The epochs of those, if there are many.
+    last: Option<Clock>,
+    groups: u32,
+}
+
+// A performance. Those of one class and chain are a list. invariant: in the order of steps, and so of epochs
+struct Entry {
+    group: u32,
+    earlier: u32,
+    later: u32,
+    when: When,
+}
+
+// Who cannot learn anything new from which group, at a place that is looked at often.
+#[derive(Default)]
+struct Done {
+    groups: BTreeSet<(Asker, u32)>,
+    // How many groups of a class these are.
+    classes: BTreeMap<(Asker, u32), u32>,
+}
+
+// All of a performance that decides which pair it makes with another, and of what kind.
+type Asker = (SiteId, Option<ThreadId>);
+
+/// An entry that a performance is not ordered with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Hit {
+    group: u32,
+    step: u64,
+    entry: u32,
+}
+
+/// A performance that is compared.
+#[derive(Clone, Copy)]
+pub(super) struct Meeting<'m> {
+    pub(super) world: &'m World,
+    pub(super) watch: &'m Watch,
+    pub(super) act: &'m Act,
+    /// What it knows in the hybrid relation.
+    pub(super) now: &'m Context,
+    /// Whether it is an access, whose pairs have ranks.
+    pub(super) is_access: bool,
+}
+
+impl Meeting<'_> {
+    fn rank(&self, old: &When) -> Rank {
+        if self.is_access { self.watch.rank(old, self.act.when.context) } else { Rank::Order }
+    }
+
+    // Nothing more suspicious can be seen.
+    fn least(&self) -> Rank {
+        if self.is_access { Rank::Unordered } else { Rank::Order }
+    }
+}
+
+impl<W> Default for Met<W> {
+    fn default() -> Self {
+        Self {
+            groups: Vec::new(),
+            ids: BTreeMap::new(),
+            classes: Vec::new(),
+            class_ids: BTreeMap::new(),
+            entries: Vec::new(),
+            latest: BTreeMap::new(),
+            looked: 0,
+            pairs: 0,
+            full: false,
+            done: Done::default(),
+        }
+    }
+}
+
+impl<W: Copy + Ord> Met<W> {
+    /// Keeps a performance in place of the one before it in its group and chain. Returns the number of its class, and whether that is new.
+    pub(super) fn keep(&mut self, by: By, what: W, when: When) -> (usize, bool) {
+        let group = *self.ids.entry((what, by)).or_insert(self.groups.len() as u32);
+        let mut is_new = false;
+        if group as usize == self.groups.len() {
+            let class = *self.class_ids.entry((what, by.looper, by.lockset)).or_insert(self.classes.len() as u32);
+            is_new = class as usize == self.classes.len();
+            if is_new {
+                self.classes.push(Class::default());
+            }
+            self.classes[class as usize].groups += 1;
+            self.groups.push(Group { by, class });
+        }
+        let class = self.groups[group as usize].class as usize;
+        let chain = when.at.chain();
+        let entry = *self.latest.entry((group, chain)).or_insert(self.entries.len() as u32);
+        if entry as usize == self.entries.len() {
+            self.entries.push(Entry { group, earlier: NONE, later: NONE, when });
+        } else {
+            self.take_out(class, entry);
+        }
+        let class_of = &mut self.classes[class];
+        let earlier = class_of.chains.insert(chain, entry).unwrap_or(NONE);
+        class_of.note(&self.entries, when);
+        self.entries[entry as usize] = Entry { group, earlier, later: NONE, when };
+        if earlier != NONE {
+            self.entries[earlier as usize].later = entry;
+        }
+        (class, is_new)
+    }
+
+    fn take_out(&mut self, class: usize, entry: u32) {
+        let Entry { earlier, later, when, .. } = self.entries[entry as usize];
+        if earlier != NONE {
+            self.entries[earlier as usize].later = later;
+        }
+        if later != NONE {
+            self.entries[later as usize].earlier = earlier;
+        } else if earlier != NONE {
+            self.classes[class].chains.insert(when.at.chain(), earlier);
+        } else {
+            self.classes[class].chains.remove(&when.at.chain());
+        }
+    }
+
+    /// The step from which on what is kept is news to a performance like the last one on this chain: that has met what came before it, and what is not
+    /// ordered with this one was not ordered with that one. So a thread that loops costs what happened in between, not all threads there ever were.
+    pub(super) fn since(&self, by: By, what: W, chain: ChainId) -> u64 {
+        let entry = self.ids.get(&(what, by)).and_then(|group| self.latest.get(&(*group, chain)));
+        entry.map_or(0, |entry| self.entries[*entry as usize].when.step + 1)
+    }
+
+    /// Whether there is such a group.
+    pub(super) fn is_known(&self, by: By, what: W) -> bool {
+        self.ids.contains_key(&(what, by))
+    }
+
+    /// Compares a performance with all from `since` on that did something between each of these and had no lock in common that keeps them apart.
+    pub(super) fn meet(
+        &mut self,
+        meeting: Meeting<'_>,
+        partners: &[(W, W)],
+        (since, keeps_apart): (u64, bool),
+        found: &mut Found,
+        place: impl Fn() -> (Place, String),
+    ) {
+        if self.full {
+            return;
+        }
+        let mut classes = Vec::new();
+        let by = &meeting.act.by;
+        for (from, to) in partners {
+            let (from, to) = ((*from, None, LocksetId(0)), (*to, Some(ThreadId(u32::MAX)), LocksetId(u32::MAX)));
+            let alike = self.class_ids.range(from..=to);
+            let apart = |looper, lockset| keeps_apart && meeting.watch.guarded(&By { looper, lockset, ..*by }, by);
+            classes
+                .extend(alike.filter(|((_, looper, lockset), _)| !apart(*looper, *lockset)).map(|(_, class)| *class));
+        }
+        self.meet_classes(meeting, classes.into_iter().map(|class| class as usize), since, found, place);
+    }
+
+    /// Compares a performance with all of these classes from `since` on.
+    pub(super) fn meet_classes(
+        &mut self,
+        meeting: Meeting<'_>,
+        classes: impl IntoIterator<Item = usize>,
+        since: u64,
+        found: &mut Found,
+        place: impl Fn() -> (Place, String),
+    ) {
+        if self.full {
+            return;
+        }
+        let asker = (meeting.act.by.site, meeting.act.by.looper);
+        let is_crowded = self.looked >= MOST_LOOKED;
+        let most = if is_crowded { MOST_OF_ONE } else { usize::MAX };
+        let mut hits = Vec::new();
+        for class in classes {
+            if is_crowded && self.done.classes.get(&(asker, class as u32)) == Some(&self.classes[class].groups) {
+                continue;
+            }
+            if !self.unordered(class, meeting.now, since, hits.len().saturating_add(most), &mut hits) {
+                found.leave_out(place().1);
+            }
+        }
+        self.looked += hits.len() as u64;
+        hits.sort_unstable();
+        for alike in hits.chunk_by(|a, b| a.group == b.group) {
+            let Group { by: old, class } = &self.groups[alike[0].group as usize];
+            let whens = alike.iter().map(|hit| &self.entries[hit.entry as usize].when);
+            let room = (&mut self.pairs, found.most);
+            let Some(candidate) = found.meet(meeting, old, &self.entries[alike[0].entry as usize].when, room, &place)
+            else {
+                self.full = true;
+                return found.leave_out(place().1);
+            };
+            candidate.count += alike.len() as u64;
+            for was in whens {
+                if candidate.rank == meeting.least() {
+                    break;
+                }
+                candidate.rank = candidate.rank.min(meeting.rank(was));
+            }
+            if is_crowded && candidate.rank == meeting.least() && self.done.groups.insert((asker, alike[0].group)) {
+                *self.done.classes.entry((asker, *class)).or_default() += 1;
+            }
+        }
+    }
+
+    // Adds the entries of a class from `since` on that are not before what is done now; says whether these are all, or there would be more than `most`.
+    fn unordered(&self, class: usize, now: &Context, since: u64, most: usize, hits: &mut Vec<Hit>) -> bool {
+        let mut chain = |last: u32| {
+            let mut entry = last;
+            while entry != NONE {
+                let Entry { group, earlier, when, .. } = &self.entries[entry as usize];
+                // So are those before it.
+                if when.step < since || when.at.is_before(now) {
+                    break;
+                }
+                if hits.len() >= most {
+                    return false;
+                }
+                hits.push(Hit { group: *group, step: when.step, entry });
+                entry = *earlier;
+            }
+            true
+        };
+        let Class { chains, last, .. } = &self.classes[class];
+        let Some(last) = last else { return chains.values().all(|last| chain(*last)) };
+        (0..last.len()).filter(|block| last.block(*block).is_some_and(|theirs| !now.knows(*block, theirs))).all(
+            |block| {
+                let first = block * WIDTH;
+                let chains = chains.range(ChainId(first as u32)..ChainId((first + WIDTH) as u32));
+                chains.into_iter().all(|(_, last)| chain(*last))
+            },
+        )
+    }
+}
+
+impl Class {
+    // Keeps the epoch of a performance that is now the last of its chain.
+    fn note(&mut self, entries: &[Entry], when: When) {
+        match &mut self.last {
+            Some(last) => last.learn(when.at.hybrid()),
+            None if self.chains.len() > WIDTH => {
+                let mut last = Clock::default();
+                self.chains.values().for_each(|entry| last.learn(entries[*entry as usize].when.at.hybrid()));
+                last.learn(when.at.hybrid());
+                self.last = Some(last);
+            }
+            None => {}
+        }
+    }
+}
