@@ -19,6 +19,9 @@ pub struct Settings {
     pub seed: u64,
     pub runs: u32,
     pub trials: u32,
+    /// Potential pairs that are kept of one location.
+    #[serde(default = "usual_pairs", skip_serializing_if = "is_usual_number")]
+    pub most_pairs: u32,
     /// Who finds the pairs.
     #[serde(default = "usual", skip_serializing_if = "is_usual")]
     pub detectors: Vec<String>,
@@ -28,6 +31,14 @@ pub struct Settings {
     pub order_pairs: bool,
     /// Limits of runs that are not the usual ones, by option.
     pub limits: BTreeMap<String, u64>,
+}
+
+fn usual_pairs() -> u32 {
+    Plan::MOST_PAIRS
+}
+
+fn is_usual_number(most_pairs: &u32) -> bool {
+    *most_pairs == usual_pairs()
 }
 
 impl Settings {
@@ -43,6 +54,7 @@ impl Settings {
             seed: plan.seed,
             runs: plan.runs,
             trials: plan.trials,
+            most_pairs: plan.most_pairs,
             detectors: names(&plan.detectors),
             explore: explore.to_owned(),
             explore_limit: plan.states,
@@ -60,7 +72,11 @@ impl Settings {
         };
         let (mine, theirs) = (fields(self), fields(other));
         // What is as usual is not written.
-        let usual = |name: &str| if name == "detectors" { serde_json::json!(usual()) } else { serde_json::Value::Null };
+        let usual = |name: &str| match name {
+            "detectors" => serde_json::json!(usual()),
+            "most_pairs" => serde_json::json!(usual_pairs()),
+            _ => serde_json::Value::Null,
+        };
         let of = |fields: &serde_json::Map<String, serde_json::Value>, name: &str| {
             fields.get(name).cloned().unwrap_or_else(|| usual(name))
         };
