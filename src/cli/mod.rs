@@ -107,6 +107,13 @@ fn command_line() -> Status {
     context.out.finish(status)
 }
 
+/// Why these arguments, the first of which is the name of the program, would be refused before anything is done; `None` if they would be taken (or ask for help).
+#[must_use]
+pub fn refusal(arguments: impl IntoIterator<Item = String>) -> Option<String> {
+    let error = args::Cli::try_parse_from(arguments).err().filter(clap::Error::use_stderr)?;
+    Some(error.render().to_string())
+}
+
 fn start_log(verbose: u8) {
     let level = match verbose {
         0 => return,

@@ -43,6 +43,7 @@ mod explore;
 mod explore_table;
 mod figures;
 mod foreign;
+mod fuzzed;
 mod grammar;
 mod harness_outcomes;
 mod harness_table;

@@ -8,7 +8,7 @@ use crate::stateless::next_instants;
 use raceflip::base::Id;
 use raceflip::detect::Pair;
 use raceflip::event::{
-    AccessKind, AccessPlace, Actor, BodyId, Choice, ContextId, Event, Happening, Outcome, SiteId, ThreadId,
+    AccessKind, AccessPlace, Actor, BodyId, Choice, ContextId, Event, Happening, Op, Outcome, SiteId, ThreadId,
 };
 use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine, Made, MessageKind, Question, Status, signature};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A set of failures: bit `i` is the one of [`Graph::failures`] at `i`.
 pub(crate) type Failures = u64;
 
-/// An access as it was performed: of a statement in a thread or task, the how-manieth, where.
+/// An access, or another operation of a statement, as it was performed: of a statement in a thread or task, the how-manieth, where.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Occurrence {
     pub(crate) site: SiteId,
@@ -25,8 +25,8 @@ pub(crate) struct Occurrence {
     pub(crate) context: u32,
     /// From 1.
     pub(crate) visit: u32,
-    /// The location, by its number in [`Graph::names`].
-    pub(crate) place: u32,
+    /// The location, by its number in [`Graph::names`]; none of what is no access.
+    pub(crate) place: Option<u32>,
     /// Whether it is the life of an object.
     pub(crate) is_life: bool,
     /// Whether it writes.
@@ -74,11 +74,11 @@ pub(crate) struct Graph {
     pub(crate) reach: Vec<Failures>,
 }
 
-/// All states of a model; `None` if there are more than so many, or more than 64 ways to fail.
-pub(crate) fn graph(model: &Model, most: usize) -> Option<Graph> {
+/// All states of a model; `None` if there are more than so many, or more than 64 ways to fail. With `all` they tell which operations of all kinds are over, not only which accesses.
+pub(crate) fn graph(model: &Model, most: usize, all: bool) -> Option<Graph> {
     let mut machine = model.machine(Limits::default());
     machine.start(true);
-    let mut walk = Walk::new(model, most);
+    let mut walk = Walk::new(model, most, all);
     walk.state(State { machine, names: Vec::new(), done: Vec::new() }, None)?;
     while let Some((at, state)) = walk.open.pop() {
         walk.expand(at, state)?;
@@ -155,7 +155,7 @@ impl Graph {
                 next.step(choice);
                 let world = &next.world;
                 let is_then = |event: &Event| {
-                    let is_access = matches!(&event.what, Happening::Performed { op, .. } if op.access().is_some());
+                    let is_access = matches!(&event.what, Happening::Performed { op, .. } if then.place.is_none() || op.access().is_some());
                     let name = event.context.map(|c| world.contexts().name(&model.code.setup, c));
                     is_access
                         && event.site == Some(then.site)
@@ -226,6 +226,7 @@ struct State {
 struct Walk<'m> {
     model: &'m Model,
     most: usize,
+    all: bool,
     kinds: Vec<Made>,
     nodes: Vec<Node>,
     met: BTreeMap<Vec<u32>, usize>,
@@ -236,13 +237,14 @@ struct Walk<'m> {
 }
 
 impl<'m> Walk<'m> {
-    fn new(model: &'m Model, most: usize) -> Self {
+    fn new(model: &'m Model, most: usize, all: bool) -> Self {
         let setup = &model.code.setup;
         let bodies = (0..setup.bodies.len()).map(|i| Made::Body(BodyId::new(i)));
         let classes = (0..setup.classes.len()).map(|i| Made::Class(i as u32));
         Self {
             model,
             most,
+            all,
             kinds: bodies.chain(classes).chain([Made::Looper]).collect(),
             nodes: Vec::new(),
             met: BTreeMap::new(),
@@ -347,10 +349,12 @@ impl<'m> Walk<'m> {
         };
         let world = &next.machine.world;
         let performed = world.recorded().iter().find_map(|event| match &event.what {
-            Happening::Performed { op, .. } => Some((op.access()?, event.site?, event.context?)),
+            // The second half of an operation is no operation of its own.
+            Happening::Performed { op: Op::Reacquire { .. } | Op::Wake | Op::Pass { .. }, .. } => None,
+            Happening::Performed { op, .. } => Some((op.access(), event.site?, event.context?)),
             _ => None,
         });
-        let performs = performed.map(|(access, site, context)| {
+        let performs = performed.filter(|(access, ..)| self.all || access.is_some()).map(|(access, site, context)| {
             let context = from.names[context.index()];
             let is_same = |id: &&u32| {
                 let o = &self.occurrences.all[**id as usize];
@@ -360,9 +364,9 @@ impl<'m> Walk<'m> {
                 site,
                 context,
                 visit: 1 + from.done.iter().filter(is_same).count() as u32,
-                place: self.names.number(world.place_name(access.place)),
-                is_life: matches!(access.place, AccessPlace::Life(_)),
-                writes: access.kind == AccessKind::Write,
+                place: access.map(|access| self.names.number(world.place_name(access.place))),
+                is_life: access.is_some_and(|access| matches!(access.place, AccessPlace::Life(_))),
+                writes: access.is_some_and(|access| access.kind == AccessKind::Write),
             };
             self.occurrences.number(occurrence)
         });

@@ -9,18 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A failure with an order: which statement of the pair comes first, and what runs fail by.
 pub(crate) type Harm = (First, String);
 
-/// What is true of two accesses of different threads or tasks.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct InOrders {
-    /// Whether some run has both in this order.
-    pub(crate) both: [bool; 2],
-    /// What one order has and the other one has not, from some state from which both are possible. A run counts for an order that performed its first access, whatever
-    /// became of the other one.
-    pub(crate) harms: [Failures; 2],
-    /// The same, if runs of the *other* order that lack the second access count only where it could still have come.
-    pub(crate) perhaps: [Failures; 2],
-}
-
 impl Graph {
     /// Every pair of statements that is side by side in some state, with what one order of the two fails by and the other does not, in the same state.
     pub(crate) fn beside(&self) -> BTreeMap<Pair, BTreeSet<Harm>> {
@@ -94,10 +82,13 @@ impl Graph {
         self.occurrences.iter().enumerate().filter(|(_, o)| is(o)).map(|(i, _)| i as u32).collect()
     }
 
-    /// Whether two accesses conflict: of different threads or tasks, on one location, one writing.
+    /// Whether two accesses conflict: of different threads or tasks, on one location, one writing. Of other operations only the first of that is asked.
     pub(crate) fn conflict(&self, a: u32, b: u32) -> bool {
         let [a, b] = [a, b].map(|i| &self.occurrences[i as usize]);
-        let place = |o: &Occurrence| self.names[o.place as usize].as_str();
+        if a.place.is_none() || b.place.is_none() {
+            return a.context != b.context;
+        }
+        let place = |o: &Occurrence| o.place.map_or("", |place| self.names[place as usize].as_str());
         let is_in = |field: &Occurrence, life: &Occurrence| {
             life.is_life
                 && life.writes
@@ -125,39 +116,24 @@ impl Graph {
         edges.filter_map(|(n, e)| Some(of(&n.done, e.performs?))).flatten().collect()
     }
 
-    /// What is true of two accesses.
-    pub(crate) fn in_orders(&self, a: u32, b: u32) -> InOrders {
+    /// What one order of two accesses fails by and the other one does not, from some state from which both are possible. A run has an order as soon as its first access has come,
+    /// whatever becomes of the other one.
+    pub(crate) fn flip_harms(&self, a: u32, b: u32) -> BTreeSet<Harm> {
         let sides = [Side::new(self, a, b), Side::new(self, b, a)];
-        let mut found = InOrders::default();
-        for (order, side) in sides.iter().enumerate() {
-            for (at, node) in self.nodes.iter().enumerate() {
-                if is_done(node, a) || is_done(node, b) {
-                    continue;
-                }
-                found.both[order] |= side.has_both[at];
-            }
-        }
-        let fair = [sides[0].fair(self, &sides[1]), sides[1].fair(self, &sides[0])];
-        let possible = |order: usize, at: usize| sides[order].comes[at];
         let roles = [a, b].map(|i| self.occurrences[i as usize].context);
-        for (at, node) in self.nodes.iter().enumerate() {
-            if is_done(node, a) || is_done(node, b) || !(possible(0, at) && possible(1, at)) {
-                continue;
-            }
-            for order in 0..2 {
-                let this = sides[order].fails[at];
-                for (others, into) in [
-                    (sides[1 - order].fails[at], &mut found.harms[order]),
-                    (fair[1 - order][at], &mut found.perhaps[order]),
-                ] {
-                    for failure in self.lacking(this, others, roles) {
-                        let bit = self.failures.iter().position(|f| *f == failure).expect("it is one of them");
-                        *into |= 1 << bit;
-                    }
-                }
-            }
+        let is_open = |at: &usize| {
+            let node = &self.nodes[*at];
+            !is_done(node, a) && !is_done(node, b) && sides.iter().all(|s| s.comes[*at])
+        };
+        let mut harms = BTreeSet::new();
+        // Most states are alike in this.
+        let fails: BTreeSet<[Failures; 2]> =
+            (0..self.nodes.len()).filter(is_open).map(|at| [sides[0].fails[at], sides[1].fails[at]]).collect();
+        for [by_a, by_b] in fails {
+            harms.extend(self.lacking(by_a, by_b, roles).into_iter().map(|f| (First::A, f)));
+            harms.extend(self.lacking(by_b, by_a, roles).into_iter().map(|f| (First::B, f)));
         }
-        found
+        harms
     }
 
     /// Whether some run performs the first access when the second one could still have come, and would have if the first one had not been performed: its own task is taken
@@ -169,12 +145,6 @@ impl Graph {
         };
         (0..self.nodes.len()).filter(performs).any(|at| self.comes_without(model, at, first, then))
     }
-
-    /// Failures with their order as text, of sets for each order.
-    pub(crate) fn harms(&self, sets: [Failures; 2]) -> BTreeSet<Harm> {
-        let of = |first, set| self.texts(set).into_iter().map(move |f| (first, f));
-        of(First::A, sets[0]).chain(of(First::B, sets[1])).collect()
-    }
 }
 
 fn is_done(node: &crate::truth::Node, access: u32) -> bool {
@@ -183,83 +153,29 @@ fn is_done(node: &crate::truth::Node, access: u32) -> bool {
 
 /// One order of two accesses, `first` before `then`, from every state in which neither is done.
 struct Side {
-    first: u32,
-    then: u32,
     /// What runs fail by that perform `first`, and not `then` before it.
     fails: Vec<Failures>,
-    /// Whether some run performs `first` and later `then`.
-    has_both: Vec<bool>,
-    /// Whether some run performs `first`, and not `then` before it.
+    /// Whether there are such runs.
     comes: Vec<bool>,
-    /// From states in which `first` alone is done: what runs fail by that perform `then` as well; and whether there are any.
-    later: Vec<Option<Failures>>,
 }
 
 impl Side {
     fn new(graph: &Graph, first: u32, then: u32) -> Self {
         let count = graph.nodes.len();
-        let mut later: Vec<Option<Failures>> = vec![None; count];
-        fixpoint(count, |at| {
-            let node = &graph.nodes[at];
-            if !is_done(node, first) || is_done(node, then) {
-                return false;
-            }
-            let mut found = later[at];
-            for edge in &node.edges {
-                let more = if edge.performs == Some(then) { Some(graph.reach[edge.to]) } else { later[edge.to] };
-                found = union(found, more);
-            }
-            std::mem::replace(&mut later[at], found) != found
-        });
-        let mut side =
-            Self { first, then, fails: vec![0; count], has_both: vec![false; count], comes: vec![false; count], later };
+        let mut side = Self { fails: vec![0; count], comes: vec![false; count] };
         fixpoint(count, |at| {
             let node = &graph.nodes[at];
             if is_done(node, first) || is_done(node, then) {
                 return false;
             }
-            let before = (side.fails[at], side.has_both[at], side.comes[at]);
+            let before = (side.fails[at], side.comes[at]);
             for edge in node.edges.iter().filter(|e| e.performs != Some(then)) {
-                let found = if edge.performs == Some(first) {
-                    (graph.reach[edge.to], side.later[edge.to].is_some(), true)
-                } else {
-                    (side.fails[edge.to], side.has_both[edge.to], side.comes[edge.to])
-                };
-                side.fails[at] |= found.0;
-                side.has_both[at] |= found.1;
-                side.comes[at] |= found.2;
+                let is_first = edge.performs == Some(first);
+                side.fails[at] |= if is_first { graph.reach[edge.to] } else { side.fails[edge.to] };
+                side.comes[at] |= is_first || side.comes[edge.to];
             }
-            before != (side.fails[at], side.has_both[at], side.comes[at])
+            before != (side.fails[at], side.comes[at])
         });
         side
-    }
-
-    // `fails`, if runs that lack `then` count only where it could still have come when `first` was performed.
-    fn fair(&self, graph: &Graph, other: &Self) -> Vec<Failures> {
-        let count = graph.nodes.len();
-        let mut fair: Vec<Failures> = vec![0; count];
-        fixpoint(count, |at| {
-            let node = &graph.nodes[at];
-            if is_done(node, self.first) || is_done(node, self.then) {
-                return false;
-            }
-            let before = fair[at];
-            for edge in node.edges.iter().filter(|e| e.performs != Some(self.then)) {
-                fair[at] |= match edge.performs == Some(self.first) {
-                    true if other.comes[at] => graph.reach[edge.to],
-                    true => self.later[edge.to].unwrap_or(0),
-                    false => fair[edge.to],
-                };
-            }
-            before != fair[at]
-        });
-        fair
-    }
-}
-
-fn union(x: Option<Failures>, y: Option<Failures>) -> Option<Failures> {
-    match (x, y) {
-        (Some(x), Some(y)) => Some(x | y),
-        (one, other) => one.or(other),
     }
 }

@@ -1,0 +1,34 @@
+//! The results of campaigns that `merge` reads: refused, or put together, written as they were read, and reported in every form.
+
+use raceflip::formats::campaign::ConfirmReport;
+use raceflip::formats::campaigns::CampaignReport;
+use raceflip::formats::report::{NoReplays, github, junit, markdown, sarif};
+
+/// Checks the reader with these bytes.
+pub fn check(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let report = match CampaignReport::from_json(text) {
+        Ok(report) => report,
+        Err(error) => return super::is_told(&error),
+    };
+    let again = CampaignReport::from_json(&report.to_json()).expect("what was written is one");
+    assert_eq!(again, report);
+    let part = |name: &str| (name.to_owned(), report.clone());
+    match CampaignReport::merged(vec![part("one.json")]) {
+        Ok(whole) => {
+            assert!(!whole.complete || whole.results.len() as u64 == whole.variants);
+            render(&whole);
+        }
+        Err(error) => super::is_told(&error),
+    }
+    // No result may come twice.
+    let twice = CampaignReport::merged(vec![part("one.json"), part("two.json")]);
+    assert!(report.results.is_empty() || twice.is_err());
+}
+
+fn render(whole: &CampaignReport) {
+    let reports: Vec<ConfirmReport> = whole.results.iter().map(|r| r.report.clone()).collect();
+    for render in [github::render, junit::render, markdown::render, sarif::render] {
+        render(&reports, &mut NoReplays);
+    }
+}

@@ -1,0 +1,27 @@
+//! Strategies by name: an error, or one whose name names it again, and which comes to an end in a model that has its statements.
+
+use super::model::LIMITS;
+use super::token::LOADED;
+use raceflip::exec::{Unobserved, run};
+use raceflip::sched::StrategySpec;
+use std::sync::atomic::AtomicBool;
+
+/// Checks the reader with these bytes.
+pub fn check(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let spec: StrategySpec = match text.parse() {
+        Ok(spec) => spec,
+        Err(error) => return super::is_told(&error.to_string()),
+    };
+    let name = spec.to_string();
+    let again: StrategySpec = name.parse().unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert_eq!(again.to_string(), name);
+    match spec.build(&LOADED.code.setup.sites) {
+        Ok(mut strategy) => {
+            let mut machine = LOADED.machine(LIMITS);
+            let summary = run(&mut machine, &mut strategy, 1, &mut Unobserved, &AtomicBool::new(false));
+            assert!(summary.steps <= LIMITS.steps && summary.outcome().is_some(), "{name}: {summary:?}");
+        }
+        Err(error) => super::is_told(&error.to_string()),
+    }
+}

@@ -1,0 +1,27 @@
+//! Traces of every form: an error with its place, or a trace whose races can be found and that comes back from its rows.
+
+use raceflip::detect::happens_before::{Options, analyze};
+use raceflip::formats::traces::stat::Stat;
+use raceflip::formats::traces::{read, write};
+use std::sync::atomic::AtomicBool;
+
+/// Checks the reader with these bytes.
+pub fn check(bytes: &[u8]) {
+    match read("fuzz.txt", bytes) {
+        Ok(trace) => {
+            analyze(&trace, Options::default(), &AtomicBool::new(false)).expect("nobody stops it");
+            let _ = Stat::new("fuzz.txt", &trace);
+            let mut rows = Vec::new();
+            write(&trace, "fuzz.txt", &mut rows).expect("memory can be written");
+            let again = read("rows.jsonl", &rows[..]).expect("what was written is a trace");
+            assert_eq!(again.ops, trace.ops);
+            let mut twice = Vec::new();
+            write(&again, "fuzz.txt", &mut twice).expect("memory can be written");
+            assert_eq!(String::from_utf8_lossy(&twice), String::from_utf8_lossy(&rows), "written twice");
+        }
+        Err(error) => {
+            assert!(error.line > 0 && error.column > 0);
+            super::is_told(&error.to_string());
+        }
+    }
+}
