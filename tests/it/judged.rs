@@ -262,4 +262,5 @@ fn no_verdict_of_ten_thousand_campaigns_is_wrong() {
     let all = judge(numbers.unwrap_or(1_000..14_000));
     println!("{}{}", all.texts(), all.counts());
     assert!(all.wrong.is_empty(), "{} are wrong", all.wrong.len());
+    assert!(all.undetected * 2_148 <= 2 * all.beside, "{} of {} are not detected", all.undetected, all.beside);
 }
