@@ -29,7 +29,69 @@ pub fn interval(hits: u32, trials: u32) -> (f64, f64) {
 /// ```
 #[must_use]
 pub fn at_most(trials: u32) -> f64 {
-    if trials == 0 { 1.0 } else { bisect(|p| power(1.0 - p, trials) > 0.05) }
+    at_most_by(trials, 0.05)
+}
+
+/// The greatest probability under which nothing in so many trials is not rarer than `chance`: 1 - chance^(1/n).
+///
+/// # Examples
+///
+/// ```
+/// assert!(raceflip::base::at_most_by(800, 1e-6) < 1.0 / 50.0);
+/// ```
+#[must_use]
+pub fn at_most_by(trials: u32, chance: f64) -> f64 {
+    if trials == 0 { 1.0 } else { bisect(|p| power(1.0 - p, trials) > chance) }
+}
+
+/// The chance that all of `hits` hits fall into the first `n` trials and none into the `m` others, if it does not matter in which of them a hit falls (Fisher's exact test, one side).
+///
+/// # Examples
+///
+/// ```
+/// assert!((raceflip::base::all_in_one(2, 3, 3) - 0.2).abs() < 1e-12);
+/// ```
+#[must_use]
+pub fn all_in_one(hits: u32, n: u32, m: u32) -> f64 {
+    (0..hits.min(n)).map(|i| f64::from(n - i) / (f64::from(n - i) + f64::from(m))).product()
+}
+
+/// Fisher's exact test, two sides: the chance of what is as likely as `x` hits of `n` trials beside `y` of `m`, or less, if both kinds of trials have the same probability of one.
+///
+/// # Examples
+///
+/// ```
+/// // The lady tasting tea.
+/// assert!((raceflip::base::fisher((3, 4), (1, 4)) - 0.4857).abs() < 1e-4);
+/// ```
+#[must_use]
+pub fn fisher((x, n): (u32, u32), (y, m): (u32, u32)) -> f64 {
+    let hits = x + y;
+    let (least, most) = (hits.saturating_sub(m), hits.min(n));
+    // Weights relative to what was seen; one hit more among the first is so many times as likely.
+    let ratio = |k: u32| {
+        let (k, hits, n, m) = (f64::from(k), f64::from(hits), f64::from(n), f64::from(m));
+        (hits - k) * (n - k) / ((k + 1.0) * (m - hits + k + 1.0))
+    };
+    let (mut all, mut rare) = (0.0, 0.0);
+    let mut add = |weight: f64| {
+        all += weight;
+        // Those that are as likely differ by rounding.
+        if weight <= 1.0 + 1e-7 {
+            rare += weight;
+        }
+    };
+    let mut weight = 1.0;
+    for k in x..=most {
+        add(weight);
+        weight *= ratio(k);
+    }
+    weight = 1.0;
+    for k in (least..x).rev() {
+        weight /= ratio(k);
+        add(weight);
+    }
+    rare / all
 }
 
 // Where something stops to be true that is true at 0.
@@ -98,6 +160,22 @@ mod tests {
             let (l, h) = interval(k, n);
             assert!((l - low).abs() < 1e-5 && (h - high).abs() < 1e-5, "{k} of {n}: {l}..{h}");
         }
+    }
+
+    #[test]
+    fn the_exact_test_is_that_of_the_tables() {
+        // Sums of hypergeometric terms in whole numbers.
+        for (x, n, y, m, p) in [
+            (3, 4, 1, 4, 0.485_714),
+            (10, 12, 1, 9, 0.001_905),
+            (0, 10, 0, 10, 1.0),
+            (5, 5, 5, 5, 1.0),
+            (8, 10, 1, 6, 0.034_965),
+        ] {
+            assert!((fisher((x, n), (y, m)) - p).abs() < 2e-6, "{x} of {n}, {y} of {m}: {}", fisher((x, n), (y, m)));
+            assert!((fisher((y, m), (x, n)) - p).abs() < 2e-6, "the same the other way round");
+        }
+        assert!((all_in_one(5, 10, 10) - 252.0 / 15_504.0).abs() < 1e-12);
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod rng;
 mod set;
 mod shown;
 
-pub use binomial::{at_most, interval};
+pub use binomial::{all_in_one, at_most, at_most_by, fisher, interval};
 pub use digest::Digester;
 pub use ids::{Id, IndexVec};
 pub use pool::Pool;

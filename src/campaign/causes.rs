@@ -80,6 +80,9 @@ const MOST: usize = 1 << 16;
 // Performances of a statement that are looked through for two that conflict.
 const MOST_OF_A_SITE: usize = 64;
 
+// Pairs of later tasks that are tried.
+const MOST_LATER: usize = 5;
+
 // Ways that are tried for an order.
 const MOST_WAYS: usize = 8;
 
@@ -200,6 +203,47 @@ impl Causes {
         steps: Option<(u64, u64)>,
     ) -> Option<(usize, usize)> {
         steps.and_then(|steps| self.at_steps(steps)).or_else(|| self.first_pair(world, a, b))
+    }
+
+    /// Pairs of later operations of these statements that conflict, at least one of them in another task than in the first pair: with the last tasks first, since what is between
+    /// them is likelier to be like one of the two.
+    pub(super) fn later(&self, world: &World, sites: (SiteId, SiteId), (a, b): (usize, usize)) -> Vec<(usize, usize)> {
+        let (of_a, of_b) = (self.first_of_each(sites.0, a), self.first_of_each(sites.1, b));
+        let is_task = |at: usize| self.done[at].performer.is_some_and(|(t, c)| world.thread(t).home != c);
+        let context = |at: usize| self.done[at].performer.map(|(_, context)| context);
+        let mut all: Vec<(usize, usize)> = Vec::new();
+        for &x in &of_a {
+            for &y in &of_b {
+                let is_new = (x, y) != (a, b) && context(x) != context(y);
+                let known = sites.0 == sites.1 && ((x, y) == (b, a) || all.contains(&(y, x)));
+                let is_later = (x != a && is_task(x)) || (y != b && is_task(y));
+                let touched = |at: usize| self.touched(world, &self.done[at]).map(|(touch, _)| touch);
+                let meet = || touched(x).zip(touched(y)).is_some_and(|(x, y)| x.conflicts(&y));
+                if is_new && !known && is_later && meet() {
+                    all.push((x, y));
+                }
+            }
+        }
+        // By how near each is to the last of its statement, or to the first.
+        let ends = |of: &[usize], at: usize| {
+            let i = of.iter().position(|x| *x == at).unwrap_or(0);
+            i.min(of.len() - 1 - i)
+        };
+        all.sort_by_key(|(x, y)| (ends(&of_a, *x) + ends(&of_b, *y), std::cmp::Reverse((*x, *y))));
+        all.truncate(MOST_LATER);
+        all
+    }
+
+    // The first operation of a statement in each task or thread; this one of its own, and first.
+    fn first_of_each(&self, site: SiteId, first: usize) -> Vec<usize> {
+        let mut seen: BTreeSet<ContextId> = self.done[first].performer.iter().map(|(_, context)| *context).collect();
+        let mut all = vec![first];
+        for (at, done) in self.done.iter().enumerate().filter(|(_, d)| d.site == Some(site)).take(MOST_OF_A_SITE) {
+            if done.performer.is_some_and(|(_, context)| seen.insert(context)) {
+                all.push(at);
+            }
+        }
+        all
     }
 
     /// These two accesses by name.

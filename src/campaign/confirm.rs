@@ -225,7 +225,7 @@ impl<'c> Campaign<'c> {
         let is_limit = |i: &&usize| matches!(driven.trials[**i].summary.outcome(), Some(Outcome::Limit(..)));
         let limits = trials.iter().filter(is_limit).count() as u32;
         let reached = trials.iter().filter(|i| driven.orders.reached(**i)).count() as u32;
-        let Compared { orders, harms, undecided } = match &verdict {
+        let Compared { orders, harms, more_often, either, undecided } = match &verdict {
             Verdict::Unconfirmed => seen(&driven),
             Verdict::Refuted(_) => Compared::nothing(),
             _ => compare(&mut driven, &verdict),
@@ -253,6 +253,8 @@ impl<'c> Campaign<'c> {
             first_failure,
             orders,
             harms,
+            more_often,
+            either,
             undecided,
             limits,
             complete: driven.complete && !self.context.stop.load(Ordering::Relaxed),

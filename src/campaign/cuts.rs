@@ -12,13 +12,13 @@
 use super::Plan;
 use super::orders::{First, InstancePair};
 use super::sightings::Watch;
-use super::trial::{Run, Worker};
+use super::trial::{Run, UpTo, Worker};
 use crate::base::mix;
 use crate::event::{Actor, Choice, ContextId, Event, Happening, Op, SemaphoreId, SiteId, ThreadId};
 use crate::exec::{Observer, go_on, run};
 use crate::sched::{Guide, Holding, Holds, Prefixed, RandomWalk, Strategy};
 use crate::vm::Vm;
-use crate::world::{Limits, Machine, Question, World};
+use crate::world::{Machine, Question, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,17 +130,16 @@ fn before<'t>(trying: &Trying<'t>, suspect: &Suspect<'_>, guide: Guide) -> Befor
     let Suspect { run: of, pair, first, step } = *suspect;
     let Trying { plan, sites, stop } = *trying;
     let following = Holding::new(Arc::new(Holds { guide, ..Holds::default() }), None).guided();
-    let mut strategy = Prefixed::new(Worker::new(plan).choices(of), step, vec![], following);
-    // A limit stops it there.
-    let mut machine = plan.model.machine(Limits { steps: step, ..plan.limits });
+    let mut beginning = UpTo::new(Prefixed::new(Worker::new(plan).choices(of), step, vec![], following), step);
+    let mut machine = plan.model.machine(plan.limits);
     let (mut watch, mut units) = (Watch::new(sites), Units::default());
-    run(&mut machine, &mut strategy, 0, &mut (&mut watch, &mut units), stop);
+    run(&mut machine, &mut beginning, 0, &mut (&mut watch, &mut units), stop);
+    let strategy = beginning.inner;
     let y = if first == First::A { &pair.a } else { &pair.b };
     let world = &machine.world;
     let whose = |context| world.contexts().name(world.setup(), context);
     let thread = world.enabled().iter().find(|t| whose(world.thread(*t).context) == y.context);
     let taken = thread.map_or(Vec::new(), |thread| units.taken(world.thread(thread).context));
-    machine.world.set_limits(plan.limits);
     Before { machine, watch, strategy, thread, taken }
 }
 

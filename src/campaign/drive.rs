@@ -27,6 +27,9 @@ use std::sync::atomic::Ordering;
 // Runs of each way before the best one is known.
 const PILOT: u32 = 4;
 
+// Ways that are tried for a pair of later tasks, the nearest ones.
+const MOST_OF_LATER: usize = 4;
+
 // Pairs of instances that came in one order only, and runs of each, that are looked through for one that is cut off.
 const MOST_OF_ONE_ORDER: usize = 16;
 const MOST_SUSPECTS: usize = 32;
@@ -57,6 +60,8 @@ pub(super) struct Driven<'d> {
     pub(super) hits: Vec<(usize, Hit)>,
     /// The ways to bring each order about, and the best one of each.
     pub(super) held: Option<Held>,
+    /// The same for pairs of later tasks.
+    pub(super) later: Vec<Held>,
     /// Whether all runs were made.
     pub(super) complete: bool,
     // Whether runs that hold something are looked through for both accesses side by side: whoever is held at its access stands there when the other one acts.
@@ -103,6 +108,7 @@ impl<'d> Driven<'d> {
             ways: Vec::new(),
             hits: Vec::new(),
             held: None,
+            later: Vec::new(),
             complete: true,
             looks: false,
             drawn: 0,
@@ -377,9 +383,12 @@ impl<'d> Driven<'d> {
     }
 
     // Hold one of them until the other has been performed.
-    fn hold(&mut self, stream: &Stream, mut profiles: impl Iterator<Item = u64>) {
-        let held = profiles.find_map(|seed| prepare(self.plan, stream, self.pair, seed, self.context.stop));
-        let Some(mut held) = held else { return };
+    fn hold(&mut self, stream: &Stream, profiles: impl Iterator<Item = u64>) {
+        let prepared = profiles
+            .map(|seed| prepare(self.plan, stream, self.pair, seed, self.context.stop))
+            .find(|prepared| !prepared.is_empty());
+        let mut prepared = prepared.into_iter().flatten();
+        let Some(mut held) = prepared.next() else { return };
         self.orders.drive(held.instances.clone());
         let ways = std::mem::take(&mut held.ways);
         held.ways = self.pilot(ways, &held.instances);
@@ -394,5 +403,12 @@ impl<'d> Driven<'d> {
         held.ways.extend(guided);
         self.settle(&mut held, &seldom);
         self.held = Some(held);
+        // Harm may come with a later task alone.
+        for mut later in prepared {
+            let mut ways = std::mem::take(&mut later.ways);
+            ways.truncate(MOST_OF_LATER);
+            later.ways = self.pilot(ways, &later.instances);
+            self.later.push(later);
+        }
     }
 }

@@ -48,14 +48,14 @@ impl Failures {
 
     /// A report for each, the most frequent first.
     pub(super) fn finish(self, plan: &Plan) -> Vec<FailureReport> {
-        self.finish_with(|run| (evidence(plan, run), None))
+        self.finish_with(|run, _| (evidence(plan, run), None))
     }
 
-    /// The same, with somebody who chooses the run to show.
-    pub(super) fn finish_with(mut self, mut show: impl FnMut(&Run) -> Told) -> Vec<FailureReport> {
+    /// The same, with somebody who chooses the run to show of those with this signature.
+    pub(super) fn finish_with(mut self, mut show: impl FnMut(&Run, &str) -> Told) -> Vec<FailureReport> {
         self.all.sort_by_key(|x| std::cmp::Reverse(x.1));
         let report = |(trial, runs, least_stall): (Trial, u32, u64)| {
-            let (evidence, other) = show(&trial.run);
+            let (evidence, other) = show(&trial.run, &trial.signature);
             // All that is said is said of the run that is shown.
             let summary = other.unwrap_or(trial.summary);
             let outcome = summary.outcome()?.clone();

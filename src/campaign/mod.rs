@@ -7,9 +7,12 @@
 //!
 //! A [`Plan`] says all that a result depends on. A [`Context`] is how to stop it and whom to tell how far it is.
 
+mod alike;
 mod causes;
+mod claims;
 mod confirm;
 mod continued;
+mod continuing;
 mod cuts;
 mod detection;
 mod drive;
@@ -29,6 +32,7 @@ mod searched;
 mod sightings;
 mod smaller;
 mod stream;
+mod tally;
 mod tested;
 mod trial;
 mod variant;
@@ -36,16 +40,18 @@ mod ways;
 
 pub use crate::detect::Instance;
 pub use crate::exec::{EndKind, Ended};
+pub use alike::same_failure;
+pub use claims::{BELOW, CHANCE};
 pub use confirm::{Confirmation, confirm};
-pub use continued::SEEDS;
+pub use continuing::SEEDS;
 pub use detection::detect;
 pub use expect::{Unmet, judge, named};
 pub use expect_race::{Broken, judge_pairs};
 pub use orders::{First, Flip, InstancePair};
 pub use parallel::in_order;
 pub use report::{
-    Evidence, FailureReport, MadeTrial, Never, OrderReport, PairReport, Phase1, Refutation, Risk, Searched, Undecided,
-    Verdict, WayReport,
+    Claim, Evidence, FailureReport, MadeTrial, MoreOften, Never, OrderReport, PairReport, Phase1, Refutation, Risk,
+    Searched, Undecided, Verdict, WayReport,
 };
 pub use saved::{Saved, SavedEnd};
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};

@@ -15,6 +15,17 @@ pub enum First {
     B,
 }
 
+impl First {
+    /// The other order.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            First::A => First::B,
+            First::B => First::A,
+        }
+    }
+}
+
 /// Two instances of a pair, on one location.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct InstancePair {

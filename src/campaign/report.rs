@@ -133,12 +133,52 @@ pub struct PairReport {
     pub orders: [OrderReport; 2],
     /// Of those the ones in which neither order was seen.
     pub undecided: u32,
-    /// What [`hurts`](Self::hurts): the order, and the signature of the failure.
-    pub harms: BTreeSet<(First, String)>,
+    /// What [`hurts`](Self::hurts): the order, and the signature of the failure, with what that rests on.
+    pub harms: BTreeMap<(First, String), Claim>,
+    /// Failures of both orders that come significantly more often with one of them.
+    pub more_often: Vec<MoreOften>,
+    /// Whether a search has shown a failure of one order for the other order as well, from the same state, though no run of that order had it.
+    pub either: bool,
     /// Trials that were cut by a limit of the tool.
     pub limits: u32,
     /// Whether all trials were done.
     pub complete: bool,
+}
+
+/// Why a failure is blamed on one order: what the other order does from the same state.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Claim {
+    /// A search of all that the other order can come to from there has no such failure.
+    Exhaustive {
+        /// States that follow.
+        states: u64,
+    },
+    /// No run has it.
+    Runs {
+        /// Runs of the other order from there.
+        runs: u32,
+        /// Its chance in them is at most this: otherwise none in so many runs would have less than this pair's failure's part of [`CHANCE`](super::CHANCE).
+        at_most: f64,
+        /// Runs of the order itself that failed so,
+        fails: u32,
+        /// of so many.
+        of: u32,
+    },
+}
+
+/// A failure that comes with both orders, and significantly more often with one of them: the order matters, and is not to blame.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MoreOften {
+    /// The order with which it comes more often.
+    pub first: First,
+    /// The failure.
+    pub signature: String,
+    /// Runs of this order that failed so, and how many there were.
+    pub this: (u32, u32),
+    /// The same of the other order, from the same states with the same seeds.
+    pub other: (u32, u32),
+    /// Fisher's exact test: how likely such a difference is where the order does not matter. Less than [`CHANCE`](super::CHANCE) by the number of failures that were compared.
+    pub chance: f64,
 }
 
 /// A trial of a pair.
@@ -262,10 +302,17 @@ impl PairReport {
         self.ways.iter().filter(proves).max_by_key(|w| (w.hits, w.trials))
     }
 
+    /// Whether both orders fail: in runs, or one of them by a search.
+    #[must_use]
+    pub fn fails_either_way(&self) -> bool {
+        self.either || self.orders.iter().all(|order| order.failed() > 0)
+    }
+
     /// Failures that one order has and the other has not, from some point at which the pair was decided: with the order that has them.
     #[must_use]
     pub fn hurts(&self) -> Vec<(First, &FailureReport)> {
-        let of = |order: &'_ OrderReport, f: &FailureReport| self.harms.contains(&(order.first, f.signature.clone()));
+        let of =
+            |order: &'_ OrderReport, f: &FailureReport| self.harms.contains_key(&(order.first, f.signature.clone()));
         let all = self.orders.iter().flat_map(|o| o.failures.iter().map(move |f| (o, f)));
         all.filter(|(o, f)| of(o, f)).map(|(o, f)| (o.first, f)).collect()
     }

@@ -43,6 +43,12 @@ impl Touch {
             _ => false,
         }
     }
+
+    /// Whether what is done to this, which is at `at`, is done at this location, or in this object.
+    pub(super) fn is_at(&self, at: &str, place: &str) -> bool {
+        matches!(self, Touch::Anything)
+            || at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
 }
 
 /// The name of a location. The end of an object and an access to its field are on one: the object.
@@ -67,8 +73,7 @@ pub(super) fn touched(world: &World, thread: Option<ThreadId>, op: &Op, value: V
 impl Sighting {
     /// Whether it is at this location, or in this object.
     pub(super) fn is_at(&self, place: &str) -> bool {
-        matches!(self.touch, Touch::Anything)
-            || self.place.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        self.touch.is_at(&self.place, place)
     }
 
     /// Whether two of one run are of different contexts and touch the same memory, one writing, or are done to the same lock, queue ...

@@ -1,15 +1,16 @@
 //! One run of a campaign, named so that it can be made again.
 
 use super::Plan;
-use crate::event::{LimitKind, Outcome};
+use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::exec::{Observer, RunSummary, Unobserved, run};
 use crate::explore::Way;
 use crate::sched::{
-    ChoiceLog, Guide, Guiding, Hit, Named, RawChoices, Recorder, Released, Rerun, Strategy, StrategySpec,
+    ChoiceLog, Divergence, Guide, Guiding, Hit, Named, RawChoices, Recorder, Released, Rerun, Strategy, StrategySpec,
+    View,
 };
 use crate::token::Token;
 use crate::vm::{Model, Vm};
-use crate::world::{Limits, Machine, signature};
+use crate::world::{Limits, Machine, Question, signature};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -104,6 +105,44 @@ pub fn remake(model: &Model, limits: &Limits, way: &Way) -> Remade {
     Remade { token, summary, machine }
 }
 
+/// Does what another strategy does for so many steps, and then gives up, so that the machine is left as it is there. A limit of steps would do the same, but that it is one of
+/// the `init` block as well.
+pub(super) struct UpTo<S> {
+    pub(super) inner: S,
+    /// What it chose.
+    pub(super) made: Vec<Choice>,
+    steps: u64,
+}
+
+impl<S> UpTo<S> {
+    pub(super) fn new(inner: S, steps: u64) -> Self {
+        Self { inner, made: Vec::new(), steps }
+    }
+}
+
+impl<S: Strategy> Strategy for UpTo<S> {
+    fn begin(&mut self, seed: u64) {
+        self.inner.begin(seed);
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        if view.world.steps() < self.steps {
+            return self.inner.choose(view);
+        }
+        let (expected, found) = ("no further step".to_owned(), "a run that goes on".to_owned());
+        Err(Box::new(Divergence { step: self.steps, expected, found }))
+    }
+
+    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
+        self.inner.argument(view, actor, question)
+    }
+
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        self.inner.observe(view, choice);
+        self.made.push(choice);
+    }
+}
+
 /// A worker: a machine that is used for run after run.
 pub(super) struct Worker<'p> {
     plan: &'p Plan,
@@ -168,12 +207,12 @@ impl<'p> Worker<'p> {
         Trial { run, summary, signature, races: Vec::new(), engaged: None, released: None }
     }
 
-    /// The digest of the state after so many steps of a run.
-    pub(super) fn state_after(&mut self, choices: &Arc<RawChoices>, steps: u64) -> u128 {
-        // A limit stops it there.
-        let mut machine = self.plan.model.machine(Limits { steps, ..self.plan.limits });
-        run(&mut machine, &mut Rerun::new(choices.clone()), 0, &mut Unobserved, &AtomicBool::new(false));
-        machine.canonical().digest()
+    /// The state after so many steps of a run.
+    pub(super) fn machine_after(&mut self, choices: &Arc<RawChoices>, steps: u64) -> Machine<Vm> {
+        let mut machine = self.plan.model.machine(self.plan.limits);
+        let mut beginning = UpTo::new(Rerun::new(choices.clone()), steps);
+        run(&mut machine, &mut beginning, 0, &mut Unobserved, &AtomicBool::new(false));
+        machine
     }
 
     /// The choices of a run.

@@ -90,15 +90,18 @@ impl Observer for Profile {
     }
 }
 
-// What one run says of a pair: in each direction the ways, and which accesses are meant.
+// What one run says of two accesses of a pair: in each direction the ways, and which accesses are meant.
 struct Ways {
+    // Which two of the statements' instances, as `HoldSpec::later` has it.
+    later: u32,
     // First::A: the ways to let the instance of the first statement come first.
     of: [Holds; 2],
     instances: InstancePair,
     causes: Vec<SiteId>,
 }
 
-fn ways(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Ways> {
+// The first two accesses, then later ones; none if the run does not perform both on one location.
+fn ways(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Ways> {
     let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
     let mut worker = Worker::new(plan);
     let profiled = stream.run(profile);
@@ -107,21 +110,34 @@ fn ways(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBoo
     let world = &worker.machine.world;
     let (races, orders) = seen.hybrid.finish_both();
     let steps = races.into_iter().chain(orders).find(|c| c.pair == pair).map(|c| c.evidence.steps);
-    let (mut a, mut b) = seen.causes.pair(world, (pair.a, pair.b), steps)?;
-    let mut instances = seen.causes.instances(world, a, b)?;
-    if pair.a == pair.b && instances.a > instances.b {
-        (a, b) = (b, a);
-        instances = seen.causes.instances(world, a, b)?;
-    }
+    let Some(first) = seen.causes.pair(world, (pair.a, pair.b), steps) else { return Vec::new() };
+    let all = std::iter::once(first).chain(seen.causes.later(world, (pair.a, pair.b), first));
     let patience = patience(trial.summary.steps);
     let holds = |first, then| Holds { ways: seen.causes.ways(world, first, then), patience, guide: guide.clone() };
-    let causes = seen.causes.sites((a, b));
-    Some(Ways { of: [holds(a, b), holds(b, a)], instances, causes })
+    let of_two = |(later, (mut a, mut b)): (usize, (usize, usize))| {
+        let mut instances = seen.causes.instances(world, a, b)?;
+        if pair.a == pair.b && instances.a > instances.b {
+            (a, b) = (b, a);
+            instances = seen.causes.instances(world, a, b)?;
+        }
+        let causes = seen.causes.sites((a, b));
+        Some(Ways { later: later as u32, of: [holds(a, b), holds(b, a)], instances, causes })
+    };
+    let mut all = all.enumerate();
+    // Without the first there are no later ones.
+    let first = all.next().and_then(of_two);
+    let later = first.is_some().then(|| all.filter_map(of_two));
+    first.into_iter().chain(later.into_iter().flatten()).collect()
 }
 
-/// The ways to bring both orders of a pair about, untried, as the detection run of this seed shows them; `None` if it does not perform both on one location.
-pub(super) fn prepare(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Option<Held> {
-    let Ways { of: [a_first, b_first], instances, causes } = ways(plan, stream, pair, profile, stop)?;
+/// The ways to bring both orders of a pair about, untried, as the detection run of this seed shows them: of the first two accesses, then of later tasks. None if the run does
+/// not perform both on one location.
+pub(super) fn prepare(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Held> {
+    ways(plan, stream, pair, profile, stop).into_iter().map(|ways| of_ways(plan, pair, profile, ways)).collect()
+}
+
+fn of_ways(plan: &Plan, pair: Pair, profile: u64, ways: Ways) -> Held {
+    let Ways { later, of: [a_first, b_first], instances, causes } = ways;
     let (a, b) = (spec(plan, pair.a), spec(plan, pair.b));
     let directions: Vec<(SiteSpec, SiteSpec, Holds, Vec<First>)> = if pair.a == pair.b {
         let (holds, wanted) = of_one_site(a_first, b_first);
@@ -135,13 +151,13 @@ pub(super) fn prepare(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, st
         let holds = Arc::new(holds);
         for (i, wanted) in wanted.into_iter().enumerate() {
             let (first, then, holds) = (first.clone(), then.clone(), Some(holds.clone()));
-            let spec = HoldSpec { first, then, way: Some(i as u32 + 1), guided: false, profile, holds };
+            let spec = HoldSpec { first, then, way: Some(i as u32 + 1), guided: false, profile, later, holds };
             all.push((i, HeldWay { spec, wanted, trials: 0, hits: 0 }));
         }
     }
     // The nearest ways of both directions first.
     all.sort_by_key(|(i, _)| *i);
-    Some(Held { ways: all.into_iter().map(|(_, way)| way).collect(), instances, causes })
+    Held { ways: all.into_iter().map(|(_, way)| way).collect(), instances, causes }
 }
 
 // Of one statement twice both directions have one name: the ways of the one, then those of the other.
@@ -165,9 +181,9 @@ pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
     for first in firsts {
         for then in &thens {
             let pair = Pair::new(first, *then);
-            let Some(Ways { of: [a_first, b_first], .. }) = ways(plan, &stream, pair, spec.profile, &stop) else {
-                continue;
-            };
+            let found =
+                ways(plan, &stream, pair, spec.profile, &stop).into_iter().find(|ways| ways.later == spec.later);
+            let Some(Ways { of: [a_first, b_first], .. }) = found else { continue };
             return Ok(match (pair.a == pair.b, first == pair.a) {
                 (true, _) => of_one_site(a_first, b_first).0,
                 (_, true) => a_first,

@@ -78,7 +78,7 @@ pub(super) struct Args {
     /// Decides every choice of the run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:FIRST<THEN[,way=N][,guided][,profile=SEED], or avoid:SITE,...
+    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:FIRST<THEN[,way=N][,guided][,later=N][,profile=SEED], or avoid:SITE,...
     #[arg(long, value_name = "STRATEGY", default_value = "random")]
     strategy: StrategySpec,
     /// Show a run that fails as it was drawn, and not a smaller one that fails in the same way

@@ -1,12 +1,10 @@
 //! How runs end, in terms that are the same for every way to a state: no names, which depend on the way.
 
+use super::Plan;
 use crate::event::{Outcome, SiteId};
 use crate::exec::Ended;
-use crate::lang::Program;
-use crate::lang::program::GlobalId;
 use crate::vm::Vm;
-use crate::world::{Canonicalizer, Machine, World};
-use std::collections::BTreeSet;
+use crate::world::{Canonicalizer, Machine, World, signature};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What makes two ends the same.
@@ -18,16 +16,19 @@ pub struct End {
     pub blocked: Vec<Option<SiteId>>,
     /// What the monitor says of it.
     pub mark: u64,
+    /// What a campaign tells failures apart by, if the plan asks for it; else empty. Forked threads have the numbers that they have on one of the ways to the state.
+    pub signature: String,
 }
 
 impl End {
-    pub(super) fn new(program: &Program, of: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World, mark: u64) -> Self {
+    pub(super) fn new(plan: &Plan<'_>, outcome: &Outcome, world: &World, mark: u64) -> Self {
         let mut blocked: Vec<Option<SiteId>> = match outcome {
             Outcome::Deadlock(report) => report.blocked.iter().map(|b| b.site).collect(),
             _ => Vec::new(),
         };
         blocked.sort_unstable();
-        Self { ended: Ended::new(program, of, outcome, world), blocked, mark }
+        let signature = if plan.signatures { signature(world.setup(), outcome) } else { String::new() };
+        Self { ended: Ended::new(&plan.model.program, &plan.observe, outcome, world), blocked, mark, signature }
     }
 }
 

@@ -27,13 +27,16 @@ pub use ends::End;
 pub use estimate::Estimate;
 pub use livelock::{Livelock, livelocks};
 pub use monitor::{Monitor, Nothing, Preemptions};
-pub use order::{Instance, Order, PairOrders, SiteOrders, instance_order, site_order, site_orders, witness};
+pub use order::{
+    Instance, Order, PairOrders, SiteOrders, instance_order, site_order, site_orders, witness, write_progress,
+};
 pub use path::Way;
 pub use stall::least_stalls;
 pub use table::MOST_STATES;
 
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
+use crate::event::{Actor, Choice};
 use crate::lang::program::GlobalId;
 use crate::vm::Model;
 use crate::world::{Limits, Scale, divisor};
@@ -65,6 +68,11 @@ pub struct Plan<'m> {
     pub pairs: bool,
     /// Variables whose values tell ends apart.
     pub observe: BTreeSet<GlobalId>,
+    /// Choices, in milliseconds, that lead to the state from which everything is searched; none: from the start of the app. They must be open one after
+    /// another, as they are in the run that they come from. Depth counts from that state.
+    pub from: Vec<Choice>,
+    /// Whether failures of different signatures are different ends ([`End::signature`]).
+    pub signatures: bool,
 }
 
 impl<'m> Plan<'m> {
@@ -81,6 +89,8 @@ impl<'m> Plan<'m> {
             reduce: false,
             pairs: false,
             observe: BTreeSet::new(),
+            from: Vec::new(),
+            signatures: false,
         }
     }
 
@@ -259,6 +269,13 @@ pub fn exhaust<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -
     if searched.cut.is_some() { Err(searched.table.len()) } else { Ok(explored(plan, scale, searched)) }
 }
 
+/// How many states there are and how runs end, with no run to any of that; `None` if the search is cut.
+#[must_use]
+pub fn exhaust_ends<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Option<(u64, BTreeSet<End>)> {
+    let (_, searched) = search(plan, monitor, Keep::States, context);
+    searched.cut.is_none().then(|| (searched.table.len(), searched.finds.ends.into_keys().collect()))
+}
+
 fn explored<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: Searched<M>) -> Explored {
     let ends =
         searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
@@ -313,7 +330,12 @@ fn first<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M) -> Node<M> {
     for event in machine.world.recorded() {
         monitor.event(&machine.world, event);
     }
-    Node::new(machine, monitor)
+    let mut node = Node::new(machine, monitor);
+    for choice in &plan.from {
+        let argument = if choice.actor == Actor::Clock { scale.instant(choice.argument) } else { choice.argument };
+        node.follow(Choice { argument, ..*choice });
+    }
+    node
 }
 
 // What a scale has to fit: what divides all durations, and the deadlines that are ahead at once.
@@ -336,7 +358,9 @@ impl Fit {
 // Searches in the units that fit; where a search finds that they do not, it is begun again in smaller ones.
 fn search<M: Monitor>(plan: &Plan<'_>, monitor: &M, keep: Keep, context: Context<'_>) -> (Scale, Searched<M>) {
     let setup = &plan.model.code.setup;
-    let durations = setup.delays.iter().copied().chain(setup.instants.iter().map(|i| i.saturating_sub(1)));
+    let ticks = plan.from.iter().filter(|choice| choice.actor == Actor::Clock).map(|choice| choice.argument);
+    let instants = setup.instants.iter().copied().chain(ticks).map(|i| i.saturating_sub(1));
+    let durations = setup.delays.iter().copied().chain(instants);
     let mut fit = Fit { divisor: durations.fold(0, divisor), deadlines: 1 + u64::from(!setup.instants.is_empty()) };
     loop {
         let scale = if plan.clock == Clock::Exact { fit.scale() } else { Scale::default() };

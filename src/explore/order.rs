@@ -278,14 +278,19 @@ impl Monitor for InstanceOrder {
             [a, b, c].into_iter().for_each(|w| state.tell_apart(w));
         }
         for (instance, visits) in [&self.first, &self.then].into_iter().zip(self.visits) {
-            state.tell_apart(u64::from(visits));
-            progress(world, state, &instance.pedigree);
+            write_progress(world, state, instance, visits);
         }
     }
 
     fn accepts(&self) -> bool {
         self.found
     }
+}
+
+/// Writes how near an instance is that has not been performed: how often its statement was performed in its thread or task, and how far that has come about.
+pub fn write_progress(world: &World, state: &mut Canonicalizer, instance: &Instance, visits: u32) {
+    state.tell_apart(u64::from(visits));
+    progress(world, state, &instance.pedigree);
 }
 
 // How far a pedigree has come about: for each maker in it where it is, and if the next one is not there yet how many of its kind were made.

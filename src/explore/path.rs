@@ -76,12 +76,15 @@ fn perform(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<(Machine<Vm>
     let mut machine = plan.model.machine(plan.limits);
     machine.start(false);
     let mut raw = RawChoices::default();
-    for choice in way {
-        let argument = if choice.actor == Actor::Clock { scale.milliseconds(choice.argument) } else { choice.argument };
+    let in_milliseconds = |choice: &Choice| match choice.actor {
+        Actor::Clock => Choice { argument: scale.milliseconds(choice.argument), ..*choice },
+        _ => *choice,
+    };
+    for choice in plan.from.iter().copied().chain(way.iter().map(in_milliseconds)) {
         if machine.world.outcome().is_some() || !machine.world.is_open(choice.actor) {
             return None;
         }
-        make(&mut machine, &mut raw, Choice { argument, ..*choice });
+        make(&mut machine, &mut raw, choice);
     }
     Some((machine, raw))
 }
@@ -90,7 +93,7 @@ fn perform(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<(Machine<Vm>
 pub(super) fn complete(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<Way> {
     let (mut machine, mut raw) = perform(plan, scale, way)?;
     let mut steady = Steady::default();
-    way.iter().for_each(|choice| steady.see(*choice));
+    plan.from.iter().chain(way).for_each(|choice| steady.see(*choice));
     let outcome = loop {
         if let Standing::Ended(outcome) | Standing::Rests(outcome) = standing(&mut machine) {
             let openings = machine.world.openings();

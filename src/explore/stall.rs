@@ -42,7 +42,7 @@ pub fn least_stalls(plan: &Plan<'_>, scale: Scale, wanted: &BTreeSet<End>, conte
             };
             let world = &node.machine.world;
             if let Some((outcome, over)) = ended {
-                let end = End::new(&plan.model.program, &plan.observe, &outcome, world, 0);
+                let end = End::new(plan, &outcome, world, 0);
                 if wanted.contains(&end) {
                     found.entry(end).or_insert_with(|| scale.milliseconds(stall + 1) - 1);
                     if found.len() == wanted.len() {

@@ -226,7 +226,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
 
     fn ended(&mut self, node: &Node<M>, outcome: &Outcome, first: Sight) {
         let world = &node.machine.world;
-        let end = End::new(&self.plan.model.program, &self.plan.observe, outcome, world, node.monitor.mark());
+        let end = End::new(self.plan, outcome, world, node.monitor.mark());
         note(&mut self.finds.ends, end, first);
     }
 

@@ -1,6 +1,7 @@
 //! The result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
 use super::failing::{Operand, ending};
+use super::harms::{Hurts, Often, hurts, often};
 use super::result::At;
 use crate::base::{at_most, interval};
 use crate::campaign::{
@@ -134,6 +135,9 @@ pub struct Driven {
     pub verdict: VerdictWord,
     pub harm: Harm,
     pub harms: Vec<Hurts>,
+    /// Failures of both orders, one of which has them more often.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_often: Vec<Often>,
     /// The runs that prove it.
     pub proof: Vec<Again>,
     pub trials: u32,
@@ -163,14 +167,6 @@ pub enum Harm {
     NoFailure,
     OneOrderOnly,
     Unknown,
-}
-
-/// A failure of one order that the other one has not.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Hurts {
-    pub first: String,
-    pub signature: String,
 }
 
 /// Trials made in one way.
@@ -347,7 +343,7 @@ pub(super) fn cuts(found: &Phase1) -> Vec<Cut> {
     found.limits.iter().map(cut).collect()
 }
 
-fn side(first: First) -> String {
+pub(super) fn side(first: First) -> String {
     if first == First::A { "a" } else { "b" }.to_owned()
 }
 
@@ -361,7 +357,7 @@ fn order(plan: &Plan, report: &OrderReport) -> Order {
 }
 
 // To four decimals, which are read back as they were.
-fn rounded(p: f64) -> f64 {
+pub(super) fn rounded(p: f64) -> f64 {
     (p * 1e4).round() / 1e4
 }
 
@@ -372,18 +368,16 @@ fn way(report: &WayReport) -> Way {
     Way { strategy: report.strategy.clone(), trials, hits, interval: (rounded(low), rounded(high)), released }
 }
 
-fn hurts(report: &PairReport) -> Vec<Hurts> {
-    let of = report.hurts().into_iter();
-    of.map(|(first, f)| Hurts { first: side(first), signature: f.signature.clone() }).collect()
-}
-
 fn harm(report: &PairReport) -> Harm {
     let [a, b] = &report.orders;
     if !report.verdict.confirmed() {
         Harm::Unknown
     } else if !report.hurts().is_empty() {
         Harm::Harmful
-    } else if a.failed() > 0 && b.failed() > 0 {
+    } else if !report.complete {
+        // What was compared is less than what a verdict promises.
+        Harm::Unknown
+    } else if report.fails_either_way() {
         Harm::FailsEitherWay
     } else if a.runs == 0 || b.runs == 0 || a.failed() + b.failed() > 0 {
         Harm::OneOrderOnly
@@ -419,6 +413,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
         },
         harm: harm(report),
         harms: hurts(report),
+        more_often: report.more_often.iter().map(often).collect(),
         proof: report.proof.iter().map(again).collect(),
         trials: report.trials,
         ways: report.ways.iter().map(way).collect(),

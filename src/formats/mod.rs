@@ -8,6 +8,7 @@
 //! | the result of a run, as JSON | [`result::RunReport`], in it the [`state::State`] |
 //! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
 //! | the results of `detect`, `confirm` | [`mod@detect`], [`mod@campaign`] |
+//! | what the harm of a pair rests on | [`harms`] |
 //! | the results of `confirm` over many models, and of `merge` | [`campaigns`] |
 //! | what of such a campaign is finished | [`journal`] |
 //! | those of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
@@ -23,6 +24,7 @@ pub mod campaigns;
 pub mod detect;
 pub mod explore;
 pub mod failing;
+pub mod harms;
 pub mod journal;
 pub mod pairs;
 pub mod report;

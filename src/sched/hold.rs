@@ -98,6 +98,8 @@ pub struct HoldSpec {
     pub guided: bool,
     /// The run that shows causes and ways: the seed of a detection run, 0 for the round robin.
     pub profile: u64,
+    /// Which two instances of the statements are meant: 0 for the first that the run performs on one location, else one of those pairs that it performs later.
+    pub later: u32,
     /// The ways, once that run was made ([`StrategySpec::with_holds`](super::StrategySpec::with_holds)).
     pub holds: Option<Arc<Holds>>,
 }
@@ -116,6 +118,7 @@ impl FromStr for HoldSpec {
             way: None,
             guided: false,
             profile: 0,
+            later: 0,
             holds: None,
         };
         for option in options.iter().flat_map(|o| o.split(',')) {
@@ -126,6 +129,7 @@ impl FromStr for HoldSpec {
             }
             match option.split_once('=') {
                 Some(("way", n)) => spec.way = Some(n.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?),
+                Some(("later", n)) => spec.later = n.parse().map_err(|_| bad())?,
                 Some(("profile", n)) => spec.profile = n.parse().map_err(|_| bad())?,
                 _ => return Err(bad()),
             }
@@ -142,6 +146,9 @@ impl fmt::Display for HoldSpec {
         }
         if self.guided {
             f.write_str(",guided")?;
+        }
+        if self.later != 0 {
+            write!(f, ",later={}", self.later)?;
         }
         if self.profile != 0 { write!(f, ",profile={}", self.profile) } else { Ok(()) }
     }

@@ -124,7 +124,7 @@ pub enum SpecError {
     #[error("`{0}` is not how often two statements are visited: use `visits=40/3`")]
     Visits(String),
     /// Something that `hold` does not know.
-    #[error("`{0}` is no option of `hold`: use `way=2` (from 1), `guided` or `profile=SEED`")]
+    #[error("`{0}` is no option of `hold`: use `way=2` (from 1), `guided`, `later=1` or `profile=SEED`")]
     HoldOption(String),
     /// Ways that nobody has looked for.
     #[error("`{0}` needs a run that shows how the order can be brought about")]

@@ -67,7 +67,7 @@ impl Scale {
 
     /// The instant of a millisecond, in units.
     #[inline]
-    fn instant(self, millisecond: u64) -> u64 {
+    pub(crate) fn instant(self, millisecond: u64) -> u64 {
         match millisecond {
             0 => 0,
             _ => self.units(millisecond - 1).saturating_add(1),

@@ -170,6 +170,12 @@ impl Contexts {
         self.all.enumerate().find(|(_, c)| is(c)).map(|(id, _)| id)
     }
 
+    /// The context of this [`name`](Self::name), if it is there.
+    #[must_use]
+    pub fn named(&self, setup: &Setup, name: &str) -> Option<ContextId> {
+        self.all.enumerate().map(|(id, _)| id).find(|id| self.name(setup, *id) == name)
+    }
+
     /// How many of this kind `parent` has made.
     #[must_use]
     pub fn counted(&self, parent: Option<ContextId>, made: Made) -> u32 {

@@ -247,11 +247,6 @@ impl World {
         &self.limits
     }
 
-    /// From now on these are.
-    pub(crate) fn set_limits(&mut self, limits: Limits) {
-        self.limits = limits;
-    }
-
     /// Pedigrees.
     #[must_use]
     pub fn contexts(&self) -> &Contexts {

@@ -45,6 +45,7 @@ mod figures;
 mod foreign;
 mod fuzzed;
 mod grammar;
+mod harm;
 mod harness_outcomes;
 mod harness_table;
 mod hold;

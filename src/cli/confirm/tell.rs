@@ -14,6 +14,8 @@ use crate::campaign::{
 use crate::detect::Rank;
 use crate::event::SiteId;
 use crate::formats::failing::stalls;
+use crate::formats::harms::{Hurts, hurts, often};
+use crate::formats::report::words;
 use crate::formats::timeline::Marks;
 
 // Failures of all runs that no confirmed pair's order explains.
@@ -104,16 +106,28 @@ impl Told<'_> {
         match (report.hurts().as_slice(), unseen) {
             ([], _) if !report.complete => "interrupted before both orders were compared".to_owned(),
             ([], Some(side)) => format!("no run took {side} first: there is nothing to compare"),
-            ([], None) if report.orders.iter().all(|o| o.failed() > 0) => "fails either way".to_owned(),
+            ([], None) if report.fails_either_way() => {
+                let shown = report.orders.iter().all(|o| o.failed() > 0);
+                let by = if shown { "" } else { ", as a search of what follows shows" };
+                let mut each = vec![format!("fails either way{by}")];
+                for more in &report.more_often {
+                    let mut all = report.orders.iter().flat_map(|o| &o.failures);
+                    let text = all.find(|f| f.signature == more.signature).map(|f| failure(self.model, f));
+                    let how = words::often(&often(more), &self.side(report, more.first));
+                    each.push(format!("{} {how}", text.unwrap_or_default()));
+                }
+                each.join("; ")
+            }
             ([], None) if report.orders.iter().any(|o| o.failed() > 0) => {
                 "too few runs of the other order to say that it does not fail so".to_owned()
             }
             ([], None) => paint(GOOD, "no failure was seen in either order"),
             (all, _) => {
-                let each: Vec<String> = all
-                    .iter()
-                    .map(|(first, f)| format!("{} with {} first", failure(self.model, f), self.side(report, *first)))
-                    .collect();
+                let one = |((first, f), hurts): (&(First, &FailureReport), Hurts)| {
+                    let (text, side) = (failure(self.model, f), self.side(report, *first));
+                    format!("{text} with {side} first ({})", words::claim(&hurts))
+                };
+                let each: Vec<String> = all.iter().zip(hurts(report)).map(one).collect();
                 format!(
                     "{}, and not in the other order from the same state: {}",
                     paint(BAD, "it hurts"),

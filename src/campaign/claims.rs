@@ -1,0 +1,324 @@
+//! Does an order hurt? A failure is blamed on one order if the other one does not have it *from the same state*. That is decided
+//!
+//! - by a search, if few states follow: all that the other order can come to is known then (*exhaustive*);
+//! - else by fresh runs of the other order from that state: none of them may fail so, and they are so many that its chance there is below [`BELOW`], and below that of the first order.
+//!   A wrong claim of a pair has at most the chance [`CHANCE`], however many failures, states and looks there were: each of them has its part of it (Bonferroni).
+//!
+//! The runs that made a failure suspect do not count for that: what is chosen since it looks rare is rarer among the runs by which it was chosen than it is.
+
+use super::alike::{are_twins, key, swapped};
+use super::continuing::{Continuing, Point};
+use super::orders::First;
+use super::report::Claim;
+use super::sightings::touched;
+use super::trial::UpTo;
+use super::{Explore, Plan};
+use crate::base::{all_in_one, at_most_by};
+use crate::event::{Actor, Choice, Event, Happening};
+use crate::exec::{EndKind, Unobserved, run};
+use crate::explore::{self, Bounds, Monitor, Nothing, Silent, exhaust_ends, write_progress};
+use crate::sched::Rerun;
+use crate::world::{Canonicalizer, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+
+/// The chance that some failure of a pair is blamed wrongly by runs is at most this.
+pub const CHANCE: f64 = 0.001;
+
+/// Below this is the chance of a failure in the other order, if runs have decided.
+pub const BELOW: f64 = 1.0 / 64.0;
+
+// Runs of the other order at least; with its part of CHANCE they say BELOW. A quarter as many of the first order tell that it fails more often.
+const RUNS: u64 = 832;
+
+// How often these are doubled where the first order fails seldom.
+const LOOKS: u32 = 4;
+
+// Failures of a pair that are looked into, and states by whose runs each of them is.
+const MOST_SUSPECTS: usize = 16;
+const MOST_BY_RUNS: usize = 4;
+
+// Runs that are made for one of the order that is wanted, on average, before a state is given up.
+const MOST_OF_ONE: u64 = 8;
+
+// The part of CHANCE of one look.
+const PART: f64 = CHANCE / (MOST_SUSPECTS * MOST_BY_RUNS * LOOKS as usize) as f64;
+
+// A part of the states that a plan allows is searched from one state on; a pair is left to its runs after so many searches that were cut.
+const PART_OF_STATES: u64 = 4;
+const MOST_CUT: u32 = 2;
+const MEMORY: u64 = 1 << 30;
+
+/// What was decided of one failure: why it is blamed on its order, and from which point.
+pub(super) type Decided = Option<(Claim, usize)>;
+
+/// Failures by order and [`key`], each with what says so and from which point.
+pub(super) type Blamed = BTreeMap<(First, String), (Claim, usize)>;
+
+// A failure that one order has and the other one was not seen to have, with the points of which that is true.
+struct Suspect {
+    first: First,
+    key: String,
+    at: Vec<usize>,
+}
+
+// What one order can come to from a point.
+struct Reached {
+    states: u64,
+    // Whether it can be at all.
+    possible: bool,
+    failures: BTreeSet<String>,
+}
+
+/// What is known of the orders of a pair.
+pub(super) struct Claims<'k, 'c, 'd> {
+    continuing: &'k mut Continuing<'c, 'd>,
+    // By point; what was cut is not there.
+    searched: BTreeMap<(usize, First), Reached>,
+    cut: u32,
+    either: BTreeSet<(First, String)>,
+}
+
+/// The failures for which an order is to blame, by order and [`key`]; and failures of one order that a search has shown for the other as well, though no run from the same state had it.
+pub(super) fn claims(continuing: &mut Continuing<'_, '_>) -> (Blamed, BTreeSet<(First, String)>) {
+    let mut claims = Claims { continuing, searched: BTreeMap::new(), cut: 0, either: BTreeSet::new() };
+    let mut decided: BTreeMap<(First, String), Decided> = BTreeMap::new();
+    // Runs that are made to decide one may show others.
+    while decided.len() < MOST_SUSPECTS && !claims.continuing.is_stopped() {
+        let Some(suspect) = claims.suspects(&decided).into_iter().next() else { break };
+        let claim = claims.decide(&suspect);
+        decided.insert((suspect.first, suspect.key), claim);
+    }
+    let either = claims.either;
+    (decided.into_iter().filter_map(|(failure, claim)| Some((failure, claim?))).collect(), either)
+}
+
+impl Claims<'_, '_, '_> {
+    // Those that are not decided, by order and name.
+    fn suspects(&self, decided: &BTreeMap<(First, String), Decided>) -> Vec<Suspect> {
+        let (points, pair) = (&self.continuing.points, self.continuing.driven.pair);
+        let both: Vec<_> = self
+            .continuing
+            .of_points
+            .iter()
+            .zip(points)
+            .map(|(of, point)| {
+                let mut all = of.clone();
+                all.join(point.before.clone());
+                all
+            })
+            .collect();
+        let mut found: BTreeMap<(First, String), Vec<(u8, u32, u32, usize)>> = BTreeMap::new();
+        for (at, (tallies, point)) in both.iter().zip(points).enumerate() {
+            for (first, signature, hits) in tallies.lacking(&point.roles) {
+                // Two threads of one array at one statement: from the state with both exchanged the other order does what this one does here.
+                let mirrored = || {
+                    let mirror = swapped(signature, &point.roles);
+                    let other = first.other() as usize;
+                    both.iter().any(|of| of.of[other].keys().contains(&mirror))
+                };
+                let failure = (first, key(signature));
+                if decided.contains_key(&failure) || pair.a == pair.b && are_twins(&point.roles) && mirrored() {
+                    continue;
+                }
+                let runs = tallies.of[first as usize].runs;
+                let of_other = tallies.of[first.other() as usize].runs;
+                // Behind the start of the app there are the most states; where the other order seldom comes about it cannot be had often enough.
+                let last = if point.is_start { 1 } else { 2 * u8::from(of_other * 4 < runs) };
+                found.entry(failure).or_default().push((last, hits, runs, at));
+            }
+        }
+        let suspect = |((first, key), mut at): ((First, String), Vec<(u8, u32, u32, usize)>)| {
+            // Where it comes most often the fewest runs are needed.
+            at.sort_by(|x, y| {
+                let rate = |p: &(u8, u32, u32, usize), q: &(u8, u32, u32, usize)| u64::from(p.1) * u64::from(q.2);
+                x.0.cmp(&y.0).then(rate(y, x).cmp(&rate(x, y))).then(x.3.cmp(&y.3))
+            });
+            Suspect { first, key, at: at.into_iter().map(|(.., at)| at).collect() }
+        };
+        found.into_iter().map(suspect).collect()
+    }
+
+    fn decide(&mut self, suspect: &Suspect) -> Decided {
+        let mut by_runs = 0;
+        for &at in &suspect.at {
+            if self.continuing.is_stopped() {
+                return None;
+            }
+            self.search(at, suspect.first.other());
+            match self.searched.get(&(at, suspect.first.other())) {
+                Some(reached) => {
+                    let mirror = swapped(&suspect.key, &self.continuing.points[at].roles);
+                    let lacks = !reached.failures.contains(&suspect.key) && !reached.failures.contains(&mirror);
+                    if reached.possible && lacks {
+                        return Some((Claim::Exhaustive { states: reached.states }, at));
+                    }
+                    if !lacks {
+                        self.either.insert((suspect.first, suspect.key.clone()));
+                    }
+                }
+                None if by_runs < MOST_BY_RUNS => {
+                    by_runs += 1;
+                    if let Some(claim) = self.by_runs(at, suspect) {
+                        return Some((claim, at));
+                    }
+                }
+                None => {}
+            }
+        }
+        None
+    }
+
+    // Fresh runs of both orders from one point: none of the other order fails so, and significantly more of this one.
+    fn by_runs(&mut self, at: usize, suspect: &Suspect) -> Option<Claim> {
+        let (this, other) = (suspect.first, suspect.first.other());
+        let mirror = swapped(&suspect.key, &self.continuing.points[at].roles);
+        let is_it = |signature: &str| key(signature) == suspect.key;
+        let fails_too = |signature: &str| key(signature) == suspect.key || key(signature) == mirror;
+        let (mut wanted, mut tried, mut of_other, mut of_this, mut hits) = (RUNS, 0, 0, 0, 0);
+        for _ in 0..LOOKS {
+            // A few tell most of those that fail either way.
+            for most in [64, wanted, wanted, wanted] {
+                // Where the order comes about in a part of the runs alone it takes more of them.
+                let missing = wanted.min(most).saturating_sub(of_other);
+                let n = if of_other > 0 { missing * tried / of_other } else { missing };
+                if n > MOST_OF_ONE * wanted {
+                    return None;
+                }
+                tried += n;
+                let made = if n > 0 { self.continuing.further(at, other, n) } else { Vec::new() };
+                let made: Vec<_> = made.iter().filter(|c| c.first == Some(other)).collect();
+                of_other += made.len() as u64;
+                if self.continuing.is_stopped() || made.iter().any(|c| fails_too(&c.trial.signature)) {
+                    return None;
+                }
+            }
+            let made = self.continuing.further(at, this, (wanted / 4).saturating_sub(of_this));
+            let made: Vec<_> = made.iter().filter(|c| c.first == Some(this)).collect();
+            of_this += made.len() as u64;
+            hits += made.iter().filter(|c| is_it(&c.trial.signature)).count() as u32;
+            // From here the order cannot be brought about often enough.
+            if self.continuing.is_stopped() || of_other < wanted {
+                return None;
+            }
+            let at_most = at_most_by(of_other as u32, PART);
+            if at_most < BELOW && all_in_one(hits, of_this as u32, of_other as u32) < PART {
+                return Some(Claim::Runs { runs: of_other as u32, at_most, fails: hits, of: of_this as u32 });
+            }
+            wanted *= 2;
+        }
+        None
+    }
+
+    // Looks for all that an order can come to from a point, if that is wanted and not too much.
+    fn search(&mut self, at: usize, order: First) {
+        let plan = self.continuing.driven.plan;
+        if plan.explore == Explore::Off || self.cut >= MOST_CUT || self.searched.contains_key(&(at, order)) {
+            return;
+        }
+        let point = &self.continuing.points[at];
+        let Some(from) = prefix(plan, point, order) else { return };
+        let bounds = Bounds { states: plan.states / PART_OF_STATES, memory: MEMORY, ..Bounds::default() };
+        let search = explore::Plan {
+            limits: plan.limits,
+            jobs: plan.jobs,
+            bounds,
+            from,
+            signatures: true,
+            reduce: point.threads.is_some(),
+            ..explore::Plan::new(&plan.model)
+        };
+        let context = explore::Context { stop: self.continuing.driven.context.stop, progress: &Silent };
+        let scene = &self.continuing.scenes[point.scene];
+        let found = match (&point.threads, &scene.pedigrees, &scene.instances) {
+            (Some(_), ..) => exhaust_ends(&search, &Nothing, context),
+            (None, Some(instances), Some(pair)) => {
+                let monitor = FirstOf { instances, place: &pair.place, visits: [0, 0], came: 0 };
+                exhaust_ends(&search, &monitor, context)
+            }
+            _ => return,
+        };
+        let Some((states, ends)) = found else {
+            self.cut += 1;
+            return;
+        };
+        // Of threads that are side by side one search has one order.
+        let orders = if point.threads.is_some() { vec![order] } else { vec![First::A, First::B] };
+        for order in orders {
+            let of_order = ends.iter().filter(|end| point.threads.is_some() || end.mark == order as u64 + 1);
+            let fails = of_order.clone().filter(|end| is_failure(&end.ended.kind));
+            let failures = fails.map(|end| key(&end.signature)).collect();
+            let possible = of_order.count() > 0;
+            self.searched.insert((at, order), Reached { states, possible, failures });
+        }
+    }
+}
+
+fn is_failure(kind: &EndKind) -> bool {
+    matches!(kind, EndKind::Failure { .. } | EndKind::Deadlock | EndKind::Stuck)
+}
+
+// The choices that lead to a point, in milliseconds; and of threads that are side by side there their steps in this order, as far as each can act.
+fn prefix(plan: &Plan, point: &Point, order: First) -> Option<Vec<Choice>> {
+    let mut beginning = UpTo::new(Rerun::new(point.choices.clone()), point.steps);
+    let mut machine = plan.model.machine(plan.limits);
+    run(&mut machine, &mut beginning, 0, &mut Unobserved, &AtomicBool::new(false));
+    let mut made = beginning.made;
+    for thread in point.in_order(order).into_iter().flatten() {
+        let actor = Actor::Thread(thread);
+        if machine.world.outcome().is_some() || !machine.world.is_open(actor) {
+            continue;
+        }
+        if machine.world.question(actor).is_some() {
+            return None;
+        }
+        let choice = Choice { actor, argument: 0 };
+        machine.step(choice);
+        made.push(choice);
+    }
+    Some(made)
+}
+
+// Which of two instances comes first. What becomes of the other one does not matter: a failure may keep it from coming.
+#[derive(Clone)]
+struct FirstOf<'p> {
+    instances: &'p [explore::Instance; 2],
+    place: &'p str,
+    visits: [u32; 2],
+    // From 1.
+    came: u64,
+}
+
+impl Monitor for FirstOf<'_> {
+    const WATCHES: bool = true;
+
+    fn event(&mut self, world: &World, event: &Event) {
+        let (Some(site), Some(context)) = (event.site, event.context) else { return };
+        let Happening::Performed { op, value, .. } = &event.what else { return };
+        if self.came != 0 {
+            return;
+        }
+        for (i, instance) in self.instances.iter().enumerate() {
+            if site != instance.site || !world.contexts().is(context, &instance.pedigree) {
+                continue;
+            }
+            let Some((touch, place)) = touched(world, event.thread, op, *value) else { continue };
+            self.visits[i] += 1;
+            if self.visits[i] == instance.visit && touch.is_at(&place, self.place) {
+                self.came = i as u64 + 1;
+            }
+        }
+    }
+
+    fn write(&self, world: &World, state: &mut Canonicalizer) {
+        state.tell_apart(self.came);
+        if self.came == 0 {
+            let both = self.instances.iter().zip(self.visits);
+            both.for_each(|(instance, visits)| write_progress(world, state, instance, visits));
+        }
+    }
+
+    fn mark(&self) -> u64 {
+        self.came
+    }
+}

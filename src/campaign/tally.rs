@@ -1,0 +1,68 @@
+//! Runs by their order, and the failures of each.
+
+use super::alike::{key, swapped};
+use super::failures::Failures;
+use super::orders::First;
+use super::trial::{Run, Trial};
+use std::collections::BTreeSet;
+
+/// Runs of one order.
+#[derive(Clone, Default)]
+pub(super) struct Tally {
+    pub(super) runs: u32,
+    pub(super) failures: Failures,
+    /// The first that did not fail.
+    pub(super) passes: Option<Run>,
+}
+
+impl Tally {
+    fn add(&mut self, trial: &Trial) {
+        self.runs += 1;
+        if trial.failed() {
+            self.failures.add(trial);
+        } else if self.passes.is_none() {
+            self.passes = Some(trial.run.clone());
+        }
+    }
+
+    /// What tells its failures apart.
+    pub(super) fn keys(&self) -> BTreeSet<String> {
+        self.failures.counts().map(|(signature, _)| key(signature)).collect()
+    }
+}
+
+/// Runs of both orders.
+#[derive(Clone, Default)]
+pub(super) struct Tallies {
+    pub(super) of: [Tally; 2],
+    pub(super) undecided: u32,
+}
+
+impl Tallies {
+    pub(super) fn add(&mut self, first: Option<First>, trial: &Trial) {
+        match first {
+            Some(first) => self.of[first as usize].add(trial),
+            None => self.undecided += 1,
+        }
+    }
+
+    pub(super) fn join(&mut self, other: Tallies) {
+        for (mine, theirs) in self.of.iter_mut().zip(other.of) {
+            mine.runs += theirs.runs;
+            mine.failures.join(theirs.failures);
+            mine.passes = mine.passes.take().or(theirs.passes);
+        }
+        self.undecided += other.undecided;
+    }
+
+    /// Failures of one order that the other one, which was seen, has not, whoever of the two has which role: the order, the signature, and how many runs failed so.
+    pub(super) fn lacking<'t>(&'t self, roles: &'t [String; 2]) -> impl Iterator<Item = (First, &'t str, u32)> {
+        let sides =
+            [First::A, First::B].map(|first| (first, &self.of[first as usize], &self.of[first.other() as usize]));
+        sides.into_iter().filter(|(_, _, other)| other.runs > 0).flat_map(move |(first, this, other)| {
+            let others = other.keys();
+            let lacks = move |s: &str| !others.contains(&key(s)) && !others.contains(&swapped(s, roles));
+            this.failures.counts().filter(move |(s, _)| lacks(s)).map(move |(s, runs)| (first, s, runs))
+        })
+    }
+}

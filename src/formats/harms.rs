@@ -1,0 +1,73 @@
+//! What the harm of a pair rests on, as JSON: a part of `raceflip-confirm` (`docs/formats.md`).
+
+use super::campaign::{rounded, side};
+use crate::campaign::{CHANCE, Claim, FailureReport, First, MoreOften, PairReport};
+use serde::{Deserialize, Serialize};
+
+/// A failure of one order that the other one has not.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Hurts {
+    pub first: String,
+    pub signature: String,
+    /// States that the other order can come to from the same state, if a search of them has no such failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exhaustive: Option<u64>,
+    /// Runs of the other order from the same state, if these say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub none_of: Option<NoneOf>,
+}
+
+/// Runs of the other order none of which fails so.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct NoneOf {
+    pub runs: u32,
+    pub at_most: f64,
+    pub confidence: f64,
+    /// Runs of the order itself from the same state, and how many of them fail so.
+    pub of_this: u32,
+    pub fails: u32,
+}
+
+/// A failure that comes with both orders, and more often with one of them.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Often {
+    pub first: String,
+    pub signature: String,
+    pub fails: u32,
+    pub runs: u32,
+    pub other_fails: u32,
+    pub other_runs: u32,
+    pub chance: f64,
+}
+
+pub(crate) fn hurts(report: &PairReport) -> Vec<Hurts> {
+    let of = report.hurts().into_iter();
+    let hurts = |(first, f): (First, &FailureReport)| {
+        let (exhaustive, none_of) = match report.harms.get(&(first, f.signature.clone())) {
+            Some(Claim::Exhaustive { states }) => (Some(*states), None),
+            Some(Claim::Runs { runs, at_most, fails, of }) => {
+                let (at_most, confidence) = (rounded(*at_most), 1.0 - CHANCE);
+                (None, Some(NoneOf { runs: *runs, at_most, confidence, of_this: *of, fails: *fails }))
+            }
+            None => (None, None),
+        };
+        Hurts { first: side(first), signature: f.signature.clone(), exhaustive, none_of }
+    };
+    of.map(hurts).collect()
+}
+
+pub(crate) fn often(more: &MoreOften) -> Often {
+    Often {
+        first: side(more.first),
+        signature: more.signature.clone(),
+        fails: more.this.0,
+        runs: more.this.1,
+        other_fails: more.other.0,
+        other_runs: more.other.1,
+        // To two digits: it goes down to 1e-40 and less.
+        chance: format!("{:.1e}", more.chance).parse().expect("a number that was written"),
+    }
+}
