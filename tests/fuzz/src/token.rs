@@ -26,12 +26,15 @@ thread c { sync m { wait m for 5 }; @c: assert x != 3, \"three\" }
 pub(crate) static LOADED: LazyLock<Model> =
     LazyLock::new(|| Model::from_text("fuzz.race", MODEL, &[]).expect("it is right"));
 
-/// Checks the reader with these bytes: what begins as a token does is one, all else stands for what a token has inside.
+/// Checks the reader with these bytes: what begins as a token does is one, all else stands for what a token of each version has inside.
 pub fn check(bytes: &[u8]) {
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) if text.trim_start().starts_with("rf") => text.to_owned(),
-        _ => armoured(bytes),
-    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.trim_start().starts_with("rf") => read(text),
+        _ => ["rf1-", "rf2-"].into_iter().for_each(|prefix| read(&armoured(prefix, bytes))),
+    }
+}
+
+fn read(text: &str) {
     let token: Token = match text.parse() {
         Ok(token) => token,
         Err(error) => return super::is_told(&error.to_string()),
@@ -42,7 +45,7 @@ pub fn check(bytes: &[u8]) {
 }
 
 /// The text of a token with this inside.
-pub fn armoured(body: &[u8]) -> String {
+fn armoured(prefix: &str, body: &[u8]) -> String {
     let mut whole = Vec::new();
     let mut length = body.len();
     while length >= 0x80 {
@@ -52,7 +55,7 @@ pub fn armoured(body: &[u8]) -> String {
     whole.push(length as u8);
     whole.extend(body);
     whole.extend((xxh3_64(body) as u32).to_le_bytes());
-    format!("rf1-{}", BASE64URL_NOPAD.encode(&whole))
+    format!("{prefix}{}", BASE64URL_NOPAD.encode(&whole))
 }
 
 // Replays it, strictly and as far as it goes, under limits that are not its own.
