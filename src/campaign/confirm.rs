@@ -3,9 +3,10 @@
 use super::continued::{Compared, compare, seen};
 use super::detection::{add_searched, detect_in, may_add};
 use super::drive::Driven;
+use super::endless::endless;
 use super::failures::{Failures, evidence};
 use super::refute::{self, States};
-use super::report::{FailureReport, MadeTrial, PairReport, Phase1, Refutation, Searched, Undecided, Verdict};
+use super::report::{Endless, FailureReport, MadeTrial, PairReport, Phase1, Refutation, Searched, Undecided, Verdict};
 use super::resist::resist;
 use super::stream::Stream;
 use super::trial::{Run, RunId};
@@ -28,6 +29,8 @@ pub struct Confirmation {
     pub unexplained: Vec<FailureReport>,
     /// The search of all states, if there was one.
     pub searched: Option<Searched>,
+    /// Possible livelocks; `None` if they were not looked for, or if there are too many states.
+    pub livelocks: Option<Vec<Endless>>,
     /// Whether somebody stopped it: what was at work then may have come to less than it would have.
     pub interrupted: bool,
 }
@@ -99,8 +102,9 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
     };
     let mut unexplained = others.finish(plan);
     unexplained.retain(|f| !explained(f) && phase1.failures.iter().all(|g| g.signature != f.signature));
+    let livelocks = if context.stop.load(Ordering::Relaxed) { None } else { endless(plan, &phase1, context) };
     let interrupted = context.stop.load(Ordering::Relaxed);
-    Confirmation { phase1, pairs, orders, unexplained, searched, interrupted }
+    Confirmation { phase1, pairs, orders, unexplained, searched, livelocks, interrupted }
 }
 
 struct Campaign<'c> {

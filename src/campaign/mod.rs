@@ -16,11 +16,13 @@ mod continuing;
 mod cuts;
 mod detection;
 mod drive;
+mod endless;
 mod expect;
 mod expect_order;
 mod expect_race;
 mod failures;
 mod flips;
+mod implied;
 mod instances;
 mod orders;
 mod parallel;
@@ -50,8 +52,8 @@ pub use expect_race::{Broken, judge_pairs};
 pub use orders::{First, Flip, InstancePair};
 pub use parallel::in_order;
 pub use report::{
-    Claim, Evidence, FailureReport, MadeTrial, MoreOften, Never, OrderReport, PairReport, Phase1, Refutation, Risk,
-    Searched, Undecided, Verdict, WayReport,
+    Claim, Endless, Evidence, FailureReport, MadeTrial, MoreOften, Never, OrderReport, PairReport, Phase1, Refutation,
+    Risk, Searched, Undecided, Verdict, WayReport,
 };
 pub use saved::{Saved, SavedEnd};
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
@@ -102,6 +104,8 @@ pub struct Plan {
     pub explore: Explore,
     /// States that are searched at most.
     pub states: u64,
+    /// Whether possible livelocks are looked for although no run came to the limit of steps.
+    pub livelocks: bool,
     /// Workers.
     pub jobs: usize,
 }
@@ -143,6 +147,7 @@ impl Plan {
             trials: Self::TRIALS,
             explore: Explore::default(),
             states: Self::STATES,
+            livelocks: false,
             jobs: 1,
         }
     }

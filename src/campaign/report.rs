@@ -59,6 +59,17 @@ pub struct Searched {
     pub complete: bool,
 }
 
+/// A possible livelock: a run that can go on for ever, although every thread gets its turns.
+#[derive(Clone, Debug)]
+pub struct Endless {
+    /// The threads that never come to an end, by their pedigree.
+    pub threads: Vec<String>,
+    /// How many states a run can go round in.
+    pub states: usize,
+    /// A run there and twice round, cut off by its limit of steps.
+    pub evidence: Evidence,
+}
+
 /// A way in which runs ended.
 #[derive(Clone, Debug)]
 pub struct FailureReport {

@@ -9,6 +9,7 @@
 use super::expect::{Unmet, is_of_absence, judge, named, told_apart, unchecked};
 use super::expect_order::{OrderTally, OrderWatch, is_about_order};
 use super::expect_race::{is_about_pairs, judge_pairs};
+use super::implied::expecting_no_failure;
 use super::saved::{Again, SavedEnd, replay_saved};
 use super::searched::search;
 use super::smaller::smaller;
@@ -63,7 +64,7 @@ struct Test<'t> {
     saved: Vec<SavedEnd>,
 }
 
-/// Tests a variant.
+/// Tests a variant. A model without `expect` lines expects that no run fails, blocks or is stuck; its implied lines have the number 0.
 ///
 /// # Examples
 ///
@@ -86,6 +87,20 @@ struct Test<'t> {
 /// ```
 #[must_use]
 pub fn test(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
+    match expecting_no_failure(plan.model) {
+        // Nothing is expected: runs are enough, and no search is made.
+        Some(model) => {
+            let TestPlan { walks, saved, shrinks, .. } = *plan;
+            test_lines(
+                &TestPlan { model: &model, campaign: plan.campaign.clone(), walks, states: 0, saved, shrinks },
+                context,
+            )
+        }
+        None => test_lines(plan, context),
+    }
+}
+
+fn test_lines(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
     let about_order = plan.model.program.expectations.iter().enumerate().filter(|(_, e)| is_about_order(&e.kind));
     let mut test = Test {
         plan,

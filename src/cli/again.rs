@@ -3,6 +3,7 @@
 use super::load::Model;
 use super::shell;
 use crate::campaign::{CONTINUED, SEARCHED};
+use crate::event::LimitKind;
 use crate::sched::StrategySpec;
 use crate::world::Limits;
 
@@ -23,7 +24,8 @@ pub(super) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Limits) ->
         command.push_str(&format!(" -D {name}={value}"));
     }
     for (option, value) in limits.unusual() {
-        command.push_str(&format!(" --{option} {value}"));
+        let unit = if option == LimitKind::VirtualTime.option() { "ms" } else { "" };
+        command.push_str(&format!(" --{option} {value}{unit}"));
     }
     command
 }

@@ -1,6 +1,6 @@
 //! `raceflip analyze`: the races of a recorded trace.
 
-use super::args::Format;
+use super::args::{Format, ResultArgs, head};
 use super::check::counted;
 use super::exit::Status;
 use super::output::{BOLD, paint};
@@ -54,20 +54,19 @@ pub(super) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// What happens before what
-    #[arg(long, value_enum, default_value_t, value_name = "RULES")]
+    #[arg(long, value_enum, default_value_t, value_name = "RULES", help_heading = head::EFFORT)]
     rules: Rules,
     /// Also the pairs that only locks and signals order (rank B)
-    #[arg(long)]
+    #[arg(long, help_heading = head::RESULT)]
     locked: bool,
     /// Only races that no other one covers
-    #[arg(long)]
+    #[arg(long, help_heading = head::RESULT)]
     uncovered: bool,
     /// All pairs of statements, not one for each location and class
-    #[arg(long)]
-    all: bool,
-    /// The form of the result on stdout; JSON has everything
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
+    #[arg(long, alias = "all", help_heading = head::RESULT)]
+    all_pairs: bool,
+    #[command(flatten)]
+    result: ResultArgs,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
@@ -89,7 +88,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         Rules::Fasttrack => "FastTrack",
     };
     let report = AnalysisReport::new(&name, rules, &trace, &found);
-    if args.format == Format::Json {
+    if args.result.format == Format::Json {
         context.out.json(&report.to_json());
     } else {
         tell(&args, &report, context);
@@ -126,6 +125,9 @@ fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
         _ => String::new(),
     };
     writeln!(out, "{}{colon}{}{hidden}", some(total, "race"), classes.join(", "));
+    if args.result.quiet {
+        return;
+    }
     told(args, report, context);
     let out = &mut context.out;
     let locked = report.races.iter().filter(|race| race.rank == 'B').count();
@@ -161,7 +163,7 @@ fn told(args: &Args, report: &AnalysisReport, context: &mut Context) {
     let mut known: BTreeMap<(&str, &str, bool), usize> = BTreeMap::new();
     for (i, race) in report.races.iter().enumerate().filter(|(_, race)| wanted(race)) {
         let key = (race.location.as_str(), race.class.as_str(), race.rank == 'B');
-        match known.get(&key).filter(|_| !args.all) {
+        match known.get(&key).filter(|_| !args.all_pairs) {
             Some(at) => groups[*at].push(i),
             None => {
                 known.insert(key, groups.len());

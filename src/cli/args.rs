@@ -2,12 +2,27 @@
 
 use super::exit::Status;
 use super::output::Colour;
+use super::reports::ReportFormat;
+use super::timer::virtual_time;
 use super::{Context, Refusal};
 use crate::sched::SiteSpec;
 use crate::world::Limits;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
+
+/// Headings of options in the help: an option has the same one in each command.
+pub(super) mod head {
+    pub(in crate::cli) const MODEL: &str = "What is looked at";
+    pub(in crate::cli) const EFFORT: &str = "How it is looked at";
+    pub(in crate::cli) const RESULT: &str = "Result";
+    pub(in crate::cli) const SAVED: &str = "Saved failures";
+    pub(in crate::cli) const GATE: &str = "Gate";
+    pub(in crate::cli) const LONG: &str = "Long campaigns";
+    pub(in crate::cli) const TIMELINE: &str = "Timeline";
+    pub(in crate::cli) const LIMITS: &str = "Limits of a run (reaching one is the outcome `limit`)";
+    pub(in crate::cli) const BOUNDS: &str = "Bounds of the search (where one cuts it the answer says so)";
+}
 
 const ABOUT: &str = "\
 A controlled-scheduling race fuzzer for modeled apps.
@@ -97,7 +112,7 @@ pub(super) struct Defines {
     /// Give a constant of the model another value (`-D FIXED=1`; may be repeated)
     ///
     /// VALUE is a whole number, `true` or `false`. Of two for one constant the last counts.
-    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define, help_heading = head::MODEL)]
     defines: Vec<(String, i64)>,
 }
 
@@ -107,6 +122,44 @@ impl Defines {
         let last: std::collections::BTreeMap<_, _> = self.defines.iter().cloned().collect();
         last.into_iter().collect()
     }
+}
+
+/// The form of the result, and how much of it, where there are two forms.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ResultArgs {
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = head::RESULT)]
+    pub(super) format: Format,
+    /// Print in a few lines what it comes to, and no details
+    #[arg(short, long, help_heading = head::RESULT)]
+    pub(super) quiet: bool,
+}
+
+/// The same, of what has reports for other tools.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ToolArgs {
+    /// The form of the result on stdout
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = head::RESULT)]
+    pub(super) format: ReportFormat,
+    /// Print in a few lines what it comes to, and no details
+    #[arg(short, long, help_heading = head::RESULT)]
+    pub(super) quiet: bool,
+}
+
+/// Workers.
+#[derive(Args, Clone, Debug)]
+pub(super) struct JobArgs {
+    /// Workers; the result is the same for any number [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = head::EFFORT)]
+    pub(super) jobs: Option<u16>,
+}
+
+/// The seed.
+#[derive(Args, Clone, Debug)]
+pub(super) struct SeedArgs {
+    /// Decides every choice that is drawn
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = head::EFFORT)]
+    pub(super) seed: u64,
 }
 
 fn define(text: &str) -> Result<(String, i64), String> {
@@ -128,34 +181,33 @@ fn define(text: &str) -> Result<(String, i64), String> {
 
 /// The limits of a run. Reaching one is an outcome of its own, `limit`, that says which option raises it.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Limits of a run (reaching one is the outcome `limit`)")]
 pub(super) struct LimitArgs {
     /// Steps [default: 100000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     steps: Option<u64>,
-    /// The virtual clock, in milliseconds [default: 30 days]
-    #[arg(long, value_name = "MS")]
+    /// The virtual clock, as in `500ms`, `30s`, `10m`, `1h` or `2d` [default: 30d]
+    #[arg(long, value_name = "TIME", value_parser = virtual_time, help_heading = head::LIMITS)]
     virtual_time: Option<u64>,
     /// Objects made, dead ones as well [default: 100000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     objects: Option<u32>,
     /// Threads made, finished ones as well [default: 4096]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     threads: Option<u32>,
     /// Messages in one queue [default: 100000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     queue: Option<u32>,
     /// Elements of one list [default: 1000000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     list: Option<u32>,
     /// Instructions of a thread from one visible operation to the next [default: 1000000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     local: Option<u64>,
     /// Calls within calls; deeper is the failure StackOverflow [default: 256]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     depth: Option<u32>,
     /// Cells of all objects, and of the threads' stacks at their deepest [default: 10000000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     cells: Option<u32>,
 }
 
@@ -202,18 +254,20 @@ pub(super) enum RunFormat {
 #[derive(Args, Clone, Debug)]
 pub(super) struct ReportArgs {
     /// The form of the result on stdout
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = head::RESULT)]
     pub(super) format: RunFormat,
-    /// Print the outcome and the token only, not the timeline
-    #[arg(short, long)]
+    /// Print in a few lines what it comes to, and no details
+    ///
+    /// Of a run: the outcome and the token, not the timeline.
+    #[arg(short, long, help_heading = head::RESULT)]
     pub(super) quiet: bool,
     /// Write the timeline to a file, as Chrome trace events: ui.perfetto.dev opens it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     pub(super) perfetto: Option<PathBuf>,
     #[command(flatten)]
     pub(super) view: ViewArgs,
     /// Write every event to a file, as JSON lines (docs/formats.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     pub(super) trace: Option<PathBuf>,
 }
 
@@ -231,25 +285,29 @@ impl ReportArgs {
 
 /// Which part of a timeline is told, and how.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Timeline")]
 pub(super) struct ViewArgs {
     /// Tell all steps, also those in the middle of a long run and those of loops
-    #[arg(long, conflicts_with = "around")]
+    #[arg(long, conflicts_with = "around", help_heading = head::TIMELINE)]
     pub(super) all: bool,
     /// Tell the steps around this one
-    #[arg(long, value_name = "STEP")]
+    #[arg(long, value_name = "STEP", help_heading = head::TIMELINE)]
     pub(super) around: Option<u64>,
     /// How many steps before and after it
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "around")]
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "around", help_heading = head::TIMELINE)]
     pub(super) context: u64,
     /// Tell only the steps of these threads and loopers, by name
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = head::TIMELINE)]
     pub(super) only: Vec<String>,
     /// Mark the steps of an access: `@label`, `@label.read of x`, or LINE:COLUMN (may be repeated)
-    #[arg(long, value_name = "SITE")]
+    #[arg(long, value_name = "SITE", help_heading = head::TIMELINE)]
     pub(super) mark: Vec<SiteSpec>,
+    /// Draw with ASCII characters only
+    ///
+    /// For terminals and logs that show no others. What is not ASCII in a model is shown as `?`. It is never chosen by the locale: the same command prints the same bytes everywhere.
+    #[arg(long, help_heading = head::TIMELINE)]
+    pub(super) ascii: bool,
     /// How wide lines may be [default: the terminal, up to 160; else 80]
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=1000))]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=1000), help_heading = head::TIMELINE)]
     pub(super) width: Option<u16>,
 }
 

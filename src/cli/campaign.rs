@@ -1,6 +1,6 @@
 //! What `detect` and `confirm` share: their options, their progress, and pairs in words.
 
-use super::args::{Defines, LimitArgs};
+use super::args::{Defines, JobArgs, LimitArgs, SeedArgs, head};
 use super::check::counted;
 use super::load::Model;
 use super::outcome::limit_text;
@@ -12,11 +12,12 @@ use crate::event::SiteId;
 pub(super) use crate::formats::failing::ending;
 use crate::sched::site_text;
 use clap::builder::RangedI64ValueParser;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// As many as fit into memory: what each run showed is kept until the last has ended. More is another campaign, with another seed.
 pub(super) fn number_of_runs() -> RangedI64ValueParser<u32> {
@@ -26,21 +27,19 @@ pub(super) fn number_of_runs() -> RangedI64ValueParser<u32> {
 /// Options of a campaign.
 #[derive(clap::Args, Debug)]
 pub(super) struct CampaignArgs {
-    /// Decides every choice of every run
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    seed: SeedArgs,
     /// Detection runs at least: they go on until two thirds of them have brought nothing new
-    #[arg(long, value_name = "N", default_value_t = campaign::Plan::RUNS, value_parser = number_of_runs())]
+    #[arg(long, value_name = "N", default_value_t = campaign::Plan::RUNS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
     runs: u32,
     /// Potential pairs of one location that are kept: a result that leaves some out says so
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..))]
     most_pairs: u32,
     /// What finds potential pairs: `all` is the union. Others than `hybrid` find fewer, and more surely
-    #[arg(long, value_enum, default_value_t, value_name = "DETECTOR")]
+    #[arg(long, value_enum, default_value_t, value_name = "DETECTOR", help_heading = head::EFFORT)]
     pub(super) detector: DetectorArg,
-    /// Workers; the result is the same for any number [default: one for each core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(super) jobs: Option<u16>,
+    #[command(flatten)]
+    pub(super) jobs: JobArgs,
     #[command(flatten)]
     pub(super) defines: Defines,
     #[command(flatten)]
@@ -52,12 +51,12 @@ impl CampaignArgs {
     pub(super) fn plan(&self, model: &Model, trials: u32) -> campaign::Plan {
         campaign::Plan {
             limits: self.limits.resolve(),
-            seed: self.seed,
+            seed: self.seed.seed,
             runs: self.runs,
             most_pairs: self.most_pairs,
             detectors: self.detector.resolve(),
             trials,
-            jobs: workers(self.jobs),
+            jobs: workers(self.jobs.jobs),
             ..campaign::Plan::new(model)
         }
     }
@@ -105,10 +104,15 @@ impl Bar {
             if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
         let template =
-            format!("{{elapsed}} {{msg}} {{bar:30}} {what} {{human_pos}} of {{human_len}}, {{per_sec}}, {{eta}} left");
+            format!("{{elapsed}} {{msg}} {{bar:30}} {what} {{human_pos}} of {{human_len}}, {{rate}}, {{eta}} left");
         if let Ok(style) = ProgressStyle::with_template(&template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+                // Nobody can be told that it could not be written.
+                let _ = write!(to, "{}", rate(state.per_sec()));
+            }));
         }
+        // What takes long between two runs, say a search, must not look like a program that hangs.
+        bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar }
     }
 
@@ -136,6 +140,15 @@ impl campaign::Progress for Bar {
 
     fn done(&self) {
         self.bar.inc(1);
+    }
+}
+
+// `0.42/s`, `7.3/s`, `1,247/s`: no digits that change too fast to be read.
+fn rate(per_second: f64) -> String {
+    match per_second {
+        n if n < 1.0 => format!("{n:.2}/s"),
+        n if n < 10.0 => format!("{n:.1}/s"),
+        n => format!("{}/s", HumanCount(n.round() as u64)),
     }
 }
 
@@ -243,4 +256,15 @@ fn limits(out: &mut Output, found: &Phase1) {
 /// A failure in a line: `NullPointer at :40 in main`, `deadlock a -> b -> a`.
 pub(super) fn failure(model: &Model, report: &FailureReport) -> String {
     ending(model, &report.outcome).unwrap_or_else(|| report.signature.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rate;
+
+    #[test]
+    fn rates_are_short() {
+        let of = [0.4213, 7.349, 99.6, 1_246.831_8].map(rate);
+        assert_eq!(of, ["0.42/s", "7.3/s", "100/s", "1,247/s"]);
+    }
 }

@@ -1,9 +1,9 @@
 //! `raceflip check`: parses, checks and compiles models, and runs nothing.
 
-use super::args::Defines;
+use super::args::{Defines, head};
 use super::exit::Status;
 use super::output::{GOOD, paint};
-use super::{Context, Refusal, load};
+use super::{Context, Refusal, files, load};
 use crate::lang::Program;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -16,16 +16,21 @@ warnings do not change it.";
 const AFTER: &str = "\
 Examples:
   raceflip check app.race
-  raceflip check models/*.race
+  raceflip check models                  all below a folder
   raceflip check -D FIXED=1 app.race     with another value of a constant";
 
 /// Check models without running them
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
-    /// Models
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    /// Models, and folders of models
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Print in a few lines what it comes to, and no details
+    ///
+    /// Nothing of models that are well-formed.
+    #[arg(short, long, help_heading = head::RESULT)]
+    quiet: bool,
     #[command(flatten)]
     defines: Defines,
 }
@@ -33,8 +38,20 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let defines = args.defines.resolve();
     let mut status = Status::Nothing;
-    for path in &args.files {
+    let mut paths = Vec::new();
+    // In the order in which they were given; what cannot be read is said, and the rest is checked.
+    for path in &args.paths {
+        let below = if path.is_dir() { files::models(path) } else { Ok((vec![path.clone()], Vec::new())) };
+        let (found, unread) = below.unwrap_or_else(|refusal| (Vec::new(), vec![refusal]));
+        paths.extend(found);
+        for refusal in unread {
+            context.out.refuse(&refusal);
+            status = Status::Refused;
+        }
+    }
+    for path in &paths {
         match load::model(path, &defines, &context.out) {
+            Ok(_) if args.quiet => {}
             Ok(model) => {
                 let warnings = load::warnings(&model.source, context);
                 let warned = if warnings == 0 { String::new() } else { format!(", {}", counted(warnings, "warning")) };

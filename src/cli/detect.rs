@@ -1,17 +1,18 @@
 //! `raceflip detect`: which pairs of accesses may race.
 
-use super::args::Format;
+use super::args::{Format, ResultArgs, head};
 use super::campaign::{Bar, CampaignArgs, failure, kinds, pair, potential};
 use super::check::counted;
 use super::exit::Status;
-use super::load;
-use super::output::{BAD, BOLD, paint};
-use super::{Context, Refusal, files, interrupt};
-use crate::campaign;
+use super::load::{self, Model};
+use super::output::{BAD, BOLD, Output, paint};
+use super::{Context, Refusal, files, interrupt, suite};
+use crate::campaign::{self, Phase1};
 use crate::detect::{Candidate, Detector};
 use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 const ABOUT: &str = "\
 Runs a model under some seeds and prints the pairs of accesses that may race: hybrid detection, extended to loopers. Two accesses \
@@ -24,23 +25,25 @@ Examples:
   raceflip detect app.race --runs 200 --seed 1
   raceflip detect app.race --detector all   by whom is each pair seen?
   raceflip detect app.race --format json
-  raceflip detect app.race --out pairs.json && raceflip confirm app.race --pairs pairs.json";
+  raceflip detect models                    all below a folder; as JSON an array
+  raceflip detect app.race --out pairs.json && raceflip confirm app.race --pairs-from pairs.json";
 
 /// Print the pairs of accesses that may race
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
-    /// The model
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// Models, and folders of models
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    result: ResultArgs,
+    /// Write the result to this file
+    ///
+    /// The pairs, for `raceflip confirm --pairs-from`; of one model only.
+    #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
+    out: Option<PathBuf>,
     #[command(flatten)]
     campaign: CampaignArgs,
-    /// The form of the result on stdout
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
-    /// Write the pairs to this file, for `raceflip confirm --pairs`
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
 }
 
 // Who has seen it, where several have looked.
@@ -56,52 +59,105 @@ fn seen_in(candidate: &Candidate) -> String {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let model = load::model(&args.file, &args.campaign.defines.resolve(), &context.out)?;
-    let plan = args.campaign.plan(&model, 0);
+    let (paths, unread, many) = suite::one_or_many(&args.paths)?;
     if let Some(path) = &args.out {
+        if many {
+            return Err(Refusal::new("--out is for one model: give one file"));
+        }
         files::may_write(path)?;
     }
-    let bar = Bar::new("run");
     let stop = interrupt::install();
-    let found = campaign::detect(&plan, campaign::Context { stop: &stop, progress: &bar });
+    let mut status = if unread.is_empty() { Status::Nothing } else { Status::Refused };
+    unread.iter().for_each(|refusal| context.out.refuse(refusal));
+    let mut reports = Vec::new();
+    for (i, path) in paths.iter().enumerate() {
+        let model = match load::model(path, &args.campaign.defines.resolve(), &context.out) {
+            Ok(model) => model,
+            Err(refusal) if !many => return Err(refusal),
+            Err(refusal) => {
+                context.out.refuse(&refusal);
+                status = status.and(Status::Refused);
+                continue;
+            }
+        };
+        if many && args.result.format == Format::Text {
+            if i > 0 && !args.result.quiet {
+                writeln!(context.out);
+            }
+            writeln!(context.out, "{}:", paint(BOLD, model.name()));
+        }
+        let (found, report) = one(&args, &model, &stop, context)?;
+        status = status.and(found);
+        reports.extend(report);
+        if found == Status::Interrupted {
+            break;
+        }
+    }
+    if args.result.format == Format::Json {
+        context.out.json(&if many { array(&reports) } else { reports.concat() });
+    }
+    Ok(status)
+}
+
+/// JSON objects as one array.
+pub(super) fn array(objects: &[String]) -> String {
+    if objects.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", objects.join(",\n")) }
+}
+
+// One model; its JSON, if that is wanted.
+fn one(
+    args: &Args,
+    model: &Model,
+    stop: &AtomicBool,
+    context: &mut Context,
+) -> Result<(Status, Option<String>), Refusal> {
+    let plan = args.campaign.plan(model, 0);
+    let bar = Bar::new("run");
+    let found = campaign::detect(&plan, campaign::Context { stop, progress: &bar });
     bar.finish();
     if let Some(path) = &args.out {
         let list = PairsFile::new(model.name(), model.digest(), &model.code.setup.sites, &found.candidates);
         files::write(path, &format!("{}\n", list.to_json()))?;
     }
     let out = &mut context.out;
-    if args.format == Format::Json {
-        let report = DetectReport::new(model.name(), model.digest(), &plan, &found);
-        out.json(&report.to_json());
-    } else {
-        potential(out, &plan.detectors, &found);
-        for candidate in &found.candidates {
-            writeln!(
-                out,
-                "{}  {}  {}  ({}){}",
-                candidate.rank.letter(),
-                paint(BOLD, &candidate.evidence.location),
-                pair(&model, candidate.pair),
-                seen_in(candidate),
-                seen_by(&plan.detectors, candidate),
-            );
-        }
-        if !found.orders.is_empty() {
-            writeln!(out, "{}, no races, whose order may matter:", counted(found.orders.len() as u64, "order pair"));
-        }
-        for order in &found.orders {
-            let (rank, place) = (order.rank.letter(), paint(BOLD, &order.evidence.location));
-            writeln!(out, "{rank}  {place}  {}  ({})", pair(&model, order.pair), kinds(&order.kinds));
-        }
-        for f in &found.failures {
-            let text = paint(BAD, failure(&model, f));
-            writeln!(out, "{text}, in {} (`raceflip confirm` tells why)", counted(u64::from(f.runs), "run"));
-        }
+    let json = (args.result.format == Format::Json)
+        .then(|| DetectReport::new(model.name(), model.digest(), &plan, &found).to_json());
+    if json.is_none() {
+        tell(model, &plan, &found, args.result.quiet, out);
     }
     if !found.complete {
         out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.runs));
-        return Ok(Status::Interrupted);
+        return Ok((Status::Interrupted, json));
     }
     let nothing = found.candidates.is_empty() && found.failures.is_empty();
-    Ok(if nothing { Status::Nothing } else { Status::Found })
+    Ok((if nothing { Status::Nothing } else { Status::Found }, json))
+}
+
+fn tell(model: &Model, plan: &campaign::Plan, found: &Phase1, quiet: bool, out: &mut Output) {
+    potential(out, &plan.detectors, found);
+    let shown = if quiet { &[] } else { found.candidates.as_slice() };
+    for candidate in shown {
+        writeln!(
+            out,
+            "{}  {}  {}  ({}){}",
+            candidate.rank.letter(),
+            paint(BOLD, &candidate.evidence.location),
+            pair(model, candidate.pair),
+            seen_in(candidate),
+            seen_by(&plan.detectors, candidate),
+        );
+    }
+    if !found.orders.is_empty() {
+        let colon = if quiet { "" } else { ":" };
+        writeln!(out, "{}, no races, whose order may matter{colon}", counted(found.orders.len() as u64, "order pair"));
+    }
+    let shown = if quiet { &[] } else { found.orders.as_slice() };
+    for order in shown {
+        let (rank, place) = (order.rank.letter(), paint(BOLD, &order.evidence.location));
+        writeln!(out, "{rank}  {place}  {}  ({})", pair(model, order.pair), kinds(&order.kinds));
+    }
+    for f in &found.failures {
+        let text = paint(BAD, failure(model, f));
+        writeln!(out, "{text}, in {} (`raceflip confirm` tells why)", counted(u64::from(f.runs), "run"));
+    }
 }

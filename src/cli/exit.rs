@@ -34,6 +34,16 @@ impl Status {
         ExitCode::from(self.number())
     }
 
+    /// The status of several things done one after the other: the one that says most of what went wrong.
+    pub(super) fn and(self, other: Status) -> Self {
+        let rank = |s: Status| {
+            [Status::Nothing, Status::Found, Status::Diverged, Status::Interrupted, Status::Refused]
+                .iter()
+                .position(|x| *x == s)
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
+
     /// The status of a run that ended so: everything but `ok` is something found.
     pub(super) fn of(outcome: &Outcome) -> Self {
         if *outcome == Outcome::Ok { Status::Nothing } else { Status::Found }

@@ -5,7 +5,7 @@ use std::fs::Permissions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The models below a folder, by name, and what keeps folders there from being read; an error if there is neither. Links to folders are not
+/// The models below a folder, by name, and what keeps folders there from being read; an error if there is neither. Hidden folders are not looked into, and links to folders not
 /// followed, so that there is an end; links to files are. What is no regular file, say a pipe, is no model.
 pub(super) fn models(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Refusal>), Refusal> {
     let (mut found, mut refused, mut open) = (Vec::new(), Vec::new(), vec![folder.to_owned()]);
@@ -28,7 +28,10 @@ fn list(folder: &Path, found: &mut Vec<PathBuf>, open: &mut Vec<PathBuf>) -> std
         let entry = entry?;
         let path = entry.path();
         if entry.file_type()?.is_dir() {
-            open.push(path);
+            // Hidden folders hold what other tools keep: histories, caches, environments.
+            if !entry.file_name().to_string_lossy().starts_with('.') {
+                open.push(path);
+            }
         } else if path.extension().is_some_and(|e| e == "race")
             // Of a link to nothing its reader says so.
             && std::fs::metadata(&path).map_or(true, |about| about.is_file())

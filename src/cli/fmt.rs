@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Change nothing: print the differences, and exit with 1 if there are any
-    #[arg(long)]
+    #[arg(long, help_heading = super::args::head::RESULT)]
     check: bool,
 }
 

@@ -1,8 +1,9 @@
 //! `raceflip merge`: one campaign of its parts.
 
+use super::args::{ToolArgs, head};
 use super::confirm::tell_campaign;
 use super::exit::Status;
-use super::reports::ReportFormat;
+use super::gate::GateArgs;
 use super::{Context, Refusal, files};
 use crate::formats::campaigns::CampaignReport;
 use std::path::PathBuf;
@@ -25,15 +26,19 @@ pub(super) struct Args {
     /// Results of `raceflip confirm --partition`, as JSON
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Write the result to this file as well, as JSON
-    #[arg(long, value_name = "FILE")]
+    #[command(flatten)]
+    gate: GateArgs,
+    #[command(flatten)]
+    result: ToolArgs,
+    /// Write the result to this file
+    ///
+    /// As JSON, whatever --format says; the report goes to stdout as well.
+    #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     out: Option<PathBuf>,
-    /// The form of the result on stdout
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: ReportFormat,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    let gate = args.gate.resolve()?;
     if let Some(path) = &args.out {
         files::may_write(path)?;
     }
@@ -49,5 +54,5 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     if let Some(path) = &args.out {
         files::write(path, &format!("{}\n", whole.to_json()))?;
     }
-    Ok(tell_campaign(&whole, args.format, &mut context.out))
+    Ok(tell_campaign(&whole, &args.result, &gate, &mut context.out))
 }

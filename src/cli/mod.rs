@@ -17,6 +17,7 @@ mod exit;
 mod explore;
 mod files;
 mod fmt;
+mod gate;
 mod interrupt;
 mod journal;
 mod listed;
@@ -24,6 +25,8 @@ mod load;
 mod man;
 mod merge;
 mod new;
+#[cfg(test)]
+mod options;
 mod outcome;
 mod output;
 mod plan;
@@ -42,6 +45,7 @@ mod timeline;
 mod timer;
 mod tolerance;
 mod trace;
+mod wrap;
 
 use crate::formats::shell;
 use clap::Parser;

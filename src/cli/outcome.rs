@@ -23,7 +23,8 @@ pub(super) fn print(out: &mut Output, model: &Model, world: &World, outcome: &Ou
 
 /// `limit of 100 steps; --steps 200 raises it`
 pub(super) fn limit_text(kind: LimitKind, limit: u64) -> String {
-    format!("limit of {limit} {}; --{} {} raises it", kind.noun(), kind.option(), higher(kind, limit))
+    let unit = if kind == LimitKind::VirtualTime { "ms" } else { "" };
+    format!("limit of {limit} {}; --{} {}{unit} raises it", kind.noun(), kind.option(), higher(kind, limit))
 }
 
 // Twice a limit, as far as the option goes.

@@ -6,6 +6,7 @@
 
 use super::Refusal;
 use super::exit::Status;
+use super::wrap::wrapped;
 use crate::base::{clean, clean_json, command_at, hidden, push_clean};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::AnsiColor;
@@ -173,17 +174,21 @@ pub(super) struct Output {
     err: AutoStream<io::Stderr>,
     // The reader of stdout has gone: nothing more is written, and the work goes on, so that the exit status is right.
     closed: bool,
+    // How wide the terminal is, if stdout is one.
+    width: Option<usize>,
     trouble: Option<io::Error>,
 }
 
 impl Output {
     pub(super) fn new(colour: Colour) -> Self {
         let (out, err) = (io::stdout(), io::stderr());
+        let width = if out.is_terminal() { terminal_size::terminal_size() } else { None };
         let (for_out, for_err) = (colour.choice(&out), colour.choice(&err));
         Self {
             out: BufWriter::with_capacity(1 << 16, AutoStream::new(out, for_out)),
             err: AutoStream::new(err, for_err),
             closed: false,
+            width: width.map(|(width, _)| usize::from(width.0)),
             trouble: None,
         }
     }
@@ -232,6 +237,15 @@ impl Output {
             let written = self.out.write_all(text.as_bytes());
             self.keep(written);
         }
+    }
+
+    /// A line of prose to stdout: on a terminal it breaks between words.
+    pub(super) fn prose(&mut self, text: impl fmt::Display) {
+        let mut shown = String::new();
+        line(&text.to_string(), &mut shown);
+        let mut shown = self.width.map_or_else(|| shown.clone(), |width| wrapped(&shown, width));
+        shown.push('\n');
+        self.put(&shown);
     }
 
     fn keep(&mut self, written: io::Result<()>) {

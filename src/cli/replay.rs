@@ -1,16 +1,17 @@
 //! `raceflip replay`: a run again, from its token.
 
-use super::args::{Defines, LimitArgs, ReportArgs};
+use super::args::{Defines, LimitArgs, ReportArgs, head};
 use super::exit::Status;
 use super::load::Model;
 use super::plan::{Choices, Plan, Report};
 use super::shrunk::Shrinking;
 use super::state::StateArgs;
-use super::{Context, Refusal, load, single};
+use super::{Context, Refusal, load, shell, single};
+use crate::event::LimitKind;
 use crate::token::Token;
 use crate::world::Limits;
 use std::io::{ErrorKind, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
 Makes a run again from its token, and prints exactly what `raceflip run` printed for it (but for the line that says that it was shrunk).
@@ -59,7 +60,7 @@ pub(super) struct Args {
     #[command(flatten)]
     state: StateArgs,
     /// Go on where the model has left the recording: follow it as far as it can be followed
-    #[arg(long)]
+    #[arg(long, help_heading = head::EFFORT)]
     tolerant: bool,
 }
 
@@ -83,6 +84,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
 impl RecordedArgs {
     /// The token that was given, and the model with its constants.
     pub(super) fn resolve(&self, context: &mut Context) -> Result<(Token, Model), Refusal> {
+        if let Some(file) = turned_round(&self.file, &self.token) {
+            return Err(Refusal::new(format_args!(
+                "the model comes first, and then the token: `raceflip replay {file} TOKEN`"
+            )));
+        }
         let token: Token = token_text(&self.token)?.parse().map_err(Refusal::new)?;
         let constants = self.defines.resolve();
         for (name, value) in &constants {
@@ -117,9 +123,19 @@ impl RecordedArgs {
 /// What a token asks for and the command does not allow.
 pub(super) fn asks(option: &str, value: u64, allowed: &Limits) -> String {
     let most = allowed.options().into_iter().find(|(o, _)| *o == option).map_or(0, |(_, most)| most);
+    let unit = if option == LimitKind::VirtualTime.option() { "ms" } else { "" };
     format!(
-        "the token asks for more than this command allows: --{option} {value}, where {most} is the most; `--{option} {value}` allows it"
+        "the token asks for more than this command allows: --{option} {value}{unit}, where {most}{unit} is the most; `--{option} {value}{unit}` allows it"
     )
+}
+
+// The model, if it was given where the token should be, and the token before it.
+fn turned_round(file: &Path, token: &str) -> Option<String> {
+    let looks_so =
+        |text: &str| text == "-" || text.starts_with("rf1-") || text.starts_with("rf2-") || text.starts_with('@');
+    let (first, then) = (file.to_string_lossy(), Path::new(token));
+    let is_model = then.extension().is_some_and(|e| e == "race") || then.is_file();
+    (looks_so(&first) && !file.exists() && !looks_so(token) && is_model).then(|| shell::path(token))
 }
 
 // More than the token of any run with the default limits, with the output around it.

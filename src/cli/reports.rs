@@ -4,14 +4,15 @@ use super::again;
 use super::load::{self, Model};
 use super::output::Output;
 use crate::formats::campaign::{About, Access, Again, ConfirmReport};
-use crate::formats::report::{Replays, Run, github, junit, markdown, replayed, sarif};
+use crate::formats::report::{Replays, Run, github, junit, markdown, replayed, sarif, tested};
+use crate::formats::test::TestReport;
 use crate::token::Token;
 use crate::world::Limits;
 use clap::ValueEnum;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The form of what campaigns found.
+/// The form of what campaigns found, and of what tests did.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum ReportFormat {
     /// For people
@@ -30,6 +31,18 @@ pub(super) enum ReportFormat {
 }
 
 impl ReportFormat {
+    /// The result of a test; `None` of the form that is told as it comes.
+    pub(super) fn test(self, report: &TestReport) -> Option<String> {
+        Some(match self {
+            ReportFormat::Text => return None,
+            ReportFormat::Json => report.to_json() + "\n",
+            ReportFormat::Junit => tested::junit(report),
+            ReportFormat::Sarif => sarif::tested::render(report),
+            ReportFormat::Github => tested::github(report),
+            ReportFormat::Markdown => tested::markdown(report),
+        })
+    }
+
     /// What reads a whole campaign, of any number of reports; `None` of the forms for one.
     pub(super) fn render(self, reports: &[ConfirmReport], models: &mut Models<'_>) -> Option<String> {
         Some(match self {
@@ -45,7 +58,7 @@ impl ReportFormat {
     pub(super) fn print(self, text: &str, out: &mut Output) {
         match self {
             ReportFormat::Github => out.commands(text),
-            ReportFormat::Sarif => out.json(text.trim_end()),
+            ReportFormat::Sarif | ReportFormat::Json => out.json(text.trim_end()),
             _ => out.document(text),
         }
     }

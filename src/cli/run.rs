@@ -1,6 +1,6 @@
 //! `raceflip run`: one run of a model, as a timeline.
 
-use super::args::{Defines, LimitArgs, ReportArgs};
+use super::args::{Defines, LimitArgs, ReportArgs, SeedArgs, head};
 use super::exit::Status;
 use super::plan::{Choices, Plan, Report};
 use super::shrunk::Shrinking;
@@ -75,14 +75,13 @@ pub(super) struct Args {
     /// The model
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Decides every choice of the run
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    seed: SeedArgs,
     /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:FIRST<THEN[,way=N][,guided][,later=N][,profile=SEED], or avoid:SITE,...
-    #[arg(long, value_name = "STRATEGY", default_value = "random")]
+    #[arg(long, value_name = "STRATEGY", default_value = "random", help_heading = head::EFFORT)]
     strategy: StrategySpec,
-    /// Show a run that fails as it was drawn, and not a smaller one that fails in the same way
-    #[arg(long)]
+    /// Show runs as they were drawn, and not smaller ones that end in the same way
+    #[arg(long, help_heading = head::RESULT)]
     no_shrink: bool,
     #[command(flatten)]
     defines: Defines,
@@ -95,6 +94,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
+    if args.file.is_dir() {
+        let name = args.file.to_string_lossy().into_owned();
+        return Err(Refusal::new(format_args!(
+            "`{name}` is a folder, and `run` makes one run of one model: name a file in it, or take `raceflip test`, `confirm`, `detect`, `explore` or `check`, which take folders"
+        )));
+    }
     let model = load::model(&args.file, &args.defines.resolve(), &context.out)?;
     let limits = args.limits.resolve();
     let spec = args.strategy.profiled(|| single::profile(&model, limits));
@@ -109,7 +114,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         allowed: limits,
         choices: Choices::Draw(Box::new(strategy)),
         strategy: spec.to_string(),
-        seed: args.seed,
+        seed: args.seed.seed,
         report,
         shrinking: if shrinks { Shrinking::IfItFails } else { Shrinking::Off },
         model,

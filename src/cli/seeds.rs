@@ -155,7 +155,7 @@ impl Seeds {
         self.create(&seed, |path| {
             let again = self.again(&seed, path);
             let lines = [
-                "A harmful order, saved by `raceflip confirm`:".to_owned(),
+                "A failure, saved by `raceflip confirm`:".to_owned(),
                 format!("    {what}"),
                 "See it again, step by step, in the folder above this file's, with".to_owned(),
                 again,
@@ -214,7 +214,10 @@ impl Seeds {
         let lines = [
             "A failure that must not be, saved by `raceflip test`:".to_owned(),
             format!("    {what}"),
-            format!("Line {line} of {} says: {}", seed.model, seed.expectation),
+            match line {
+                0 => format!("{} has no `expect` lines, so no run may fail.", seed.model),
+                _ => format!("Line {line} of {} says: {}", seed.model, seed.expectation),
+            },
             format!("{drawn} See it again, step by step, in the folder above this file's, with"),
             self.again(seed, path),
             "Keep this file under version control: every test of the model makes this run first. Delete it when the"

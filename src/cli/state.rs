@@ -9,10 +9,10 @@ use crate::world::World;
 #[derive(clap::Args, Clone, Copy, Default, Debug)]
 pub(super) struct StateArgs {
     /// Stop after N steps
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = super::args::head::EFFORT)]
     pub(super) until: Option<u64>,
     /// Print where each thread stands at the end (with --until: there), queues, locks, and the values of all variables
-    #[arg(long)]
+    #[arg(long, help_heading = super::args::head::RESULT)]
     pub(super) state: bool,
 }
 

@@ -16,6 +16,25 @@ use std::path::{Path, PathBuf};
 pub(super) struct Suite {
     pub(super) cases: Vec<Case>,
     pub(super) refused: Vec<Refusal>,
+    /// Variants of its models that are not among the cases, since only models as they stand were asked for.
+    pub(super) left_out: usize,
+}
+
+/// Which variants of a model are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Variants {
+    /// All that the conditions of its `expect` lines speak of.
+    All,
+    /// The one with the constants that it says, and those that were given.
+    AsWritten,
+}
+
+/// What was asked for.
+pub(super) struct Given<'g> {
+    pub(super) paths: &'g [PathBuf],
+    pub(super) defines: &'g Defines,
+    pub(super) filter: &'g [String],
+    pub(super) which: Variants,
 }
 
 /// A variant of a model.
@@ -33,20 +52,15 @@ impl Case {
 }
 
 impl Suite {
-    pub(super) fn load(
-        paths: &[PathBuf],
-        given: &Defines,
-        filter: &[String],
-        seeds: &Seeds,
-        out: &Output,
-    ) -> Result<Self, Refusal> {
-        let mut suite = Suite { cases: Vec::new(), refused: Vec::new() };
+    pub(super) fn load(asked: &Given<'_>, seeds: &Seeds, out: &Output) -> Result<Self, Refusal> {
+        let Given { paths, defines: given, filter, which } = *asked;
+        let mut suite = Suite { cases: Vec::new(), refused: Vec::new(), left_out: 0 };
         let mut unused: BTreeSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
         let mut all_constants = BTreeSet::new();
         let (paths, unread) = models(paths)?;
         suite.refused.extend(unread);
         for path in paths {
-            match suite.model(&path, given, seeds, out) {
+            match suite.model(&path, (given, which), seeds, out) {
                 Ok(names) => {
                     unused.retain(|name| !names.contains(*name));
                     all_constants.extend(names);
@@ -65,8 +79,9 @@ impl Suite {
         });
         if suite.cases.is_empty() && suite.refused.is_empty() {
             return Err(Refusal::new(format_args!(
-                "no variant has {} in its name; without --filter all names are printed",
+                "no variant has {} in its name; without --filter all names are printed{}",
                 filter.iter().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(" or "),
+                if suite.left_out > 0 { ", and with --all-variants there are more" } else { "" },
             )));
         }
         Ok(suite)
@@ -76,7 +91,7 @@ impl Suite {
     fn model(
         &mut self,
         path: &Path,
-        given: &Defines,
+        (given, which): (&Defines, Variants),
         seeds: &Seeds,
         out: &Output,
     ) -> Result<BTreeSet<String>, Refusal> {
@@ -86,8 +101,12 @@ impl Suite {
         let known = |all: &Defines| all.iter().filter(|(name, _)| names.contains(name)).cloned().collect::<Defines>();
         let own = known(given);
         let model = load::checked(path, source.clone(), &file, &own, out)?;
-        let all = variants(&file, &model.program, &own)
+        let mut all = variants(&file, &model.program, &own)
             .map_err(|error| Refusal::new(format_args!("{}: {error}", source.name())))?;
+        if which == Variants::AsWritten {
+            self.left_out += others(&all, &model);
+            all = vec![own.clone()];
+        }
         let variant = |defines: &Defines, note: &str| {
             // What the first check does not find is wrong with this variant.
             load::checked(path, source.clone(), &file, defines, out).map_err(|refusal| {
@@ -127,8 +146,29 @@ impl Suite {
     }
 }
 
+// How many of these variants are another one than this model.
+fn others(all: &[Defines], model: &Model) -> usize {
+    let is = |defines: &&Defines| defines.iter().all(|value| model.program.consts.contains(value));
+    all.iter().filter(|defines| !is(defines)).count()
+}
+
+/// How many variants a model has besides the one that was loaded with these constants.
+pub(super) fn left_out(model: &Model, given: &Defines, out: &Output) -> Result<usize, Refusal> {
+    let file = load::parsed(&model.source, out)?;
+    // Where there are too many to be told the model is still good as it stands.
+    Ok(variants(&file, &model.program, given).map_or(0, |all| others(&all, model)))
+}
+
+/// The same for commands that may be given one file, of which its reader says what is wrong with it: `true` if there may be several.
+pub(super) fn one_or_many(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Refusal>, bool), Refusal> {
+    match paths {
+        [one] if !one.is_dir() => Ok((vec![one.clone()], Vec::new(), false)),
+        _ => models(paths).map(|(all, unread)| (all.into_iter().collect(), unread, true)),
+    }
+}
+
 /// The models that paths stand for, sorted, each once; and what keeps folders from being read.
-fn models(paths: &[PathBuf]) -> Result<(BTreeSet<PathBuf>, Vec<Refusal>), Refusal> {
+pub(super) fn models(paths: &[PathBuf]) -> Result<(BTreeSet<PathBuf>, Vec<Refusal>), Refusal> {
     let (mut all, mut refused) = (BTreeSet::new(), Vec::new());
     for path in paths {
         let about = std::fs::metadata(path).map_err(|error| missing(path, &error))?;

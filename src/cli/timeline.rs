@@ -5,6 +5,7 @@ use super::args::ViewArgs;
 use super::load::Model;
 use super::output::{BAD, BOLD, DIM, ODD, Output, paint};
 use crate::exec;
+use crate::formats::timeline::ascii::ascii;
 use crate::formats::timeline::text::{Role, lines};
 use crate::formats::timeline::{Column, ColumnId, Marks, Recorder, Timeline, Window, mermaid as diagram};
 use crate::sched::{Replay, SiteSpec, StrategySpec};
@@ -24,6 +25,7 @@ pub(super) struct View {
     only: Vec<String>,
     marked: Vec<SiteSpec>,
     width: usize,
+    ascii: bool,
 }
 
 // Enough to see how a run starts, and more of how it ends.
@@ -35,7 +37,7 @@ const WIDEST: usize = 160;
 
 impl Default for View {
     fn default() -> Self {
-        Self { window: ENDS, around: None, only: Vec::new(), marked: Vec::new(), width: width() }
+        Self { window: ENDS, around: None, only: Vec::new(), marked: Vec::new(), width: width(), ascii: false }
     }
 }
 
@@ -51,7 +53,8 @@ impl View {
             spec.resolve(&model.code.setup.sites).map_err(|e| Refusal::new(format_args!("--mark: {e}")))?;
         }
         let width = args.width.map_or_else(width, usize::from);
-        Ok(Self { window, around: args.around, only: args.only.clone(), marked: args.mark.clone(), width })
+        let (only, marked) = (args.only.clone(), args.mark.clone());
+        Ok(Self { window, around: args.around, only, marked, width, ascii: args.ascii })
     }
 
     /// The accesses to mark: those that were asked for, else those at which the strategy was directed.
@@ -109,7 +112,7 @@ pub(super) fn print(out: &mut Output, timeline: &Timeline, view: &View) -> Resul
     for line in lines(&view.part(timeline)?, view.width) {
         let mut whole = String::new();
         for span in line {
-            let text = span.text;
+            let text = if view.ascii { ascii(&span.text) } else { span.text };
             whole.push_str(&match span.role {
                 _ if text.trim().is_empty() => text,
                 Role::What | Role::Lanes => text,

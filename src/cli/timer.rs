@@ -6,21 +6,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// `30s`, `10m`, `1h`
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+/// A time as it is typed, everywhere: `500ms`, `30s`, `10m`, `1h`, `2d`. A number without a unit is refused, since readers would take it for one or the other.
+fn milliseconds(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let seconds = match unit {
-        "s" | "" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return Err(format!("`{unit}` is no unit of time: write 30s, 10m or 1h")),
+    let each = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        "" if number.is_empty() => 1,
+        "" => return Err(format!("`{text}` has no unit: write {text}ms, {text}s or {text}m")),
+        _ => return Err(format!("`{unit}` is no unit of time: write 30s, 10m, 1h, 2d or 500ms")),
     };
-    let number: u64 = number.parse().map_err(|_| "write a whole number and a unit, as in 30s or 10m".to_owned())?;
-    number
-        .checked_mul(seconds)
-        .filter(|n| *n > 0)
-        .map(Duration::from_secs)
-        .ok_or_else(|| format!("`{text}` is out of range"))
+    if number.is_empty() {
+        return Err("write a whole number and a unit, as in 30s or 10m".to_owned());
+    }
+    let number: u64 = number.parse().map_err(|_| format!("`{text}` is out of range"))?;
+    number.checked_mul(each).ok_or_else(|| format!("`{text}` is out of range"))
+}
+
+/// A time limit of the real clock.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    match milliseconds(text)? {
+        0 => Err(format!("`{text}` is out of range")),
+        n => Ok(Duration::from_millis(n)),
+    }
+}
+
+/// A time of the virtual clock, in milliseconds.
+pub(super) fn virtual_time(text: &str) -> Result<u64, String> {
+    milliseconds(text)
 }
 
 /// Stops what is at work when its time is up.

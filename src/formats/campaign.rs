@@ -5,8 +5,8 @@ use super::harms::{Hurts, Often, hurts, often};
 use super::result::At;
 use crate::base::{at_most, interval};
 use crate::campaign::{
-    Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Phase1, Plan, Refutation, Undecided,
-    Verdict, WayReport,
+    self, Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Phase1, Plan, Refutation,
+    Undecided, Verdict, WayReport,
 };
 use crate::detect::{ContextKind, Detector};
 use crate::event::{LimitKind, Outcome, SiteId};
@@ -104,6 +104,21 @@ pub struct ConfirmReport {
     pub detection_limits: Vec<Cut>,
     /// Failures of trials that came after neither order.
     pub unexplained: Vec<Fails>,
+    /// Possible livelocks, if they were looked for and all states could be searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub livelocks: Option<Vec<Endless>>,
+}
+
+/// A possible livelock.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub struct Endless {
+    /// Those that never come to an end.
+    pub threads: Vec<String>,
+    /// States that a run can go round in.
+    pub states: usize,
+    /// A run twice round, cut off there.
+    pub again: Again,
 }
 
 /// A statement.
@@ -343,6 +358,10 @@ pub(super) fn cuts(found: &Phase1) -> Vec<Cut> {
     found.limits.iter().map(cut).collect()
 }
 
+fn endless(found: &campaign::Endless) -> Endless {
+    Endless { threads: found.threads.clone(), states: found.states, again: again(&found.evidence) }
+}
+
 pub(super) fn side(first: First) -> String {
     if first == First::A { "a" } else { "b" }.to_owned()
 }
@@ -449,6 +468,7 @@ impl ConfirmReport {
             detection_failures: found.phase1.failures.iter().map(|f| fails(plan, f)).collect(),
             detection_limits: cuts(&found.phase1),
             unexplained: found.unexplained.iter().map(|f| fails(plan, f)).collect(),
+            livelocks: found.livelocks.as_ref().map(|all| all.iter().map(endless).collect()),
         }
     }
 

@@ -29,6 +29,9 @@ pub struct Settings {
     pub explore: String,
     pub explore_limit: u64,
     pub order_pairs: bool,
+    /// Whether possible livelocks are looked for although no run came to the limit of steps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub livelocks: bool,
     /// Limits of runs that are not the usual ones, by option.
     pub limits: BTreeMap<String, u64>,
 }
@@ -59,6 +62,7 @@ impl Settings {
             explore: explore.to_owned(),
             explore_limit: plan.states,
             order_pairs: plan.orders,
+            livelocks: plan.livelocks,
             limits: plan.limits.unusual().map(|(option, value)| (option.to_owned(), value)).collect(),
         }
     }
@@ -75,6 +79,7 @@ impl Settings {
         let usual = |name: &str| match name {
             "detectors" => serde_json::json!(usual()),
             "most_pairs" => serde_json::json!(usual_pairs()),
+            "livelocks" => serde_json::json!(false),
             _ => serde_json::Value::Null,
         };
         let of = |fields: &serde_json::Map<String, serde_json::Value>, name: &str| {

@@ -17,6 +17,8 @@ pub struct Failing {
     pub line: Option<u32>,
     /// The column, from 1.
     pub column: Option<u32>,
+    /// Where that statement is in the real app, as the model says: `Main.java:12`.
+    pub from: Option<String>,
 }
 
 /// The expression that a failure is about, in files.
@@ -110,16 +112,17 @@ pub fn ending(model: &Model, outcome: &Outcome) -> Option<String> {
 pub fn failing(model: &Model, outcome: &Outcome) -> Option<Failing> {
     let text = ending(model, outcome)?;
     let sites = &model.code.setup.sites;
-    let at = match outcome {
-        Outcome::Failure(failure) => place(sites, failure),
+    let (site, at) = match outcome {
+        Outcome::Failure(failure) => (failure.site, place(sites, failure)),
         Outcome::Deadlock(report) => {
             let site = report.blocked.iter().find_map(|BlockedThread { site, .. }| *site);
-            site.map(|s| (sites[s].line, sites[s].column))
+            (site, site.map(|s| (sites[s].line, sites[s].column)))
         }
-        _ => None,
+        _ => (None, None),
     };
     let (line, column) = at.unzip();
-    Some(Failing { text, line, column })
+    let from = site.and_then(|site| sites[site].from.clone());
+    Some(Failing { text, line, column, from })
 }
 
 /// The stall of the run that is shown, in milliseconds, and the least of all runs that end alike where another one has it: ` (stall 300 ms; least stall 0 ms, in another

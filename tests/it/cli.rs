@@ -216,9 +216,9 @@ fn every_outcome_has_words_and_a_status() {
     check(
         "time",
         "thread a { loop { sleep 1000 } }",
-        &["--virtual-time", "5000"],
+        &["--virtual-time", "5s"],
         FOUND,
-        &["limit of 5000 virtual milliseconds; --virtual-time 10000 raises it"],
+        &["limit of 5000 virtual milliseconds; --virtual-time 10000ms raises it"],
     );
     check("objects", "thread a { loop { let o = new Object\n skip } }", &["--objects", "7"], FOUND, &["--objects 14 "]);
     check(
@@ -280,12 +280,13 @@ fn bad_input() {
         (&[], "Usage:"),
         (&["frobnicate"], "unrecognized subcommand"),
         (&["run"], "<FILE>"),
-        (&["check"], "<FILE>..."),
+        (&["check"], "<PATH>..."),
         (&["run", &ok, "--seed", "minus"], "--seed"),
         (&["run", &ok, "--color", "sometimes"], "auto"),
         (&["run", &ok, "--format", "xml"], "json"),
         (&["run", "no/such.race"], "error: cannot read `no/such.race`: there is no such file"),
-        (&["check", &folder_name], "it is a directory; name the models in it"),
+        (&["run", &folder_name], "is a folder, and `run` makes one run of one model"),
+        (&["replay", &folder_name, &good], "it is a directory; name the models in it"),
         (&["check", &bytes], "bytes.race:1:9: byte 0xff is not UTF-8"),
         (&["check", &bad], "unknown name `y`"),
         (&["check", &worse], "worse.race"),

@@ -13,7 +13,7 @@ const FOLDER: &str = "harnesses/papers";
 const FEW: [&str; 4] = ["--runs", "10", "--trials", "8"];
 
 fn confirm(more: &[&str]) -> crate::cli::Ran {
-    call(&[&["confirm", FOLDER][..], &FEW, more].concat())
+    call(&[&["confirm", FOLDER, "--all-variants"][..], &FEW, more].concat())
 }
 
 fn json(text: &str) -> Value {
@@ -160,7 +160,7 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
         let mut known = Vec::new();
         loop {
             let mut child = Command::new(env!("CARGO_BIN_EXE_raceflip"))
-                .args(["confirm", FOLDER, "--jobs", "2", "--format", "json", "--resume", "--journal"])
+                .args(["confirm", FOLDER, "--all-variants", "--jobs", "2", "--format", "json", "--resume", "--journal"])
                 .arg(&journal)
                 .args(["--trials-out", &at("resumed.jsonl")])
                 .args(FEW)

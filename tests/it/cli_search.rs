@@ -109,7 +109,7 @@ fn answers_in_words() {
     ");
     insta::assert_snapshot!(words(&["ring.race", "--most-steps", "3"], FOUND), @r"
     8 states, 8 transitions, 3 steps from the start: not all of them
-      cut at 3 steps (--most-steps 6 goes on); it leaves 2 states from which more can be reached
+      cut at 3 steps (--search-depth 6 goes on); it leaves 2 states from which more can be reached
       about 6 schedules, ± 0 (Knuth)
 
     1 end:

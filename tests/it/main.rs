@@ -44,6 +44,7 @@ mod explore_table;
 mod figures;
 mod foreign;
 mod fuzzed;
+mod gates;
 mod grammar;
 mod harm;
 mod harness_outcomes;

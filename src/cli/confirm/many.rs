@@ -1,13 +1,15 @@
 //! A campaign over many models and their variants: in parts, with a journal, under a time limit.
 
+use super::super::args::ToolArgs;
 use super::super::campaign::{Bar, Runs, workers};
 use super::super::exit::Status;
+use super::super::gate::Gate;
 use super::super::journal::OpenJournal;
 use super::super::load::Model;
 use super::super::output::Output;
 use super::super::reports::{Models, ReportFormat};
 use super::super::seeds::Seeds;
-use super::super::suite::{Case, Suite};
+use super::super::suite::{Case, Given, Suite, Variants};
 use super::super::timer::Timer;
 use super::super::{Context, Refusal, files, interrupt};
 use super::{Args, save, told};
@@ -52,13 +54,14 @@ struct Teller<'t> {
     order: &'t [usize],
     told: usize,
     text: bool,
+    quiet: bool,
 }
 
 impl Teller<'_> {
     // Those after one that was not begun; and all of them.
     fn finish(self, out: &mut Output) -> BTreeMap<usize, Entry> {
         let rest = self.order.iter().skip(self.told).filter_map(|i| self.results.get(i));
-        rest.filter(|_| self.text).for_each(|entry| told::variant(&entry.report, out));
+        rest.filter(|_| self.text).for_each(|entry| told::variant(&entry.report, self.quiet, out));
         self.results
     }
 
@@ -66,17 +69,19 @@ impl Teller<'_> {
         while let Some(entry) = self.order.get(self.told).and_then(|i| self.results.get(i)) {
             self.told += 1;
             if self.text {
-                bar.suspend(|| told::variant(&entry.report, out));
+                let quiet = self.quiet;
+                bar.suspend(|| told::variant(&entry.report, quiet, out));
             }
         }
     }
 }
 
 fn refuse_single(args: &Args) -> Result<(), Refusal> {
-    let single = [("--pairs", args.pairs.is_some()), ("--pair", !args.pair.is_empty()), ("--timeline", args.timeline)];
+    let single =
+        [("--pairs-from", args.pairs_from.is_some()), ("--pair", !args.pair.is_empty()), ("--timeline", args.timeline)];
     match single.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(Refusal::new(format_args!(
-            "{option} is for one model: give one file, and no --journal, --partition or --filter"
+            "{option} is for one model as it stands: give one file, and no --all-variants, --journal, --partition or --filter"
         ))),
         None => Ok(()),
     }
@@ -137,14 +142,15 @@ impl<'c> Campaign<'c> {
     // All variants that are left, each told as soon as those before it are.
     fn perform(&mut self, stop: &AtomicBool, out: &mut Output) {
         let todo: Vec<usize> = self.order.iter().copied().filter(|i| !self.results.contains_key(i)).collect();
-        let jobs = workers(self.args.campaign.jobs);
+        let jobs = workers(self.args.campaign.jobs.jobs);
         // Variants side by side; what workers are left over share the runs of one.
         let outer = jobs.min(todo.len()).max(1);
         let bar = Bar::new("variant");
         bar.phase("confirming", todo.len() as u64);
         let runs = Runs::new(&bar);
         let results = std::mem::take(&mut self.results);
-        let mut teller = Teller { results, order: &self.order, told: 0, text: self.args.format == ReportFormat::Text };
+        let (text, quiet) = (self.args.result.format == ReportFormat::Text, self.args.result.quiet);
+        let mut teller = Teller { results, order: &self.order, told: 0, text, quiet };
         teller.tell(&bar, out);
         campaign::in_order(
             outer,
@@ -201,13 +207,15 @@ fn finished(campaign: &CampaignReport) -> usize {
     campaign.results.iter().filter(|r| r.report.about.complete).count()
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
+pub(super) fn run(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusal> {
     refuse_single(args)?;
     let defines = args.campaign.defines.resolve();
-    let Suite { cases, mut refused } = Suite::load(&args.paths, &defines, &args.filter, &Seeds::none(), &context.out)?;
+    let which = if args.all_variants { Variants::All } else { Variants::AsWritten };
+    let given = Given { paths: &args.paths, defines: &defines, filter: &args.filter, which };
+    let Suite { cases, mut refused, left_out } = Suite::load(&given, &Seeds::none(), &context.out)?;
     let models: Vec<&Model> = cases.iter().map(|case| &case.model).collect();
     super::results(args, &models)?;
-    let seeds = if args.save { Some(Seeds::to_keep(&args.seeds)?) } else { None };
+    let seeds = if args.save { Some(Seeds::to_keep(&args.saved)?) } else { None };
     let Some(first) = models.first() else {
         refused.iter().for_each(|refusal| context.out.refuse(refusal));
         return Ok(Status::Refused);
@@ -228,7 +236,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
     if let Some(path) = &args.out {
         files::write(path, &format!("{}\n", report.to_json()))?;
     }
-    let status = finish(&report, args.format, models, out);
+    let status = finish(&report, args.result.format, left_out, models, gate, out);
     saved.iter().for_each(|file| out.note(format_args!("saved {file}")));
     refused.iter().for_each(|refusal| out.refuse(refusal));
     if !report.complete {
@@ -237,6 +245,10 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Status, Refusal>
         out.note(format_args!(
             "{what}: {done} of {all} variants are finished; the same command may bring other results"
         ));
+        out.note(match &args.journal {
+            Some(_) => "the same command with `--resume` goes on from there",
+            None => "to be able to go on, begin with `--journal FILE`; the same command with `--resume` continues it",
+        });
     }
     Ok(match () {
         () if !refused.is_empty() => Status::Refused,
@@ -252,9 +264,19 @@ fn digest(cases: &[Case]) -> String {
 }
 
 // The end of the report: the summary, or all of it in another form, with the models that are at hand.
-fn finish(campaign: &CampaignReport, format: ReportFormat, known: Vec<&Model>, out: &mut Output) -> Status {
+fn finish(
+    campaign: &CampaignReport,
+    format: ReportFormat,
+    left_out: usize,
+    known: Vec<&Model>,
+    gate: &Gate,
+    out: &mut Output,
+) -> Status {
     match format {
-        ReportFormat::Text => told::summary(campaign, out),
+        ReportFormat::Text => {
+            told::summary(campaign, out);
+            told::left_out(left_out, out);
+        }
         ReportFormat::Json => out.json(&campaign.to_json()),
         _ => {
             let reports: Vec<ConfirmReport> = campaign.results.iter().map(|r| r.report.clone()).collect();
@@ -262,16 +284,15 @@ fn finish(campaign: &CampaignReport, format: ReportFormat, known: Vec<&Model>, o
             format.print(&text.unwrap_or_default(), out);
         }
     }
-    let found = campaign.results.iter().any(|r| told::found(&r.report));
-    if found { Status::Found } else { Status::Nothing }
+    gate.status(campaign.results.iter().map(|r| &r.report), out)
 }
 
 /// All of a campaign that is there already.
-pub(in crate::cli) fn tell(campaign: &CampaignReport, format: ReportFormat, out: &mut Output) -> Status {
-    if format == ReportFormat::Text {
-        campaign.results.iter().for_each(|result| told::variant(&result.report, out));
+pub(in crate::cli) fn tell(campaign: &CampaignReport, result: &ToolArgs, gate: &Gate, out: &mut Output) -> Status {
+    if result.format == ReportFormat::Text {
+        campaign.results.iter().for_each(|r| told::variant(&r.report, result.quiet, out));
     }
-    let status = finish(campaign, format, Vec::new(), out);
+    let status = finish(campaign, result.format, 0, Vec::new(), gate, out);
     match () {
         () if !campaign.refused.is_empty() => Status::Refused,
         () if !campaign.complete => Status::Interrupted,

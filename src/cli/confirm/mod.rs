@@ -4,23 +4,25 @@ mod many;
 mod tell;
 mod told;
 
+use super::args::{ToolArgs, head};
 use super::campaign::{Bar, CampaignArgs, number_of_runs};
 use super::exit::Status;
+use super::gate::{Gate, GateArgs};
 use super::load::{self, Model};
 use super::reports::{Models, ReportFormat};
 use super::seeds::Seeds;
 use super::timer::{Timer, duration};
-use super::{Context, Refusal, files, interrupt, listed};
+use super::{Context, Refusal, files, gate, interrupt, listed, suite};
 use crate::campaign::{self, Explore};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{Partition, TrialLine};
-use crate::formats::report::words;
+use crate::formats::report::{Subject, findings, words};
 use clap::ValueEnum;
 pub(super) use many::tell as tell_campaign;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tell::{Told, failures};
+use tell::Told;
 
 const ABOUT: &str = "\
 Detects potential pairs, drives the scheduler at each, and prints which are real, which hurt, which are false, and a token for each order.
@@ -40,80 +42,94 @@ Examples:
   raceflip confirm app.race -D FIXED=1          does the repair hold?
   raceflip confirm app.race --trials 1000 --jobs 8
   raceflip confirm app.race --pair '@check~@destroy'
-  raceflip confirm app.race --pairs pairs.json  pairs of `raceflip detect --out pairs.json`, or of another tool
+  raceflip confirm app.race --all-variants      as it stands, and repaired, in one campaign
+  raceflip confirm app.race --pairs-from pairs.json  pairs of `raceflip detect --out pairs.json`, or of another tool
   raceflip confirm app.race --explore only      no trials: all states, for all pairs
-  raceflip confirm models --journal night.journal --save     all models below a folder, in all variants
-  raceflip confirm models --journal night.journal --resume   and on, after it was killed
+  raceflip confirm models --all-variants --journal night.journal --save   all models below a folder
+  raceflip confirm models --all-variants --journal night.journal --resume   and on, after it was killed
   raceflip confirm models --partition 2/8 --out part2.json   an eighth of them; `raceflip merge` puts them together
+  raceflip confirm models --fail-on any-failure,limits,livelock   a gate in CI (see below)
   raceflip confirm app.race --format sarif > race.sarif   for code scanning; also junit, github, markdown
   raceflip confirm app.race --format json | jq '.pairs[] | select(.harm == \"harmful\")'
 
+GATES
+
 Exit status:
-  0    no pair was confirmed, and nothing failed
-  1    a pair was confirmed, or a run failed
+  0    no pair was confirmed, and nothing failed; or, with --fail-on, nothing of what that names
+  1    a pair was confirmed, or a run failed; or, with --fail-on, something of what that names
   2    bad input or usage
   130  interrupted; what is known by then is printed";
 
 /// Confirm races: which are real, which hurt, and how to see it again
 #[derive(clap::Args, Debug)]
-#[command(long_about = ABOUT, after_long_help = AFTER)]
+#[command(long_about = ABOUT, after_long_help = after())]
 pub(super) struct Args {
-    /// A model; or models and folders of models, each in all its variants
+    /// Models, and folders of models: each as it stands, with the constants that it says and -D
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Trials of each pair, for each kind of driving it
-    #[arg(long, value_name = "N", default_value_t = campaign::Plan::TRIALS, value_parser = number_of_runs())]
-    trials: u32,
-    /// Drive the pairs of this list instead of those that detection finds: `raceflip-pairs` JSON, or lines `SITE SITE`
-    #[arg(long, value_name = "FILE")]
-    pairs: Option<PathBuf>,
-    /// Drive this pair: SITE~SITE, as in `@a~@b`; may be given more than once
-    #[arg(long = "pair", value_name = "PAIR")]
-    pair: Vec<String>,
-    /// Write the result to this file as well, as JSON
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Write each trial to this file, a JSON object on each line
-    #[arg(long, value_name = "FILE")]
-    trials_out: Option<PathBuf>,
-    /// Keep what is finished in this file, so that nothing is lost when the campaign is killed
-    #[arg(long, value_name = "FILE")]
-    journal: Option<PathBuf>,
-    /// Go on with the campaign of the journal, if there is one: the result has the bytes that it has without a break
-    #[arg(long, requires = "journal")]
-    resume: bool,
-    /// Stop after this time, as in `30s`, `10m` or `1h`, with what there is by then: that is not reproducible
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    time: Option<Duration>,
-    /// Confirm only a part of the variants, as in `2/8`; `raceflip merge` puts the parts together
-    #[arg(long, value_name = "PART/OF", value_parser = many::partition)]
-    partition: Option<Partition>,
-    /// Confirm only variants with this text in their name, path and constants (may be repeated: any of them)
-    #[arg(long, value_name = "TEXT")]
+    /// Take every model in all variants that its `expect` lines speak of, and not only as it stands
+    #[arg(long, help_heading = head::MODEL)]
+    all_variants: bool,
+    /// Only variants with this text in their name, as it is printed: path and constants (may be repeated: any of them)
+    #[arg(long, value_name = "TEXT", help_heading = head::MODEL)]
     filter: Vec<String>,
-    /// Keep the run of each harmful order in the folder of saved failures: `raceflip test` makes these first
-    #[arg(long)]
-    save: bool,
-    /// The folder of saved failures
-    #[arg(long, value_name = "DIR", default_value = "seeds", requires = "save")]
-    seeds: PathBuf,
+    /// Drive the pairs of this list instead of those that detection finds: `raceflip-pairs` JSON, or lines `SITE SITE`
+    #[arg(long, alias = "pairs", value_name = "FILE", help_heading = head::MODEL)]
+    pairs_from: Option<PathBuf>,
+    /// Drive this pair: SITE~SITE, as in `@a~@b`; may be given more than once
+    #[arg(long = "pair", value_name = "PAIR", help_heading = head::MODEL)]
+    pair: Vec<String>,
+    /// Drive no order pairs: two acquisitions of a lock, a post and a cancel ..., which are no races but may hurt
+    #[arg(long, help_heading = head::MODEL)]
+    no_orders: bool,
+    /// Trials of each pair, for each kind of driving it
+    #[arg(long, value_name = "N", default_value_t = campaign::Plan::TRIALS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
+    trials: u32,
     /// Whether pairs are searched for in all states
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = head::EFFORT)]
     explore: ExploreArg,
     /// States that are searched at most
-    #[arg(long, value_name = "STATES", default_value_t = campaign::Plan::STATES)]
+    #[arg(long, value_name = "STATES", default_value_t = campaign::Plan::STATES, help_heading = head::EFFORT)]
     explore_limit: u64,
-    /// Drive no order pairs: two acquisitions of a lock, a post and a cancel ..., which are no races but may hurt
-    #[arg(long)]
-    no_orders: bool,
+    /// Stop after this time, as in `30s`, `10m` or `1h`, with what there is by then: that is not reproducible
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
+    time: Option<Duration>,
+    #[command(flatten)]
+    gate: GateArgs,
+    #[command(flatten)]
+    result: ToolArgs,
     /// Print the timeline of each failing run that is shown, with the statements of its pair marked
-    #[arg(long)]
+    #[arg(long, help_heading = head::RESULT)]
     timeline: bool,
-    /// The form of the result on stdout
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: ReportFormat,
+    /// Write the result to this file
+    ///
+    /// As JSON, whatever --format says; the report goes to stdout as well.
+    #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
+    out: Option<PathBuf>,
+    /// Write each trial to this file, a JSON object on each line
+    #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
+    trials_out: Option<PathBuf>,
+    /// Keep the run of each harmful order, and of each other failure, in the folder of saved failures: `raceflip test` makes these first
+    #[arg(long, help_heading = head::SAVED)]
+    save: bool,
+    /// The folder of saved failures
+    #[arg(long, alias = "seeds", value_name = "DIR", default_value = "seeds", help_heading = head::SAVED)]
+    saved: PathBuf,
+    /// Keep what is finished in this file, so that nothing is lost when the campaign is killed
+    #[arg(long, value_name = "FILE", help_heading = head::LONG)]
+    journal: Option<PathBuf>,
+    /// Go on with the campaign of the journal, if there is one: the result has the bytes that it has without a break
+    #[arg(long, requires = "journal", help_heading = head::LONG)]
+    resume: bool,
+    /// Confirm only a part of the variants, as in `2/8`; `raceflip merge` puts the parts together
+    #[arg(long, value_name = "PART/OF", value_parser = many::partition, help_heading = head::LONG)]
+    partition: Option<Partition>,
     #[command(flatten)]
     campaign: CampaignArgs,
+}
+
+fn after() -> String {
+    AFTER.replace("GATES\n", gate::CONFIRM)
 }
 
 /// `--explore`
@@ -139,9 +155,14 @@ impl From<ExploreArg> for Explore {
 }
 
 impl Args {
+    // Whether livelocks are looked for in any case. What is wrong with the gate was said when it was resolved.
+    fn livelocks(&self) -> bool {
+        self.gate.resolve().is_ok_and(|gate| gate.wants_livelocks())
+    }
+
     // Whether it is a campaign over many variants, and not one model as it stands.
     fn is_of_many(&self) -> bool {
-        let whole = self.journal.is_some() || self.partition.is_some() || !self.filter.is_empty();
+        let whole = self.all_variants || self.journal.is_some() || self.partition.is_some() || !self.filter.is_empty();
         whole || self.paths.len() > 1 || self.paths[0].is_dir()
     }
 }
@@ -152,12 +173,14 @@ fn plan(args: &Args, model: &Model) -> campaign::Plan {
         orders: !args.no_orders,
         explore: args.explore.into(),
         states: args.explore_limit,
+        livelocks: args.livelocks(),
         ..args.campaign.plan(model, args.trials)
     }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    if args.is_of_many() { many::run(&args, context) } else { one(&args, context) }
+    let gate = args.gate.resolve()?;
+    if args.is_of_many() { many::run(&args, &gate, context) } else { one(&args, &gate, context) }
 }
 
 // Refuses places for results that cannot be.
@@ -168,15 +191,15 @@ fn results(args: &Args, models: &[&Model]) -> Result<(), Refusal> {
     args.out.iter().chain(&args.trials_out).try_for_each(|path| files::may_write(path))
 }
 
-fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
-    if args.timeline && !matches!(args.format, ReportFormat::Text | ReportFormat::Json) {
+fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusal> {
+    if args.timeline && !matches!(args.result.format, ReportFormat::Text | ReportFormat::Json) {
         return Err(Refusal::new("`--timeline` is for people: leave it out, or take `--format text`"));
     }
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
-    let pairs = listed::pairs(args.pairs.as_deref(), &args.pair, &model, &mut context.out)?;
+    let pairs = listed::pairs(args.pairs_from.as_deref(), &args.pair, &model, &mut context.out)?;
     let plan = campaign::Plan { pairs, ..plan(args, &model) };
     results(args, &[&model])?;
-    let seeds = if args.save { Some(Seeds::to_keep(&args.seeds)?) } else { None };
+    let seeds = if args.save { Some(Seeds::to_keep(&args.saved)?) } else { None };
     let bar = Bar::new("run");
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());
@@ -191,15 +214,18 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
         let lines = found.pairs.iter().chain(&found.orders).flat_map(|pair| TrialLine::of(model.name(), &plan, pair));
         files::write(path, &lines.map(|line| line.to_json() + "\n").collect::<String>())?;
     }
-    match args.format {
+    match args.result.format {
         ReportFormat::Text => {
-            Told { model: &model, plan: &plan, timeline: args.timeline, out: &mut *out }.all(&found)?;
+            let quiet = args.result.quiet;
+            Told { model: &model, plan: &plan, timeline: args.timeline, quiet, out: &mut *out }.all(&found)?;
+            let more = suite::left_out(&model, &args.campaign.defines.resolve(), out)?;
+            told::left_out(more, out);
         }
         ReportFormat::Json => out.json(&report.to_json()),
         _ => {
             let mut models = Models::new(vec![&model], out).allowing(plan.limits);
-            let text = args.format.render(std::slice::from_ref(&report), &mut models);
-            args.format.print(&text.unwrap_or_default(), out);
+            let text = args.result.format.render(std::slice::from_ref(&report), &mut models);
+            args.result.format.print(&text.unwrap_or_default(), out);
         }
     }
     if let Some(seeds) = &seeds {
@@ -215,17 +241,16 @@ fn one(args: &Args, context: &mut Context) -> Result<Status, Refusal> {
         } else {
             out.note(format_args!("{what}: {done} of {all} pairs were driven, the last of them not to its end"));
         }
+        out.note("to be able to go on, begin a campaign with `--journal FILE`; the same command with `--resume` continues it");
         if !timer.is_up() {
             return Ok(Status::Interrupted);
         }
         out.note("the same command may bring another result");
     }
-    let harmless = found.orders.iter().all(|p| p.hurts().is_empty());
-    let nothing = found.pairs.iter().all(|p| !p.verdict.confirmed()) && harmless && failures(&found).is_empty();
-    Ok(if nothing { Status::Nothing } else { Status::Found })
+    Ok(gate.status(std::iter::once(&report), out))
 }
 
-// Keeps the first run of each harmful order; the names of the files.
+// Keeps the first run of each harmful order, and of each failure that is not the harm of an order; the names of the files.
 fn save(seeds: &Seeds, model: &Model, report: &ConfirmReport) -> Result<BTreeSet<String>, Refusal> {
     let mut files = BTreeSet::new();
     for pair in report.pairs.iter().chain(&report.order_pairs) {
@@ -233,6 +258,13 @@ fn save(seeds: &Seeds, model: &Model, report: &ConfirmReport) -> Result<BTreeSet
             let what = words::failure(harm);
             let run = (harm.signature.as_str(), harm.again.token.as_str());
             files.insert(seeds.keep(model, format!("{} ~ {}: harmful", pair.a.site, pair.b.site), run, &what)?);
+        }
+    }
+    for finding in findings(report) {
+        if let Subject::Failure(fails, _) = finding.subject {
+            let what = words::failure(fails);
+            let run = (fails.signature.as_str(), fails.again.token.as_str());
+            files.insert(seeds.keep(model, "no failure".to_owned(), run, &what)?);
         }
     }
     Ok(files)

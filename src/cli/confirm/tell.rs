@@ -1,6 +1,6 @@
 //! What a campaign found, as text.
 
-use super::super::campaign::{failure, kinds, name, pair, potential};
+use super::super::campaign::{access, failure, kinds, name, pair, potential};
 use super::super::check::counted;
 use super::super::load::Model;
 use super::super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
@@ -17,61 +17,109 @@ use crate::formats::failing::stalls;
 use crate::formats::harms::{Hurts, hurts, often};
 use crate::formats::report::words;
 use crate::formats::timeline::Marks;
+use std::collections::BTreeSet;
 
-// Failures of all runs that no confirmed pair's order explains.
-pub(super) fn failures(found: &Confirmation) -> Vec<(&FailureReport, &'static str)> {
-    let explained = |f: &FailureReport| {
-        found
-            .pairs
-            .iter()
-            // Of order pairs only those are printed that hurt.
-            .chain(found.orders.iter().filter(|p| !p.hurts().is_empty()))
-            .filter(|p| p.verdict.confirmed())
-            .flat_map(|p| &p.orders)
-            .flat_map(|o| &o.failures)
-            .any(|g| g.signature == f.signature)
+// A failure that is not the harm of one order, of which runs it is, and the pairs with either order of which it comes.
+type Apart<'f> = (&'f FailureReport, &'static str, Vec<&'f PairReport>);
+
+// Of each failure one. As `formats::report::findings` has them.
+pub(super) fn failures(found: &Confirmation) -> Vec<Apart<'_>> {
+    let told = || {
+        // Of order pairs only those are printed that hurt.
+        let orders = found.orders.iter().filter(|p| !p.hurts().is_empty());
+        found.pairs.iter().chain(orders).filter(|p| p.verdict.confirmed())
     };
+    let hurts = |f: &FailureReport| told().flat_map(PairReport::hurts).any(|(_, g)| g.signature == f.signature);
     let detection = found.phase1.failures.iter().map(|f| (f, "detection run"));
     let trials = found.unexplained.iter().map(|f| (f, "trial"));
-    detection.chain(trials).filter(|(f, _)| !explained(f)).collect()
+    let orders = told().flat_map(|p| &p.orders).flat_map(|o| &o.failures).map(|f| (f, "run"));
+    let mut known = BTreeSet::new();
+    let once = detection.chain(trials).chain(orders).filter(|(f, _)| !hurts(f) && known.insert(&f.signature));
+    let has = |p: &&PairReport, f: &FailureReport| {
+        p.orders.iter().flat_map(|o| &o.failures).any(|g| g.signature == f.signature)
+    };
+    once.map(|(f, runs)| (f, runs, told().filter(|p| has(p, f)).collect())).collect()
 }
 
 pub(super) struct Told<'t> {
     pub(super) model: &'t Model,
     pub(super) plan: &'t campaign::Plan,
     pub(super) timeline: bool,
+    /// Only the head and the summary.
+    pub(super) quiet: bool,
     pub(super) out: &'t mut Output,
 }
 
 impl Told<'_> {
     pub(super) fn all(&mut self, found: &Confirmation) -> Result<(), Refusal> {
         potential(self.out, &self.plan.detectors, &found.phase1);
-        for pair in &found.pairs {
-            writeln!(self.out);
-            self.pair(found, pair)?;
-        }
-        for pair in found.orders.iter().filter(|p| !p.hurts().is_empty()) {
-            writeln!(self.out);
-            self.pair(found, pair)?;
-        }
+        self.livelocks(found);
         let others = failures(found);
-        if !others.is_empty() {
-            writeln!(self.out);
-            writeln!(self.out, "{} that no confirmed pair explains:", counted(others.len() as u64, "failure"));
-            for (other, runs) in others {
-                let stall = stall(other);
-                let text = failure(self.model, other);
-                writeln!(self.out, "  {}, {}{stall}", paint(BAD, text), counted(u64::from(other.runs), runs));
-                self.again(&other.evidence);
-                self.told(&other.evidence, &[])?;
+        if !self.quiet {
+            let mut leads: Vec<&PairReport> = Vec::new();
+            let orders = found.orders.iter().filter(|p| !p.hurts().is_empty());
+            for pair in found.pairs.iter().chain(orders) {
+                writeln!(self.out);
+                match leads.iter().find(|lead| shows_the_same(pair, lead)) {
+                    Some(lead) => self.same(found, pair, lead),
+                    None => self.pair(found, pair)?,
+                }
+                if !pair.hurts().is_empty() {
+                    leads.push(pair);
+                }
             }
+            self.apart(&others)?;
+            writeln!(self.out);
         }
-        writeln!(self.out);
-        self.summary(found);
+        self.summary(found, others.len());
         Ok(())
     }
 
-    fn pair(&mut self, found: &Confirmation, report: &PairReport) -> Result<(), Refusal> {
+    // Failures that are not the harm of one order.
+    fn apart(&mut self, others: &[Apart<'_>]) -> Result<(), Refusal> {
+        if others.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.out);
+        writeln!(self.out, "{} that no pair's order explains:", counted(others.len() as u64, "failure"));
+        for (other, runs, pairs) in others {
+            let stall = stall(other);
+            let text = failure(self.model, other);
+            writeln!(self.out, "  {}, {}{stall}", paint(BAD, text), counted(u64::from(other.runs), runs));
+            for p in pairs {
+                writeln!(self.out, "    whatever the order of {}", pair(self.model, p.pair));
+            }
+            self.again(&other.evidence);
+            self.told(&other.evidence, &[])?;
+        }
+        Ok(())
+    }
+
+    fn livelocks(&mut self, found: &Confirmation) {
+        for endless in found.livelocks.iter().flatten() {
+            let verb = if endless.threads.len() == 1 { "comes" } else { "come" };
+            let text = format!("possible livelock: {} never {verb} to an end", endless.threads.join(", "));
+            writeln!(self.out, "{}", paint(ODD, text));
+            if !self.quiet {
+                let evidence = &endless.evidence;
+                // The token has the limit at which its run is cut off.
+                for command in again::replay(self.model, &evidence.token, &evidence.strategy, 0, &self.plan.limits) {
+                    writeln!(self.out, "    {command}");
+                }
+            }
+        }
+    }
+
+    // A pair that shows nothing but failures that another one has shown: what it is, and where to look.
+    fn same(&mut self, found: &Confirmation, report: &PairReport, lead: &PairReport) {
+        self.head(report);
+        self.out.prose(format_args!("  {}; {}", seen(report), self.proof(found, report)));
+        self.out.prose(format_args!("  {}", self.harm(report)));
+        writeln!(self.out, "  the same failure as with {}: its runs are there", pair(self.model, lead.pair));
+    }
+
+    // The verdict, the place, the statements, and where they are in the real app.
+    fn head(&mut self, report: &PairReport) {
         let verdict = match &report.verdict {
             v if v.confirmed() && !report.hurts().is_empty() => paint(BAD, "HARMFUL"),
             v if v.confirmed() => paint(ODD, "REAL"),
@@ -80,8 +128,17 @@ impl Told<'_> {
         };
         let order = if report.rank == Rank::Order { " order" } else { "" };
         writeln!(self.out, "{verdict}{order}  {}  {}", paint(BOLD, &report.place), pair(self.model, report.pair));
-        let seen = if report.searched { "found by exhaustive search".to_owned() } else { kinds(&report.kinds) };
-        writeln!(self.out, "  {seen}; {}", self.proof(found, report));
+        let from = |site: SiteId| self.model.code.setup.sites[site].from.as_deref();
+        let side = |site| from(site).map_or_else(|| access(self.model, site), str::to_owned);
+        if from(report.pair.a).or(from(report.pair.b)).is_some() {
+            let (a, b) = (side(report.pair.a), side(report.pair.b));
+            writeln!(self.out, "  {}", paint(BOLD, format_args!("{a} ~ {b}")));
+        }
+    }
+
+    fn pair(&mut self, found: &Confirmation, report: &PairReport) -> Result<(), Refusal> {
+        self.head(report);
+        self.out.prose(format_args!("  {}; {}", seen(report), self.proof(found, report)));
         for order in &report.orders {
             if order.runs > 0 {
                 self.order(report, order)?;
@@ -95,7 +152,7 @@ impl Told<'_> {
             writeln!(self.out, "  {} came to a limit", counted(u64::from(report.limits), "trial"));
         }
         if report.verdict.confirmed() {
-            writeln!(self.out, "  {}", self.harm(report));
+            self.out.prose(format_args!("  {}", self.harm(report)));
         }
         Ok(())
     }
@@ -275,7 +332,7 @@ impl Told<'_> {
         }
     }
 
-    fn summary(&mut self, found: &Confirmation) {
+    fn summary(&mut self, found: &Confirmation, apart: usize) {
         let confirmed = found.pairs.iter().filter(|p| p.verdict.confirmed());
         let hurt = confirmed.clone().filter(|p| !p.hurts().is_empty()).count();
         let refuted = found.pairs.iter().filter(|p| p.verdict.refuted()).count();
@@ -291,7 +348,22 @@ impl Told<'_> {
             let rest = found.orders.len() - hurt - flipped - refuted;
             writeln!(self.out, "{all}: {hurt} harmful, {flipped} of no harm, {refuted} refuted, {rest} not flipped");
         }
+        let all = found.pairs.iter().chain(&found.orders);
+        let harms: BTreeSet<&str> = all.flat_map(PairReport::hurts).map(|(_, f)| f.signature.as_str()).collect();
+        let what = match (harms.len() as u64, apart as u64) {
+            (0, 0) => return,
+            (n, 0) => format!("{}: harm of one order", counted(n, "failure")),
+            (0, n) => format!("{}: not the harm of one order", counted(n, "failure")),
+            (n, m) => format!("{}: {n} the harm of one order, {m} not", counted(n + m, "failure")),
+        };
+        writeln!(self.out, "{}", paint(BAD, what));
     }
+}
+
+// As `formats::report::findings` has it.
+fn shows_the_same(pair: &PairReport, lead: &PairReport) -> bool {
+    let ways = |p: &PairReport| p.hurts().iter().map(|(_, f)| f.signature.clone()).collect::<BTreeSet<_>>();
+    !pair.hurts().is_empty() && ways(pair) == ways(lead)
 }
 
 // Hits of trials, and between what the probability of one lies.
@@ -304,4 +376,9 @@ fn rate(way: &WayReport) -> String {
 
 fn stall(f: &FailureReport) -> String {
     stalls(Some(f.stall), f.least_stall)
+}
+
+// Where the pair was seen, or that only a search has found it.
+fn seen(report: &PairReport) -> String {
+    if report.searched { "found by exhaustive search".to_owned() } else { kinds(&report.kinds) }
 }

@@ -22,7 +22,7 @@ impl Counts {
         let mut counts = Counts::default();
         for pair in pairs {
             *match class(pair) {
-                Class::Harmful | Class::Unexplained => &mut counts.harmful,
+                Class::Harmful | Class::Failure => &mut counts.harmful,
                 Class::Real => &mut counts.real,
                 Class::Refuted => &mut counts.refuted,
                 Class::Unconfirmed => &mut counts.unconfirmed,
@@ -55,8 +55,8 @@ impl Counts {
     }
 }
 
-// Failures that no confirmed pair explains.
-fn unexplained(report: &ConfirmReport) -> Vec<&Fails> {
+// Failures that are not the harm of one order.
+fn apart(report: &ConfirmReport) -> Vec<&Fails> {
     let all = findings(report).into_iter();
     all.filter_map(|finding| match finding.subject {
         Subject::Failure(fails, _) => Some(fails),
@@ -65,15 +65,18 @@ fn unexplained(report: &ConfirmReport) -> Vec<&Fails> {
     .collect()
 }
 
-/// Whether there is something that is to be looked at: the exit status.
-pub(super) fn found(report: &ConfirmReport) -> bool {
-    findings(report).iter().any(|f| matches!(f.class, Class::Harmful | Class::Unexplained | Class::Real))
+// What is not known, of one variant or many: `23 runs came to a limit`, `1 possible livelock`.
+fn unknown<'r>(reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> Vec<String> {
+    let cut: u64 = reports.clone().flat_map(|r| &r.detection_limits).map(|c| u64::from(c.runs)).sum();
+    let endless = reports.flat_map(|r| r.livelocks.iter().flatten()).count() as u64;
+    let cut = (cut > 0).then(|| format!("{} came to a limit", counted(cut, "run")));
+    cut.into_iter().chain((endless > 0).then(|| counted(endless, "possible livelock"))).collect()
 }
 
 /// A variant.
-pub(super) fn variant(report: &ConfirmReport, out: &mut Output) {
+pub(super) fn variant(report: &ConfirmReport, quiet: bool, out: &mut Output) {
     let about = &report.about;
-    let (counts, others) = (Counts::of(&report.pairs), unexplained(report));
+    let (counts, others) = (Counts::of(&report.pairs), apart(report));
     let orders = report.order_pairs.iter().filter(|p| p.harm == Harm::Harmful).count();
     let mut parts = vec![counted(counts.all() as u64, "pair")];
     if counts.all() > 0 {
@@ -83,20 +86,29 @@ pub(super) fn variant(report: &ConfirmReport, out: &mut Output) {
         parts.push(format!("{} harmful", counted(orders as u64, "order pair")));
     }
     if !others.is_empty() {
-        parts.push(format!("{} that no pair explains", counted(others.len() as u64, "failure")));
+        parts.push(format!("{} that no pair's order explains", counted(others.len() as u64, "failure")));
     }
+    parts.extend(unknown(std::iter::once(report)));
     if !about.complete {
         parts.push("not to its end".to_owned());
     }
     let style = match () {
         () if counts.harmful + orders > 0 || !others.is_empty() => BAD,
-        () if counts.real + counts.unconfirmed > 0 => ODD,
+        () if counts.real + counts.unconfirmed > 0 || parts.len() > 1 => ODD,
         () => GOOD,
     };
     let name = &variant_name(&about.file, &about.defines);
     writeln!(out, "{}  {}", paint(BOLD, name), paint(style, parts.join("; ")));
-    for pair in report.pairs.iter().chain(&report.order_pairs).filter(|p| p.harm == Harm::Harmful) {
+    if quiet {
+        return;
+    }
+    for finding in findings(report).iter().filter(|f| f.class == Class::Harmful) {
+        let Subject::Pair { pair, .. } = finding.subject else { continue };
         harmful(report, pair, out);
+        for same in &finding.pairs {
+            let (place, verdict) = (paint(BOLD, &same.location), paint(BAD, "HARMFUL"));
+            writeln!(out, "  {verdict}  {place}  {}: the same failure", words::pair(same));
+        }
     }
     for other in others {
         writeln!(out, "  {}, {}", paint(BAD, words::failure(other)), counted(u64::from(other.runs), "run"));
@@ -107,6 +119,9 @@ pub(super) fn variant(report: &ConfirmReport, out: &mut Output) {
 fn harmful(report: &ConfirmReport, pair: &Driven, out: &mut Output) {
     let place = paint(BOLD, &pair.location);
     writeln!(out, "  {}  {place}  {}", paint(BAD, "HARMFUL"), words::pair(pair));
+    if let Some(source) = words::source(pair) {
+        writeln!(out, "    {source}");
+    }
     for (order, fails) in words::hurting(pair) {
         let rate = format!("{} of {}", fails.runs, counted(u64::from(order.runs), "run"));
         writeln!(out, "    {} first: {} in {rate}", words::side(pair, &order.first), words::failure(fails));
@@ -127,13 +142,24 @@ fn again(report: &ConfirmReport, fails: &Fails, out: &mut Output) {
     }
 }
 
+/// How many variants were not looked at, if there are some.
+pub(super) fn left_out(more: usize, out: &mut Output) {
+    if more > 0 {
+        let text = format!(
+            "constants as the models say; {} with others not looked at (--all-variants)",
+            counted(more as u64, "variant")
+        );
+        writeln!(out, "{}", paint(ODD, text));
+    }
+}
+
 /// What all of it comes to.
 pub(super) fn summary(campaign: &CampaignReport, out: &mut Output) {
     let (mut pairs, mut orders, mut others) = (Counts::default(), Counts::default(), 0);
     for result in &campaign.results {
         pairs.add(Counts::of(&result.report.pairs));
         orders.add(Counts::of(&result.report.order_pairs));
-        others += unexplained(&result.report).len();
+        others += apart(&result.report).len();
     }
     let variants = counted(campaign.results.len() as u64, "variant");
     let of = |counts: Counts, what: &str| match counts.all() {
@@ -142,8 +168,12 @@ pub(super) fn summary(campaign: &CampaignReport, out: &mut Output) {
     };
     let others = match others {
         0 => String::new(),
-        n => format!(", {} that no pair explains", counted(n as u64, "failure")),
+        n => format!(", {} that no pair's order explains", counted(n as u64, "failure")),
     };
     writeln!(out);
     writeln!(out, "{variants}: {}, {}{others}", of(pairs, "pair"), of(orders, "order pair"));
+    let unknown = unknown(campaign.results.iter().map(|r| &r.report));
+    if !unknown.is_empty() {
+        writeln!(out, "{}", paint(ODD, unknown.join(", ")));
+    }
 }

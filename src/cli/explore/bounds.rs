@@ -1,5 +1,6 @@
 //! Bounds of a search as they are typed, its timer and its progress.
 
+use super::super::args::head;
 use super::super::timer::duration;
 use crate::explore::{Bounds, MOST_STATES, Progress, Status};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,19 +10,18 @@ use std::time::{Duration, Instant};
 
 /// Where the search ends if the states do not.
 #[derive(clap::Args, Clone, Debug)]
-#[command(next_help_heading = "Bounds of the search (where one cuts it the answer says so)")]
 pub(super) struct BoundArgs {
     /// States [default: 10000000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STATES))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STATES), help_heading = head::BOUNDS)]
     states: Option<u64>,
     /// Steps from the start
-    #[arg(long, value_name = "N")]
-    most_steps: Option<u32>,
+    #[arg(long, alias = "most-steps", value_name = "N", help_heading = head::BOUNDS)]
+    search_depth: Option<u32>,
     /// Memory, as in `512M` or `8G` [default: 4G]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = head::BOUNDS)]
     memory: Option<u64>,
-    /// Time, as in `30s`, `10m` or `1h`
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    /// Stop after this time, as in `30s`, `10m` or `1h`, with what there is by then: that is not reproducible
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
     pub(super) time: Option<Duration>,
 }
 
@@ -30,7 +30,7 @@ impl BoundArgs {
         let d = Bounds::default();
         Bounds {
             states: self.states.unwrap_or(d.states),
-            depth: self.most_steps.unwrap_or(d.depth),
+            depth: self.search_depth.unwrap_or(d.depth),
             memory: self.memory.unwrap_or(d.memory),
         }
     }
@@ -46,7 +46,36 @@ fn size(text: &str) -> Result<u64, String> {
         _ => return Err(format!("`{unit}` is no unit of memory: write 512M or 8G")),
     };
     let number: u64 = number.parse().map_err(|_| "write a whole number and a unit, as in 512M or 8G".to_owned())?;
-    number.checked_mul(factor).filter(|n| *n > 0).ok_or_else(|| format!("`{text}` is out of range"))
+    let bytes = number.checked_mul(factor).ok_or_else(|| format!("`{text}` is out of range"))?;
+    if bytes == 0 {
+        return Err(format!("`{text}` is out of range"));
+    }
+    if bytes < LEAST_MEMORY {
+        let means = if factor == 1 {
+            format!("`{text}` means bytes: did you mean {number}M or {number}G?")
+        } else {
+            format!("`{text}` is too little")
+        };
+        return Err(format!("{means} A search needs 64K at least"));
+    }
+    Ok(bytes)
+}
+
+// Less holds no table of states worth its name.
+const LEAST_MEMORY: u64 = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!((size("1M"), size("4G"), size("512MiB")), (Ok(1 << 20), Ok(4 << 30), Ok(512 << 20)));
+        assert!(size("4").is_err_and(|e| e.contains("did you mean 4M or 4G?")));
+        assert!(size("4K").is_err_and(|e| e.contains("too little")));
+        assert!(size("4X").is_err_and(|e| e.contains("no unit of memory")));
+        assert!(size("99999999999G").is_err_and(|e| e.contains("out of range")));
+    }
 }
 
 /// How far the search is, on stderr, if that is a terminal.

@@ -3,12 +3,15 @@
 mod bounds;
 mod tell;
 
-use super::args::{Defines, Format, LimitArgs};
+use super::args::{Defines, Format, JobArgs, LimitArgs, ResultArgs, head};
 use super::campaign::workers;
+use super::check::counted;
+use super::detect::array;
 use super::exit::Status;
 use super::load::{self, Model};
+use super::output::{BOLD, paint};
 use super::timer::Timer;
-use super::{Context, Refusal, interrupt};
+use super::{Context, Refusal, interrupt, suite};
 use crate::campaign::named;
 use crate::event::Outcome;
 use crate::explore::{
@@ -38,6 +41,7 @@ some orders; on it nothing is called impossible.";
 const AFTER: &str = "\
 Examples:
   raceflip explore app.race
+  raceflip explore models                          one after the other; as JSON an array
   raceflip explore app.race --observe total,done   ends with different values are different ends
   raceflip explore app.race --pairs                can these two accesses race, and in which order?
   raceflip explore app.race --states 50000000 --memory 16G
@@ -54,33 +58,31 @@ Exit status:
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {
-    /// The model
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// Models, and folders of models
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
     /// Variables whose values tell ends apart; '' for none [default: those of the model's `expect outcomes of` lines]
-    #[arg(long, value_name = "VAR,...", value_delimiter = ',')]
+    #[arg(long, value_name = "VAR,...", value_delimiter = ',', help_heading = head::MODEL)]
     observe: Option<Vec<String>>,
     /// Tell which accesses can stand side by side, and in which orders they can be performed
-    #[arg(long, conflicts_with_all = ["reduce", "preemptions"])]
+    #[arg(long, conflicts_with_all = ["reduce", "preemptions"], help_heading = head::RESULT)]
     pairs: bool,
     /// Which states are looked at first
-    #[arg(long, value_enum, default_value_t, value_name = "ORDER")]
+    #[arg(long, value_enum, default_value_t, value_name = "ORDER", help_heading = head::EFFORT)]
     search: Search,
     /// How the clock moves
-    #[arg(long, value_enum, default_value_t, value_name = "CLOCK")]
+    #[arg(long, value_enum, default_value_t, value_name = "CLOCK", help_heading = head::EFFORT)]
     clock: ClockArg,
     /// Follow only one order of steps that commute: as many states, fewer transitions; runs are no shortest ones
-    #[arg(long)]
+    #[arg(long, help_heading = head::EFFORT)]
     reduce: bool,
     /// Follow only runs in which a thread that could have gone on is put aside so many times at most
-    #[arg(long, value_name = "N", conflicts_with = "reduce")]
+    #[arg(long, value_name = "N", conflicts_with = "reduce", help_heading = head::EFFORT)]
     preemptions: Option<u32>,
-    /// Workers; the result is the same for any number [default: one for each core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    jobs: Option<u16>,
-    /// The form of the result on stdout
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
+    #[command(flatten)]
+    jobs: JobArgs,
+    #[command(flatten)]
+    result: ResultArgs,
     #[command(flatten)]
     bounds: BoundArgs,
     #[command(flatten)]
@@ -134,34 +136,80 @@ impl Answer<'_> {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let model = load::model(&args.file, &args.defines.resolve(), &context.out)?;
+    let (paths, unread, many) = suite::one_or_many(&args.paths)?;
+    if many && args.observe.as_deref().is_some_and(|names| names.iter().any(|name| !name.is_empty())) {
+        return Err(Refusal::new("--observe names variables of one model: give one file"));
+    }
+    let stop = interrupt::install();
+    let timer = Timer::start(args.bounds.time, stop.clone());
+    let mut status = if unread.is_empty() { Status::Nothing } else { Status::Refused };
+    unread.iter().for_each(|refusal| context.out.refuse(refusal));
+    let mut reports = Vec::new();
+    for (i, path) in paths.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            let left = counted((paths.len() - i) as u64, "model");
+            context.out.note(format_args!(
+                "{left} not looked at: {}",
+                if timer.is_up() { "the time is up" } else { "interrupted" }
+            ));
+            break;
+        }
+        let model = match load::model(path, &args.defines.resolve(), &context.out) {
+            Ok(model) => model,
+            Err(refusal) if !many => return Err(refusal),
+            Err(refusal) => {
+                context.out.refuse(&refusal);
+                status = status.and(Status::Refused);
+                continue;
+            }
+        };
+        if many && args.result.format == Format::Text {
+            if i > 0 {
+                writeln!(context.out);
+            }
+            writeln!(context.out, "{}:", paint(BOLD, model.name()));
+        }
+        let (found, report) = one(&args, &model, (&stop, &timer), context)?;
+        status = status.and(found);
+        reports.extend(report);
+    }
+    if args.result.format == Format::Json {
+        context.out.json(&if many { array(&reports) } else { reports.concat() });
+    }
+    Ok(status)
+}
+
+// One model; its JSON, if that is wanted.
+fn one(
+    args: &Args,
+    model: &Model,
+    (stop, timer): (&AtomicBool, &Timer),
+    context: &mut Context,
+) -> Result<(Status, Option<String>), Refusal> {
     let plan = Plan {
         limits: args.limits.resolve(),
-        jobs: workers(args.jobs),
+        jobs: workers(args.jobs.jobs),
         bounds: args.bounds.resolve(),
         first: if args.search == Search::Depth { First::Deepest } else { First::Nearest },
         clock: if args.clock == ClockArg::Fast { Clock::Critical } else { Clock::Exact },
         reduce: args.reduce,
         pairs: args.pairs,
-        observe: observed(args.observe.as_deref(), &model)?,
-        ..Plan::new(&model)
+        observe: observed(args.observe.as_deref(), model)?,
+        ..Plan::new(model)
     };
-    let stop = interrupt::install();
-    let timer = Timer::start(args.bounds.time, stop.clone());
     let bar = Bar::new();
-    let answer = search(&model, plan, args.preemptions, (&stop, &bar), &timer);
+    let answer = search(model, plan, args.preemptions, (stop, &bar), timer);
     bar.finish();
-    let out = &mut context.out;
-    match args.format {
-        Format::Json => out.json(&ExploreReport::new(&report(&answer)).to_json()),
-        Format::Text => tell::all(&answer, out),
+    let json = (args.result.format == Format::Json).then(|| ExploreReport::new(&report(&answer)).to_json());
+    if json.is_none() {
+        tell::all(&answer, args.result.quiet, &mut context.out);
     }
     if answer.stopped && !answer.timed_out {
-        return Ok(Status::Interrupted);
+        return Ok((Status::Interrupted, json));
     }
     let bad = answer.found.ends.values().any(|way| way.outcome != Outcome::Ok);
     let endless = answer.livelocks.as_ref().is_some_and(|l| !l.is_empty());
-    Ok(if bad || endless { Status::Found } else { Status::Nothing })
+    Ok((if bad || endless { Status::Found } else { Status::Nothing }, json))
 }
 
 fn search<'m>(

@@ -14,11 +14,25 @@ use crate::world::Limits;
 use indicatif::HumanCount;
 
 /// Prints all of it.
-pub(super) fn all(answer: &Answer<'_>, out: &mut Output) {
+pub(super) fn all(answer: &Answer<'_>, quiet: bool, out: &mut Output) {
     head(answer, out);
+    if quiet {
+        brief(answer, out);
+        return;
+    }
     ends(answer, out);
     endless(answer, out);
     pairs(answer, out);
+}
+
+// How many ends of which kind, and nothing of how to see them.
+fn brief(answer: &Answer<'_>, out: &mut Output) {
+    let bad = answer.found.ends.values().filter(|way| way.outcome != Outcome::Ok).count() as u64;
+    writeln!(out, "{}, {bad} of them not ok", counted(answer.found.ends.len() as u64, "end"));
+    for livelock in answer.livelocks.iter().flatten() {
+        writeln!(out, "{}", paint(ODD, format!("possible livelock in {}", counted(livelock.states as u64, "state"))));
+    }
+    missing(answer, out);
 }
 
 fn head(answer: &Answer<'_>, out: &mut Output) {
@@ -31,6 +45,7 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
             writeln!(out, "{}", paint(ODD, format!("{states}, {depth} from the start: not all of them")));
             let left = match cut {
                 Cut::Depth => "from which more can be reached",
+                Cut::States | Cut::Memory | Cut::Stopped if found.frontier == 1 => "that was found and not looked at",
                 Cut::States | Cut::Memory | Cut::Stopped => "that were found and not looked at",
             };
             writeln!(out, "  {}; it leaves {} {left}", why(cut, answer), many(found.frontier, "state"));
@@ -98,7 +113,7 @@ fn why(cut: Cut, answer: &Answer<'_>) -> String {
         }
         Cut::Depth => {
             let (now, next) = (u64::from(bounds.depth), bounds.depth.saturating_mul(2).max(1));
-            format!("cut at {} (--most-steps {next} goes on)", many(now, "step"))
+            format!("cut at {} (--search-depth {next} goes on)", many(now, "step"))
         }
         Cut::Memory => "cut by its memory, which is not reproducible (a larger --memory goes on)".to_owned(),
         Cut::Stopped if answer.timed_out => {

@@ -2,14 +2,15 @@
 
 mod tell;
 
-use super::args::{Defines, Format, LimitArgs};
+use super::args::{Defines, JobArgs, LimitArgs, SeedArgs, ToolArgs, head};
 use super::campaign::{Bar, Runs, number_of_runs, workers};
 use super::exit::Status;
 use super::seeds::{self, Seeds};
-use super::suite::{Case, Suite};
+use super::suite::{Case, Given, Suite, Variants};
 use super::{Context, Refusal, interrupt};
 use crate::campaign::{self, Plan, Progress, TestPlan, Tested};
 use crate::formats::test::{TestReport, Variant};
+use clap::ValueEnum;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use tell::Told;
@@ -19,9 +20,9 @@ Runs models and says which of their `expect` lines hold. A folder stands for all
 
 A model is tested once for each variant that the conditions of its lines speak of: `expect failure if FIXED == 0` and `expect no \
 failure if FIXED == 1` are the variants FIXED=0 and FIXED=1. A line that wants something to happen holds if some run shows it; for \
-what is rare up to a hundred times --runs are made, and campaigns as `raceflip confirm` makes them. A line that wants something never to happen \
+what is rare up to a hundred times --walks are made, and campaigns as `raceflip confirm` makes them. A line that wants something never to happen \
 holds if no run shows it: that is no proof. (It is not checked, and the variant fails, if a limit cuts all runs.) \
-For lines about order the random walks count.
+For lines about order the random walks count. A model without `expect` lines expects that no run fails, blocks or is stuck.
 
 A failure that must not be is saved in the folder `seeds`, and made again first by every later test, until it is gone and the file is deleted. \
 What is shown and saved is shrunk first (`raceflip shrink` says how): a smaller run with the same end.";
@@ -31,12 +32,13 @@ Examples:
   raceflip test models                       everything below a folder
   raceflip test app.race -D FIXED=1          one variant
   raceflip test models --filter queue --filter FIXED=1
-  raceflip test models --runs 20000 --seed 7 --no-save
+  raceflip test models --walks 20000 --seed 7 --no-save
+  raceflip test models --fail-on limits,unchecked --format junit > junit.xml    a gate in CI
   raceflip test models --format json | jq '.variants[] | select(.verdict == \"failed\") | .file'
 
 Exit status:
   0    all lines hold, as far as the runs tell
-  1    some do not
+  1    some do not, or there is something that --fail-on names
   2    a model, a seed file or the command line is not right; what is right was tested
   130  interrupted; what was tested by then is printed";
 
@@ -44,55 +46,79 @@ Exit status:
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {
-    /// Models, and folders of models
+    /// Models, and folders of models: each in all variants that its `expect` lines speak of
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Test only variants with this text in their name, as it is printed: path and constants (may be repeated: any of them)
-    #[arg(long, value_name = "TEXT")]
+    /// Only variants with this text in their name, as it is printed: path and constants (may be repeated: any of them)
+    #[arg(long, value_name = "TEXT", help_heading = head::MODEL)]
     filter: Vec<String>,
-    /// Random walks for each variant
-    #[arg(long, value_name = "N", default_value = "2000", value_parser = number_of_runs())]
-    runs: u32,
-    /// Search all states of variants that have no more of them than this, instead of random walks (0: never)
-    #[arg(long, value_name = "STATES", default_value_t = TestPlan::STATES)]
-    explore_limit: u64,
-    /// Trials of each potential pair, where lines speak of pairs, or where walks do not show what must be
-    #[arg(long, value_name = "N", default_value_t = Plan::TRIALS, value_parser = number_of_runs())]
-    trials: u32,
-    /// Decides every choice of every run
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
-    /// Workers; the result is the same for any number [default: one for each core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    jobs: Option<u16>,
-    /// The folder of saved failures
-    #[arg(long, value_name = "DIR", default_value = "seeds")]
-    seeds: PathBuf,
-    /// Save no failures (those that are saved are still made again)
-    #[arg(long)]
-    no_save: bool,
-    /// Show and save runs as they were drawn, and not smaller ones that end in the same way
-    #[arg(long)]
-    no_shrink: bool,
-    /// The form of the result on stdout
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
     #[command(flatten)]
     defines: Defines,
+    /// Random walks for each variant
+    #[arg(long, alias = "runs", value_name = "N", default_value = "2000", value_parser = number_of_runs(), help_heading = head::EFFORT)]
+    walks: u32,
+    /// States that are searched at most
+    ///
+    /// Variants that have no more are searched instead of walked through (0: none is).
+    #[arg(long, value_name = "STATES", default_value_t = TestPlan::STATES, help_heading = head::EFFORT)]
+    explore_limit: u64,
+    /// Trials of each pair, for each kind of driving it
+    ///
+    /// They are made where lines speak of pairs, or where walks do not show what must be.
+    #[arg(long, value_name = "N", default_value_t = Plan::TRIALS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
+    trials: u32,
+    #[command(flatten)]
+    seed: SeedArgs,
+    #[command(flatten)]
+    jobs: JobArgs,
+    /// What exits with 1 besides lines that do not hold; several with commas. A gate in CI wants `limits,unchecked`
+    #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', help_heading = head::GATE)]
+    fail_on: Vec<FailOn>,
+    #[command(flatten)]
+    result: ToolArgs,
+    /// Show runs as they were drawn, and not smaller ones that end in the same way
+    #[arg(long, help_heading = head::RESULT)]
+    no_shrink: bool,
+    /// The folder of saved failures
+    #[arg(long, alias = "seeds", value_name = "DIR", default_value = "seeds", help_heading = head::SAVED)]
+    saved: PathBuf,
+    /// Save no failures (those that are saved are still made again)
+    #[arg(long, help_heading = head::SAVED)]
+    no_save: bool,
     #[command(flatten)]
     limits: LimitArgs,
 }
 
+/// `--fail-on` of tests.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum FailOn {
+    /// A line that could not be checked
+    Unchecked,
+    /// A run that came to a limit: what comes later is not known
+    Limits,
+}
+
+// What else fails, in words.
+fn failed(on: &[FailOn], variants: &[Variant]) -> Vec<String> {
+    let unchecked = variants.iter().flat_map(|v| &v.expectations).filter(|e| e.verdict == "unchecked").count() as u64;
+    let cut = variants.iter().flat_map(|v| &v.limits).map(|c| u64::from(c.runs)).sum();
+    let all = [(FailOn::Unchecked, unchecked, "unchecked"), (FailOn::Limits, cut, "limits")];
+    let failed = all.iter().filter(|(what, n, _)| on.contains(what) && *n > 0);
+    failed.map(|(_, n, word)| format!("{word} ({n})")).collect()
+}
+
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let mut seeds = Seeds::open(&args.seeds)?;
-    let suite = Suite::load(&args.paths, &args.defines.resolve(), &args.filter, &seeds, &context.out)?;
+    let mut seeds = Seeds::open(&args.saved)?;
+    let defines = args.defines.resolve();
+    let given = Given { paths: &args.paths, defines: &defines, filter: &args.filter, which: Variants::All };
+    let suite = Suite::load(&given, &seeds, &context.out)?;
     let stop = interrupt::install();
-    let jobs = workers(args.jobs);
+    let jobs = workers(args.jobs.jobs);
     // Variants side by side; what workers are left over share the runs of one.
     let outer = jobs.min(suite.cases.len()).max(1);
     let plan = |case: &Case| Plan {
         limits: args.limits.resolve(),
-        seed: args.seed,
+        seed: args.seed.seed,
         trials: args.trials,
         jobs: (jobs / outer).max(1),
         ..Plan::new(&case.model)
@@ -104,7 +130,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
             model: &case.model,
             states: args.explore_limit,
             campaign: plan(case),
-            walks: args.runs,
+            walks: args.walks,
             saved: &case.saved,
             shrinks: !args.no_shrink,
         })
@@ -112,7 +138,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let bar = Bar::new("variant");
     bar.phase("testing", plans.len() as u64);
     let runs = Runs::new(&bar);
-    let mut told = Told::new(&suite, &plans, args.format, &bar, &mut context.out);
+    let mut told = Told::new(&suite, &plans, &args.result, &bar, &mut context.out);
     let mut variants = Vec::new();
     campaign::in_order(
         outer,
@@ -134,10 +160,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let mut refused = suite.refused;
     refused.extend(seeds.refused());
     let complete = tested == suite.cases.len();
-    if args.format == Format::Json {
-        let texts = refused.iter().map(Refusal::plain).collect();
-        let report = TestReport::new(args.seed, args.runs, complete, variants, texts);
-        context.out.json(&report.to_json());
+    let broken = failed(&args.fail_on, &variants);
+    let texts = refused.iter().map(Refusal::plain).collect();
+    let report = TestReport::new(args.seed.seed, args.walks, complete, variants, texts);
+    if let Some(text) = args.result.format.test(&report) {
+        args.result.format.print(&text, &mut context.out);
+    }
+    if !args.fail_on.is_empty() && tally.failed == 0 {
+        let says = if broken.is_empty() { "passed".to_owned() } else { format!("failed on {}", broken.join(", ")) };
+        context.out.note(format_args!("gate: {says}"));
     }
     for refusal in &refused {
         context.out.refuse(refusal);
@@ -149,7 +180,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     Ok(match () {
         () if interrupted => Status::Interrupted,
         () if !refused.is_empty() => Status::Refused,
-        () if tally.failed > 0 => Status::Found,
+        () if tally.failed > 0 || !broken.is_empty() => Status::Found,
         () => Status::Nothing,
     })
 }

@@ -1,11 +1,12 @@
 //! The results of a test for people: a line for each variant, what failed again at the end, a summary.
 
 use super::super::again;
-use super::super::args::Format;
+use super::super::args::ToolArgs;
 use super::super::campaign::{Bar, ending};
 use super::super::check::counted;
 use super::super::outcome::limit_text;
 use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, paint};
+use super::super::reports::ReportFormat;
 use super::super::seeds::{Files, Kept};
 use super::super::shrunk::sizes;
 use super::super::suite::{Case, Suite};
@@ -31,10 +32,13 @@ pub(super) struct Tally {
 pub(super) struct Told<'t> {
     suite: &'t Suite,
     plans: &'t [TestPlan<'t>],
-    format: Format,
+    text: bool,
+    quiet: bool,
     bar: &'t Bar,
     out: &'t mut Output,
     tally: Tally,
+    // Runs that came to a limit.
+    cut: u64,
     // Failed variants with the files of their failures.
     failures: Vec<(usize, Tested, Files)>,
 }
@@ -46,11 +50,12 @@ impl<'t> Told<'t> {
     pub(super) fn new(
         suite: &'t Suite,
         plans: &'t [TestPlan<'t>],
-        format: Format,
+        result: &ToolArgs,
         bar: &'t Bar,
         out: &'t mut Output,
     ) -> Self {
-        Self { suite, plans, format, bar, out, tally: Tally::default(), failures: Vec::new() }
+        let (text, quiet) = (result.format == ReportFormat::Text, result.quiet);
+        Self { suite, plans, text, quiet, bar, out, tally: Tally::default(), cut: 0, failures: Vec::new() }
     }
 
     /// `passed`, `failed`, `skipped` or `interrupted`.
@@ -74,7 +79,8 @@ impl<'t> Told<'t> {
             _ => (ODD, "STOP"),
         };
         self.count(verdict, &tested);
-        if self.format == Format::Text {
+        self.cut += tested.limits.values().map(|n| u64::from(*n)).sum::<u64>();
+        if self.text && (!self.quiet || verdict != "passed") {
             let name = &self.suite.cases[i].name();
             let line = format!("{}  {}  {}", paint(style, word), paint(BOLD, name), paint(DIM, did(&tested)));
             let notes = self.notes(i, &tested);
@@ -149,10 +155,10 @@ impl<'t> Told<'t> {
 
     /// Failures again, and the summary.
     pub(super) fn finish(mut self) -> Tally {
-        if self.format == Format::Json {
+        if !self.text {
             return self.tally;
         }
-        let failures = std::mem::take(&mut self.failures);
+        let failures = if self.quiet { Vec::new() } else { std::mem::take(&mut self.failures) };
         for (i, tested, files) in &failures {
             writeln!(self.out);
             writeln!(self.out, "{}  {}", paint(BAD, "FAIL"), paint(BOLD, self.suite.cases[*i].name()));
@@ -186,7 +192,10 @@ impl<'t> Told<'t> {
     ) {
         let case = &self.suite.cases[i];
         let text = line.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        writeln!(self.out, "  {}:{}: {}", case.model.name(), line.line, text);
+        match line.line {
+            0 => writeln!(self.out, "  {}: {} (it has no `expect` lines, so no run may fail)", case.model.name(), text),
+            n => writeln!(self.out, "  {}:{n}: {}", case.model.name(), text),
+        }
         for why in why {
             writeln!(self.out, "    {} ({})", why, did_runs(tested));
         }
@@ -248,6 +257,10 @@ impl<'t> Told<'t> {
             let models = counted(self.suite.refused.len() as u64, "model");
             parts.push(paint(BAD, format_args!("{models} could not be read")));
         }
+        let cut: u64 = self.cut;
+        if cut > 0 {
+            parts.push(paint(ODD, format_args!("{} came to a limit", counted(cut, "run"))));
+        }
         writeln!(self.out, "Summary: {}: {}", counted(done as u64, "variant"), parts.join(", "));
         let mut parts = vec![format!("{met} met")];
         if unmet > 0 {
@@ -268,7 +281,11 @@ fn ended(runs: u32) -> String {
 // `3 expectations, 1000 walks, 120 trials`
 fn did(tested: &Tested) -> String {
     let lines = counted(tested.lines.len() as u64, "expectation");
-    if tested.lines.is_empty() { "it expects nothing".to_owned() } else { format!("{lines}, {}", did_runs(tested)) }
+    match tested.lines.first() {
+        None => "it expects nothing with these constants".to_owned(),
+        Some(first) if first.line == 0 => format!("no `expect` lines: no run may fail, {}", did_runs(tested)),
+        Some(_) => format!("{lines}, {}", did_runs(tested)),
+    }
 }
 
 fn did_runs(tested: &Tested) -> String {

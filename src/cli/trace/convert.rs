@@ -17,8 +17,10 @@ pub(super) struct Args {
     /// The trace, or `-` for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Write it to this file, not to stdout
-    #[arg(long, value_name = "FILE")]
+    /// Write the result to this file
+    ///
+    /// Then nothing goes to stdout.
+    #[arg(long, value_name = "FILE", help_heading = crate::cli::args::head::RESULT)]
     out: Option<PathBuf>,
 }
 

@@ -1,6 +1,8 @@
 //! GitHub's workflow commands: annotations that a step of a workflow prints, and that are shown beside the lines of a pull request.
 //!
-//! Harmful pairs and failures that no pair explains are errors, races that do no harm are warnings, pairs of no verdict are notices; of what is refuted nothing is said.
+//! An annotation stands at the line of the real source where the model says it (`from "Main.java:12"`), else at the line of the model.
+//!
+//! Harmful pairs and failures are errors, whatever the verdict of the pairs that a failure comes with; races that do no harm are warnings, pairs of no verdict are notices; of what is refuted nothing is said.
 //! GitHub keeps ten of each kind from one step. The most important come first, and if some are left out the last notice says how many.
 
 use super::words::{self, Told};
@@ -12,12 +14,34 @@ use std::fmt::Write as _;
 /// So many annotations of each kind GitHub keeps from one step.
 pub const MOST: usize = 10;
 
+// Lines about what is not known.
+const MOST_NOTES: usize = 20;
+
 // A token that is longer would fill the page.
 const LONGEST_COMMAND: usize = 1_000;
 
 /// All reports, as lines of workflow commands.
 #[must_use]
 pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
+    let mut text = annotations(reports, replays);
+    // What is not known is said once, beside what was found.
+    let mut notes = Vec::new();
+    for report in reports {
+        let variant = words::variant(&report.about, &place::path(&replays.path(&report.about.file)));
+        notes.extend(words::caveats(report).into_iter().map(|caveat| format!("{variant}: {caveat}")));
+    }
+    if !notes.is_empty() {
+        let more = notes.len().saturating_sub(MOST_NOTES);
+        notes.truncate(MOST_NOTES);
+        if more > 0 {
+            notes.push(format!("and {more} more"));
+        }
+        let _ = writeln!(text, "::warning title=raceflip%3A what is not known::{}", escape_data(&notes.join("\n")));
+    }
+    text
+}
+
+fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
     let mut findings: Vec<Finding<'_>> = all(reports).filter(|f| f.class != Class::Refuted).collect();
     findings.sort_by_key(|f| f.class);
     let of = |kind: &str| findings.iter().filter(|f| word(f.class) == kind).count();
@@ -45,7 +69,7 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
 
 fn word(class: Class) -> &'static str {
     match class {
-        Class::Harmful | Class::Unexplained => "error",
+        Class::Harmful | Class::Failure => "error",
         Class::Real => "warning",
         Class::Unconfirmed | Class::Refuted => "notice",
     }
@@ -56,7 +80,7 @@ fn annotation(text: &mut String, finding: &Finding<'_>, replays: &mut dyn Replay
     let about = &report.about;
     let path = place::path(&replays.path(&about.file));
     let told = finding.told(replays);
-    let (at, title, mut lines) = match finding.subject {
+    let ((at, from), title, mut lines) = match finding.subject {
         Subject::Pair { pair, order } => {
             let what = match (finding.class, order) {
                 (Class::Harmful, true) => "harmful order",
@@ -66,21 +90,38 @@ fn annotation(text: &mut String, finding: &Finding<'_>, replays: &mut dyn Replay
             };
             let harm = words::harm(pair);
             let head = format!("pair {}: {}", words::pair(pair), words::proof(report, pair));
-            let lines = if harm.is_empty() { vec![head] } else { vec![head, harm] };
-            (Some((pair.a.line, pair.a.column)), format!("{what} on {}", clean(&pair.location)), lines)
+            let lines: Vec<String> = words::source(pair).into_iter().chain([head, harm]).collect();
+            let at = Some((pair.a.line, Some(pair.a.column)));
+            ((at, pair.a.from.clone()), format!("{what} on {}", clean(&pair.location)), lines)
         }
         Subject::Failure(fails, _) => {
-            let at = words::place(report, fails, replays);
-            (at, "failure that no confirmed pair explains".to_owned(), Vec::new())
+            let (at, from) = words::place(report, fails, replays);
+            let title = if finding.pairs.is_empty() { "failure" } else { "failure in either order" };
+            ((at.map(|(line, column)| (line, Some(column))), from), title.to_owned(), Vec::new())
         }
     };
     lines.extend(told.iter().flat_map(of_order));
-    if !about.defines.is_empty() {
-        lines.push(words::variant(about, &path));
-    }
-    let at = at.map_or(String::new(), |(line, column)| format!(",line={line},col={column}"));
-    let (kind, path, title) = (word(finding.class), escape_property(&clean(&path)), escape_property(&title));
-    let _ = writeln!(text, "::{kind} file={path}{at},title={title}::{}", escape_data(&lines.join("\n")));
+    lines.extend(words::belonging(finding));
+    // Where it is in the real app, if the model says it.
+    let (file, at) = match from.as_deref().and_then(place::source) {
+        Some(source) => {
+            let line = at.map_or(String::new(), |(line, _)| format!(":{line}"));
+            lines.push(format!("in the model: {}{line}", words::variant(about, &path)));
+            (source.path, Some((source.line, source.column)))
+        }
+        None => {
+            if !about.defines.is_empty() {
+                lines.push(words::variant(about, &path));
+            }
+            (path, at)
+        }
+    };
+    let at = at.map_or(String::new(), |(line, column)| {
+        format!(",line={line}{}", column.map_or(String::new(), |column| format!(",col={column}")))
+    });
+    lines.retain(|line| !line.is_empty());
+    let (kind, file, title) = (word(finding.class), escape_property(&clean(&file)), escape_property(&title));
+    let _ = writeln!(text, "::{kind} file={file}{at},title={title}::{}", escape_data(&lines.join("\n")));
 }
 
 fn of_order(told: &Told) -> Vec<String> {
@@ -89,12 +130,12 @@ fn of_order(told: &Told) -> Vec<String> {
 }
 
 /// The text of a command: as GitHub's toolkit escapes it.
-fn escape_data(text: &str) -> String {
+pub(super) fn escape_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// A property of a command, which a colon or a comma would end.
-fn escape_property(text: &str) -> String {
+pub(super) fn escape_property(text: &str) -> String {
     escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 

@@ -1,7 +1,8 @@
 //! JUnit XML, for CI servers that show tests: Jenkins, GitLab, Buildkite, Azure.
 //!
-//! A suite is a model and variant, a case is a pair. Harmful pairs, and failures that no pair explains, have failed; pairs of no verdict were skipped. A race that does no
-//! harm has passed, since a build is not to break for it, and says so in its property `verdict` and in its output; so has a pair that is refuted. An interrupted campaign is an error.
+//! A suite is a model and variant, a case is a pair or a failure. For each failure of a run there is one case that has failed: the pair whose order it is the harm of (pairs that hurt in
+//! just the same ways are listed there), or else a case of its own, whatever the verdict of the pairs that it comes with. Pairs of no verdict were skipped. A race that does no harm has passed, since a
+//! build is not to break for it, and says so in its property `verdict` and in its output; so has a pair that is refuted. An interrupted campaign is an error.
 //!
 //! There are no times and no host names: the same campaign gives the same bytes.
 
@@ -75,15 +76,17 @@ fn class_name(report: &ConfirmReport, path: &str) -> String {
 
 fn case(finding: &Finding<'_>, replays: &mut dyn Replays) -> TestCase {
     let report = finding.report;
-    let body = body(&finding.told(replays));
+    let mut body = body(&finding.told(replays));
+    words::belonging(finding).iter().for_each(|line| body.push_str(&format!("\n{line}")));
     let (pair, order) = match finding.subject {
         Subject::Pair { pair, order } => (pair, order),
-        Subject::Failure(fails, runs) => {
-            let told = words::unexplained(report, fails, runs, replays);
+        Subject::Failure(fails, of) => {
+            let told = words::fails(report, fails, of, replays);
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_type("failure/unexplained").set_message(told.head).set_description(body);
+            let ty = if finding.pairs.is_empty() { "failure/unexplained" } else { "failure/either-order" };
+            status.set_type(ty).set_message(told.head).set_description(body);
             let mut case = TestCase::new(clean(&format!("no failure: {}", fails.signature)), status);
-            if let Some((line, _)) = words::place(report, fails, replays) {
+            if let (Some((line, _)), _) = words::place(report, fails, replays) {
                 case.extra.insert("line".into(), line.to_string().into());
             }
             return case;
@@ -91,10 +94,11 @@ fn case(finding: &Finding<'_>, replays: &mut dyn Replays) -> TestCase {
     };
     let proof = words::proof(report, pair);
     let status = match finding.class {
-        Class::Harmful | Class::Unexplained => {
+        Class::Harmful | Class::Failure => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let ty = if order { "order/harmful" } else { "race/harmful" };
-            let body = format!("{}\n{}; {proof}\n{body}", words::pair(pair), words::contexts(pair));
+            let head: Vec<String> = words::source(pair).into_iter().chain([words::pair(pair)]).collect();
+            let body = format!("{}\n{}; {proof}\n{body}", head.join("\n"), words::contexts(pair));
             status.set_type(ty).set_message(words::harm(pair)).set_description(body);
             status
         }
@@ -111,12 +115,13 @@ fn case(finding: &Finding<'_>, replays: &mut dyn Replays) -> TestCase {
     if matches!(finding.class, Class::Real | Class::Refuted) {
         let harm = words::harm(pair);
         let lines = [words::pair(pair), format!("{}; {proof}", words::contexts(pair)), harm, body];
-        let lines: Vec<String> = lines.into_iter().filter(|l| !l.is_empty()).collect();
+        let lines = words::source(pair).into_iter().chain(lines);
+        let lines: Vec<String> = lines.filter(|l| !l.is_empty()).collect();
         case.set_system_out(lines.join("\n"));
     }
     case.extra.insert("line".into(), pair.a.line.to_string().into());
     let verdict = match finding.class {
-        Class::Harmful | Class::Unexplained => "harmful",
+        Class::Harmful | Class::Failure => "harmful",
         Class::Real => "real",
         Class::Unconfirmed => "unconfirmed",
         Class::Refuted => "refuted",

@@ -18,11 +18,11 @@ const MOST_OF_TABLES: usize = 30_000;
 pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
     let mut found: Vec<Finding<'_>> = all(reports).collect();
     found.sort_by_key(|f| f.class);
-    let mut text = format!("## raceflip: {}\n\n", headline(&found));
+    let mut text = format!("## raceflip: {}\n\n", headline(reports, &found));
     counts(&mut text, reports, replays);
     table(&mut text, &found, replays);
     let mut left_out = 0_u64;
-    for finding in found.iter().filter(|f| matches!(f.class, Class::Harmful | Class::Unexplained)) {
+    for finding in found.iter().filter(|f| matches!(f.class, Class::Harmful | Class::Failure)) {
         let details = details(finding, replays);
         if text.len() + details.len() > MOST {
             left_out += 1;
@@ -37,27 +37,47 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
     text
 }
 
-fn headline(found: &[Finding<'_>]) -> String {
-    let of = |class: Class| found.iter().filter(|f| f.class == class).count() as u64;
-    let harmful = counted(of(Class::Harmful), "harmful pair");
-    match of(Class::Unexplained) {
-        0 => harmful,
-        n => format!("{harmful}, {}", counted(n, "unexplained failure")),
+// Failures first: each finding that is harmful or a failure is one.
+fn headline(reports: &[ConfirmReport], found: &[Finding<'_>]) -> String {
+    let of = |class: Class| found.iter().filter(move |f| f.class == class);
+    let harmful = of(Class::Harmful).map(|f| 1 + f.pairs.len() as u64).sum::<u64>();
+    let mut parts = vec![counted(harmful, "harmful pair")];
+    let failures = of(Class::Failure).count() as u64;
+    if failures > 0 {
+        parts.insert(0, counted(failures, "failure"));
     }
+    let cut: u32 = reports.iter().flat_map(|r| &r.detection_limits).map(|c| c.runs).sum();
+    if cut > 0 {
+        parts.push(format!("{} at a limit", counted(cut, "run")));
+    }
+    let endless = reports.iter().flat_map(|r| r.livelocks.iter().flatten()).count() as u64;
+    if endless > 0 {
+        parts.push(counted(endless, "possible livelock"));
+    }
+    parts.join(", ")
 }
 
 // A row for each report.
 fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replays) {
-    let head = "| model | harmful | real | refuted | unconfirmed | order pairs | unexplained failures |\n|---|--:|--:|--:|--:|--:|--:|\n";
+    let head =
+        "| model | harmful | real | refuted | unconfirmed | order pairs | failures |\n|---|--:|--:|--:|--:|--:|--:|\n";
     text.push_str(head);
     let mut left_out = 0_u64;
     for report in reports {
         let found = findings(report);
-        let races = |class: Class| {
-            let of = |f: &&Finding<'_>| f.class == class && !matches!(f.subject, Subject::Pair { order: true, .. });
-            found.iter().filter(of).count()
+        // A pair that shows the same failures as another one is a pair all the same.
+        let of = |class: Class, order: bool| {
+            let pairs = match order {
+                true => &report.order_pairs,
+                false => &report.pairs,
+            };
+            pairs.iter().filter(|p| super::class(p) == class).count()
         };
-        let hurt = found.iter().filter(|f| matches!(f.subject, Subject::Pair { order: true, .. })).count();
+        let races = |class: Class| match class {
+            Class::Failure => found.iter().filter(|f| f.class == class).count(),
+            class => of(class, false),
+        };
+        let hurt = of(Class::Harmful, true);
         let orders = match (report.order_pairs.len(), hurt) {
             (all, 0) => all.to_string(),
             (all, hurt) => format!("{all} ({hurt} harmful)"),
@@ -71,7 +91,7 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
             races(Class::Real),
             races(Class::Refuted),
             races(Class::Unconfirmed),
-            races(Class::Unexplained),
+            races(Class::Failure),
         );
         if text.len() + row.len() > MOST_OF_TABLES / 2 {
             left_out += 1;
@@ -94,20 +114,30 @@ fn table(text: &mut String, found: &[Finding<'_>], replays: &mut dyn Replays) {
     for finding in found {
         let report = finding.report;
         let known = match (finding.subject, finding.class) {
-            (Subject::Failure(fails, runs), _) => code(&words::unexplained(report, fails, runs, replays).head),
+            (Subject::Failure(fails, of), _) => code(&words::fails(report, fails, of, replays).head),
             (Subject::Pair { pair, .. }, Class::Harmful) => code(&words::harm(pair)),
             (Subject::Pair { pair, .. }, _) => code(&words::proof(report, pair)),
         };
         let (location, pair) = match finding.subject {
             Subject::Pair { pair, .. } => (code(&pair.location), code(&words::pair(pair))),
-            Subject::Failure(..) => (String::new(), String::new()),
+            Subject::Failure(..) => {
+                (String::new(), finding.pairs.first().map_or(String::new(), |p| code(&words::pair(p))))
+            }
         };
         let model = code(&variant(finding, replays));
-        let row = format!("| {} | {model} | {location} | {pair} | {known} |\n", verdict(finding));
-        if text.len() + row.len() > MOST_OF_TABLES {
-            left_out += 1;
-        } else {
-            text.push_str(&row);
+        let mut rows = vec![format!("| {} | {model} | {location} | {pair} | {known} |\n", verdict(finding))];
+        if let Subject::Pair { .. } = finding.subject {
+            rows.extend(finding.pairs.iter().map(|same| {
+                let (location, pair) = (code(&same.location), code(&words::pair(same)));
+                format!("| {} | {model} | {location} | {pair} | the same failure |\n", verdict(finding))
+            }));
+        }
+        for row in rows {
+            if text.len() + row.len() > MOST_OF_TABLES {
+                left_out += 1;
+            } else {
+                text.push_str(&row);
+            }
         }
     }
     if left_out > 0 {
@@ -119,7 +149,7 @@ fn verdict(finding: &Finding<'_>) -> &'static str {
     match (finding.class, finding.subject) {
         (Class::Harmful, Subject::Pair { order: true, .. }) => "**harmful order**",
         (Class::Harmful, _) => "**harmful**",
-        (Class::Unexplained, _) => "**failure**",
+        (Class::Failure, _) => "**failure**",
         (Class::Real, _) => "real",
         (Class::Unconfirmed, _) => "unconfirmed",
         (Class::Refuted, _) => "refuted",
@@ -138,16 +168,23 @@ fn details(finding: &Finding<'_>, replays: &mut dyn Replays) -> String {
             let order = if order { "order " } else { "" };
             format!("harmful {order}{} {}", html(&pair.location), html(&words::pair(pair)))
         }
-        Subject::Failure(..) => "failure that no confirmed pair explains".to_owned(),
+        Subject::Failure(..) if finding.pairs.is_empty() => "failure".to_owned(),
+        Subject::Failure(..) => "failure in either order".to_owned(),
     };
     let model = html(&variant(finding, replays));
     let mut text = format!("\n<details>\n<summary>{what} in {model}</summary>\n\n");
     if let Subject::Pair { pair, .. } = finding.subject {
         let (seen, proof) = (words::contexts(pair), words::proof(report, pair));
+        if let Some(source) = words::source(pair) {
+            let _ = writeln!(text, "{}\n", code(&source));
+        }
         let _ = writeln!(text, "Seen in {}: {}.\n", plain(&seen), code(&proof));
     }
     for told in finding.told(replays) {
         order(&mut text, &told);
+    }
+    for line in words::belonging(finding) {
+        let _ = writeln!(text, "- {}\n", code(&line));
     }
     if let Some(diagram) = diagram(finding, replays) {
         let _ = writeln!(text, "The failing run:\n\n```mermaid\n{diagram}```\n");
@@ -178,7 +215,7 @@ fn diagram(finding: &Finding<'_>, replays: &mut dyn Replays) -> Option<String> {
 }
 
 /// A code span: what is in it stays as it is. A `|` in one would end the cell of a table, and readers differ in how a backslash before it counts: such a text is HTML.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let text = crate::base::clean(text);
     if text.trim().is_empty() {
         return String::new();

@@ -7,6 +7,8 @@
 //! | workflow commands that GitHub shows beside the lines | [`github`] |
 //! | Markdown for a pull request or a job summary | [`markdown`] |
 //!
+//! [`tested`] and [`sarif::tested`] have the same forms of the result of `test`.
+//!
 //! Each renders a whole campaign: any number of [`ConfirmReport`]s, one for each model and variant, however they came here. What a report does not hold, the steps of its
 //! runs, comes from whoever can replay them: [`Replays`]. Like the text, they tell pairs that race and order pairs that hurt; the JSON has all.
 
@@ -16,6 +18,7 @@ pub mod markdown;
 mod place;
 mod run;
 pub mod sarif;
+pub mod tested;
 pub(crate) mod words;
 
 pub use run::{Run, Step, replayed};
@@ -76,8 +79,8 @@ impl Replays for NoReplays {
 pub(crate) enum Class {
     /// Confirmed, and one order fails as the other does not.
     Harmful,
-    /// A failure that no confirmed pair explains.
-    Unexplained,
+    /// A failure that is not the harm of one order: it comes with either order of a pair, or without any.
+    Failure,
     /// Confirmed.
     Real,
     /// Neither confirmed nor refuted.
@@ -91,6 +94,9 @@ pub(crate) struct Finding<'r> {
     report: &'r ConfirmReport,
     pub(crate) class: Class,
     pub(crate) subject: Subject<'r>,
+    /// Pairs that belong to it. Of a pair that hurts: others, told after it, that hurt in just the same ways, and so show the same failures. Of a failure: those with
+    /// either order of which it comes.
+    pub(crate) pairs: Vec<&'r Driven>,
 }
 
 /// What it is about.
@@ -102,7 +108,26 @@ pub(crate) enum Subject<'r> {
         order: bool,
     },
     /// A failure, and of what runs.
-    Failure(&'r Fails, &'static str),
+    Failure(&'r Fails, Of),
+}
+
+/// Which runs a failure is counted in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Of {
+    Detection,
+    Trials,
+    /// Runs that continue an order of a confirmed pair.
+    Orders,
+}
+
+impl Of {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Of::Detection => "detection run",
+            Of::Trials => "trial",
+            Of::Orders => "run",
+        }
+    }
 }
 
 pub(crate) fn class(pair: &Driven) -> Class {
@@ -114,29 +139,51 @@ pub(crate) fn class(pair: &Driven) -> Class {
     }
 }
 
-/// What a report has to tell, in its order: pairs, order pairs that hurt, failures that no pair explains.
+/// What a report has to tell, in its order: pairs, order pairs that hurt, and failures that no pair that hurts accounts for, whatever the verdicts of their pairs: a model that
+/// fails in every run has failed, though no order is to blame. Findings of one failure are one: a pair that hurts in just the ways of one before it belongs to that one.
 pub(crate) fn findings(report: &ConfirmReport) -> Vec<Finding<'_>> {
-    let of = |order: bool| move |pair| Finding { report, class: class(pair), subject: Subject::Pair { pair, order } };
-    let pairs = report.pairs.iter().map(of(false));
-    let orders = report.order_pairs.iter().map(of(true)).filter(|f| f.class == Class::Harmful);
-    let told: Vec<Finding<'_>> = pairs.chain(orders).collect();
-    let explains = |f: &Fails| {
-        let confirmed = told.iter().filter(|t| matches!(t.class, Class::Harmful | Class::Real));
-        let orders = confirmed.filter_map(|t| match t.subject {
-            Subject::Pair { pair, .. } => Some(&pair.orders),
-            Subject::Failure(..) => None,
-        });
-        orders.flatten().flat_map(|o| &o.failures).any(|g| g.signature == f.signature)
+    let of = |order: bool| move |pair| (pair, order);
+    let orders = report.order_pairs.iter().filter(|p| class(p) == Class::Harmful);
+    let mut told: Vec<Finding<'_>> = Vec::new();
+    for (pair, order) in report.pairs.iter().map(of(false)).chain(orders.map(of(true))) {
+        match told.iter_mut().find(|lead| shows_the_same(pair, lead)) {
+            Some(lead) => lead.pairs.push(pair),
+            None => {
+                let subject = Subject::Pair { pair, order };
+                told.push(Finding { report, class: class(pair), subject, pairs: Vec::new() });
+            }
+        }
+    }
+    told.extend(failures(report));
+    told
+}
+
+fn shows_the_same(pair: &Driven, lead: &Finding<'_>) -> bool {
+    let Subject::Pair { pair: first, .. } = lead.subject else { return false };
+    let both = class(pair) == Class::Harmful && lead.class == Class::Harmful;
+    let ways = |p: &Driven| p.harms.iter().map(|h| h.signature.clone()).collect::<std::collections::BTreeSet<_>>();
+    both && ways(pair) == ways(first)
+}
+
+// Each failure that is not the harm of a pair that is told, once, with the pairs in whose runs it comes.
+fn failures<'r>(report: &'r ConfirmReport) -> Vec<Finding<'r>> {
+    let confirmed = move || {
+        // Order pairs that do no harm are not told.
+        let orders = report.order_pairs.iter().filter(|p| class(p) == Class::Harmful);
+        report.pairs.iter().chain(orders).filter(|p| matches!(class(p), Class::Harmful | Class::Real))
     };
-    let detection = report.detection_failures.iter().map(|f| (f, "detection run"));
-    let trials = report.unexplained.iter().map(|f| (f, "trial"));
-    let failures = detection.chain(trials).filter(|(f, _)| !explains(f)).map(|(f, runs)| Finding {
-        report,
-        class: Class::Unexplained,
-        subject: Subject::Failure(f, runs),
-    });
-    let failures: Vec<Finding<'_>> = failures.collect();
-    told.into_iter().chain(failures).collect()
+    let hurts = |f: &Fails| confirmed().any(|p| p.harms.iter().any(|h| h.signature == f.signature));
+    let detection = report.detection_failures.iter().map(|f| (f, Of::Detection));
+    let trials = report.unexplained.iter().map(|f| (f, Of::Trials));
+    let of_orders = confirmed().flat_map(|p| &p.orders).flat_map(|o| &o.failures).map(|f| (f, Of::Orders));
+    let mut known = std::collections::BTreeSet::new();
+    let once = detection.chain(trials).chain(of_orders).filter(|(f, _)| !hurts(f) && known.insert(&f.signature));
+    let finding = |(f, of): (&'r Fails, Of)| {
+        let has = |p: &&Driven| p.orders.iter().flat_map(|o| &o.failures).any(|g| g.signature == f.signature);
+        let pairs = confirmed().filter(has).collect();
+        Finding { report, class: Class::Failure, subject: Subject::Failure(f, of), pairs }
+    };
+    once.map(finding).collect()
 }
 
 /// All of all reports.

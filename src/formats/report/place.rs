@@ -12,6 +12,31 @@ pub(super) fn path(file: &str) -> String {
     rest.to_owned()
 }
 
+/// A place in the source of the real app, out of a `from` text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Source {
+    /// From the top of the repository, if the model says it so.
+    pub(crate) path: String,
+    /// From 1.
+    pub(crate) line: u32,
+    /// From 1, if it is said.
+    pub(crate) column: Option<u32>,
+}
+
+/// The place that a `from` text names: `app/Main.java:12`, `Main.java:12:3`. `None` if the text is of another form, say the title of a section.
+pub(crate) fn source(from: &str) -> Option<Source> {
+    let number = |text: &str| text.parse::<u32>().ok().filter(|n| *n > 0);
+    let (rest, last) = from.trim().rsplit_once(':')?;
+    let last = number(last)?;
+    let (file, line, column) = match rest.rsplit_once(':').and_then(|(file, line)| Some((file, number(line)?))) {
+        Some((file, line)) => (file, line, Some(last)),
+        None => (rest, last, None),
+    };
+    let is_path =
+        !file.is_empty() && !file.contains("://") && !file.contains(|c: char| c.is_whitespace() || c.is_control());
+    is_path.then(|| Source { path: path(file), line, column })
+}
+
 /// The same as a URI reference (RFC 3986): relative, but for an absolute path, which is a `file:` URI.
 pub(super) fn uri(file: &str) -> String {
     let path = path(file);
@@ -34,7 +59,25 @@ pub(super) fn uri(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::uri;
+    use super::{Source, source, uri};
+
+    #[test]
+    fn sources_are_read() {
+        let check = |from: &str, expected: Option<(&str, u32, Option<u32>)>| {
+            let expected = expected.map(|(path, line, column)| Source { path: path.to_owned(), line, column });
+            assert_eq!(source(from), expected, "{from}");
+        };
+        check("Main.java:12", Some(("Main.java", 12, None)));
+        check(" app/src/Main.java:12:3 ", Some(("app/src/Main.java", 12, Some(3))));
+        check(r"app\Main.kt:7", Some(("app/Main.kt", 7, None)));
+        check("Main.java", None);
+        check("Main.java:0", None);
+        check("Main.java:twelve", None);
+        check(":12", None);
+        check("listing 3:4", None);
+        check("https://example.org/Main.java:12", None);
+        check("Main.java:99999999999", None);
+    }
 
     #[test]
     fn uris_are_relative_and_have_slashes() {

@@ -2,11 +2,12 @@
 //!
 //! All texts are on one line and command no terminal, whatever a report holds.
 
-use super::{Finding, Replays, Subject, counted};
-use crate::base::clean;
-use crate::base::{at_most, interval};
+use super::{Finding, Of, Replays, Subject, counted};
+use crate::base::{at_most, clean, interval};
 use crate::campaign::SEARCHED;
-use crate::formats::campaign::{About, Access, Again, ConfirmReport, Driven, Fails, Harm, Order, VerdictWord, Way};
+use crate::formats::campaign::{
+    About, Access, Again, ConfirmReport, Driven, Endless, Fails, Harm, Order, VerdictWord, Way,
+};
 use crate::formats::failing::stalls;
 use crate::formats::harms::{Hurts, Often};
 
@@ -122,10 +123,15 @@ pub(crate) fn failure(fails: &Fails) -> String {
     clean(fails.told())
 }
 
-/// Line and column of a failure; of a file that does not say it, if its run can be made again.
-pub(super) fn place(report: &ConfirmReport, fails: &Fails, replays: &mut dyn Replays) -> Option<(u32, u32)> {
-    let again = |replays: &mut dyn Replays| replays.run(&report.about, &fails.again, &[]).and_then(|run| run.failing);
-    fails.place().or_else(|| again(replays).and_then(|failing| failing.line.zip(failing.column)))
+/// Line and column of a failure, and its line in the real app, if the model says it. What a file does not say is known if its run can be made again.
+pub(super) fn place(
+    report: &ConfirmReport,
+    fails: &Fails,
+    replays: &mut dyn Replays,
+) -> (Option<(u32, u32)>, Option<String>) {
+    let again = replays.run(&report.about, &fails.again, &[]).and_then(|run| run.failing);
+    let at = fails.place().or_else(|| again.as_ref().and_then(|failing| failing.line.zip(failing.column)));
+    (at, again.and_then(|failing| failing.from))
 }
 
 /// What the orders of a pair come to.
@@ -217,10 +223,31 @@ pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Re
     told
 }
 
-/// A failure that no pair explains, in a line.
-pub(super) fn unexplained(report: &ConfirmReport, fails: &Fails, runs: &str, replays: &mut dyn Replays) -> Told {
-    let head = format!("{}, {}{}", failure(fails), counted(fails.runs, runs), stall(fails));
+/// A failure that is not the harm of one order, in a line.
+pub(super) fn fails(report: &ConfirmReport, fails: &Fails, of: Of, replays: &mut dyn Replays) -> Told {
+    let head = format!("{}, {}{}", failure(fails), counted(fails.runs, of.word()), stall(fails));
     Told { head, commands: commands(report, &fails.again, replays) }
+}
+
+/// What the pairs of a finding are to it: empty if there is none.
+pub(super) fn belonging(finding: &Finding<'_>) -> Vec<String> {
+    let line = |p: &&Driven| match finding.subject {
+        Subject::Pair { .. } => format!("the same failure with the pair {}{}", pair(p), sources(p)),
+        Subject::Failure(..) => format!("whatever the order of the pair {}{}", pair(p), sources(p)),
+    };
+    finding.pairs.iter().map(line).collect()
+}
+
+// ` (Main.java:12 ~ Main.java:30)`
+fn sources(pair: &Driven) -> String {
+    source(pair).map_or(String::new(), |text| format!(" ({text})"))
+}
+
+/// Where both statements of a pair are in the real app, as the model says; `None` if it says it of neither.
+pub(crate) fn source(pair: &Driven) -> Option<String> {
+    let side = |a: &Access| a.from.clone().unwrap_or_else(|| access(a));
+    let any = pair.a.from.is_some() || pair.b.from.is_some();
+    any.then(|| clean(&format!("{} ~ {}", side(&pair.a), side(&pair.b))))
 }
 
 /// The commands that make a run again.
@@ -232,13 +259,20 @@ fn stall(fails: &Fails) -> String {
     stalls(fails.stall, fails.least_stall)
 }
 
-/// What a report does not know: interruption, and limits that cut detection runs.
+/// What a report does not know: interruption, limits that cut detection runs, runs that may go on for ever.
 pub(super) fn caveats(report: &ConfirmReport) -> Vec<String> {
     let interrupted = (!report.about.complete).then(|| "interrupted: not everything was tried".to_owned());
     let cut = report.detection_limits.iter().map(|cut| {
         clean(&format!("{} came to the limit of {} (--{})", counted(cut.runs, "detection run"), cut.limit, cut.option))
     });
-    interrupted.into_iter().chain(cut).collect()
+    let endless = report.livelocks.iter().flatten().map(livelock);
+    interrupted.into_iter().chain(cut).chain(endless).collect()
+}
+
+/// `possible livelock: a, b never come to an end`
+pub(crate) fn livelock(endless: &Endless) -> String {
+    let verb = if endless.threads.len() == 1 { "comes" } else { "come" };
+    clean(&format!("possible livelock: {} never {verb} to an end", endless.threads.join(", ")))
 }
 
 impl Finding<'_> {
@@ -246,7 +280,7 @@ impl Finding<'_> {
     pub(super) fn told(&self, replays: &mut dyn Replays) -> Vec<Told> {
         match self.subject {
             Subject::Pair { pair, .. } => orders(self.report, pair, replays),
-            Subject::Failure(fails, runs) => vec![unexplained(self.report, fails, runs, replays)],
+            Subject::Failure(f, of) => vec![fails(self.report, f, of, replays)],
         }
     }
 }

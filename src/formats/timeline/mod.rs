@@ -5,6 +5,7 @@
 //! is doing (runs a task, waits, is idle), and the words stand beside them, so that ten threads fit into 80 columns.
 
 mod arrows;
+pub mod ascii;
 mod ending;
 mod facts;
 mod fold;

@@ -1,6 +1,8 @@
-//! SARIF 2.1.0, for code scanning (GitHub, GitLab) and editors: a result for each pair that is not refuted and for each failure that no pair explains.
+//! SARIF 2.1.0, for code scanning (GitHub, GitLab) and editors: a result for each pair that is not refuted and for each failure that is not the harm of one order.
+//! Pairs that show the same failure are one result.
 //!
-//! All reports are one run of the tool. The place of a result is the first statement of its pair, that of the other one is related to it. Each order that was seen is two code flows: first all
+//! All reports are one run of the tool. The places of a result are those of the first statement of its pair: in the real source, if the model says it (`from "Main.java:12"`), and in the model; those of the
+//! other statement are related to it. Each order that was seen is two code flows: first all
 //! threads merged, since readers show one list at a time, then a thread flow for each thread, where `executionOrder` is the place in the run. Of a pair that hurts the failing order comes first.
 //!
 //! Limits are GitHub's: 25,000 results of a run, of which the most important are kept, and 1,000 shown locations of a result, for which the middle of a long run is left out. Both are said where they
@@ -9,6 +11,7 @@
 mod flows;
 mod objects;
 mod rules;
+pub mod tested;
 
 use super::words::{self, side};
 use super::{Class, Finding, Replays, Subject, all, counted, place};
@@ -25,6 +28,9 @@ use std::collections::BTreeMap;
 
 /// So many results GitHub takes.
 pub const MOST_RESULTS: usize = 25_000;
+
+// Other pairs of one finding that are told.
+const MOST_PAIRS: usize = 10;
 
 // Locations of code flows in all: some 10 MB, compressed.
 const MOST_LOCATIONS: usize = 200_000;
@@ -83,9 +89,22 @@ fn text(words: &str) -> Text {
 fn location(uri: &str, at: Option<(u32, u32)>) -> Place {
     // Of a report that says nothing useful nothing useful is said.
     let at = at.filter(|(line, column)| *line > 0 && *column > 0);
-    let region = at.map(|(start_line, start_column)| Region { start_line, start_column });
+    let region = at.map(|(start_line, start_column)| Region { start_line, start_column: Some(start_column) });
     let artifact_location = ArtifactLocation { uri: uri.to_owned() };
     Place { id: None, message: None, physical_location: PhysicalLocation { artifact_location, region } }
+}
+
+/// The place in the real source, if the text names one, and then that in the model.
+fn places(from: Option<&str>, uri: &str, at: Option<(u32, u32)>) -> Vec<Place> {
+    let real = from.and_then(place::source).map(|source| Place {
+        id: None,
+        message: None,
+        physical_location: PhysicalLocation {
+            artifact_location: ArtifactLocation { uri: place::uri(&source.path) },
+            region: Some(Region { start_line: source.line, start_column: source.column.filter(|c| *c > 0) }),
+        },
+    });
+    real.into_iter().chain([location(uri, at)]).collect()
 }
 
 struct Writer<'w> {
@@ -114,8 +133,9 @@ impl Writer<'_> {
                 (false, vec![fails.signature.clone()], vec![one])
             }
         };
-        let (message, at, related) = self.words(finding, &uri);
-        let rule = rule_of(finding.class, order);
+        let (message, locations, related) = self.words(finding, &uri);
+        let either = !finding.pairs.is_empty();
+        let rule = rule_of(finding.class, order, either);
         let rules::Row { id, level, precision, .. } = RULES[rule];
         let open = finding.class == Class::Unconfirmed;
         let code_flows = if open { Vec::new() } else { self.flows(finding, &uri, &shown) };
@@ -127,7 +147,7 @@ impl Writer<'_> {
             kind: if open { "open" } else { "fail" },
             level: (!open).then_some(level),
             message: Text { text: message },
-            locations: vec![location(&uri, at)],
+            locations,
             related_locations: related,
             code_flows,
             partial_fingerprints: BTreeMap::from([("raceflip/v1", self.fingerprint(report, id, &print))]),
@@ -135,8 +155,8 @@ impl Writer<'_> {
         }
     }
 
-    // The message, the place, and the place of the other statement.
-    fn words(&mut self, finding: &Finding<'_>, uri: &str) -> (String, Option<(u32, u32)>, Vec<Place>) {
+    // The message, the places, and those of the other statement and of other pairs.
+    fn words(&mut self, finding: &Finding<'_>, uri: &str) -> (String, Vec<Place>, Vec<Place>) {
         let report = finding.report;
         match finding.subject {
             Subject::Pair { pair, .. } => {
@@ -148,15 +168,20 @@ impl Writer<'_> {
                 let proof = escape(&words::proof(report, pair));
                 let harm = escape(&words::harm(pair));
                 let harm = if harm.is_empty() { harm } else { format!(" {}.", harm.trim_end_matches('.')) };
-                let mut other = location(uri, Some((b.line, b.column)));
-                other.id = Some(1);
-                other.message = Some(TextOf { text: escape(&format!("the other statement: {}", words::access(b))) });
-                (format!("{head} ~ {link}; {proof}.{harm}"), Some((a.line, a.column)), vec![other])
+                let mut others = related(uri, b, &format!("the other statement: {}", words::access(b)));
+                others.extend(of_pairs(finding, uri));
+                (1..).zip(&mut others).for_each(|(id, other)| other.id = Some(id));
+                let same = same(finding);
+                let at = places(a.from.as_deref(), uri, Some((a.line, a.column)));
+                (format!("{head} ~ {link}; {proof}.{harm}{same}"), at, others)
             }
-            Subject::Failure(fails, runs) => {
-                let told = words::unexplained(report, fails, runs, self.replays);
-                let at = words::place(report, fails, self.replays);
-                (escape(&format!("{}.", told.head)), at, Vec::new())
+            Subject::Failure(fails, of) => {
+                let told = words::fails(report, fails, of, self.replays);
+                let (at, from) = words::place(report, fails, self.replays);
+                let mut others: Vec<Place> = of_pairs(finding, uri);
+                (1..).zip(&mut others).for_each(|(id, other)| other.id = Some(id));
+                let at = places(from.as_deref(), uri, at);
+                (escape(&format!("{}.", told.head)) + &same(finding), at, others)
             }
         }
     }
@@ -224,7 +249,7 @@ impl Writer<'_> {
             precision,
             verdict: match finding.class {
                 Class::Harmful => "harmful",
-                Class::Unexplained => "failure",
+                Class::Failure => "failure",
                 Class::Real => "real",
                 Class::Unconfirmed => "unconfirmed",
                 Class::Refuted => "refuted",
@@ -237,6 +262,32 @@ impl Writer<'_> {
             flows,
         }
     }
+}
+
+// A statement in the model, and before it in the real source, if the model says where.
+fn related(uri: &str, access: &Access, what: &str) -> Vec<Place> {
+    let mut all = places(access.from.as_deref(), uri, Some((access.line, access.column)));
+    // A link of the message leads to the first.
+    all.iter_mut().for_each(|place| place.message = Some(TextOf { text: escape(what) }));
+    all
+}
+
+// The statements of the pairs that belong to a finding.
+fn of_pairs(finding: &Finding<'_>, uri: &str) -> Vec<Place> {
+    let sides = finding.pairs.iter().take(MOST_PAIRS).flat_map(|pair| [(pair, &pair.a), (pair, &pair.b)]);
+    sides.flat_map(|(pair, side)| related(uri, side, &format!("of the pair {}", words::pair(pair)))).collect()
+}
+
+// What the pairs of a finding are to it, as further sentences.
+fn same(finding: &Finding<'_>) -> String {
+    let lines = words::belonging(finding);
+    let more = lines.len().saturating_sub(MOST_PAIRS);
+    let mut text: String = lines.iter().take(MOST_PAIRS).map(|line| format!(" It is {}.", escape(line))).collect();
+    text = text.replace(" It is whatever the order", " It comes whatever the order");
+    if more > 0 {
+        text.push_str(&format!(" So it is with {more} more."));
+    }
+    text
 }
 
 // What makes a pair the same: place, kinds and labels of both statements, in no order.

@@ -137,7 +137,8 @@ pub(super) struct ArtifactLocation {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Region {
     pub(super) start_line: u32,
-    pub(super) start_column: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) start_column: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -170,6 +171,7 @@ pub(super) struct FlowLocation {
 pub(super) struct Properties {
     pub(super) precision: &'static str,
     pub(super) verdict: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) program: String,
     pub(super) defines: BTreeMap<String, i64>,
     #[serde(skip_serializing_if = "Option::is_none")]

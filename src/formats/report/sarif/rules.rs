@@ -17,7 +17,7 @@ pub(super) struct Row {
 }
 
 /// All.
-pub(super) const RULES: [Row; 5] = [
+pub(super) const RULES: [Row; 6] = [
     Row {
         id: "race/harmful",
         name: "HarmfulRace",
@@ -68,15 +68,26 @@ pub(super) const RULES: [Row; 5] = [
         precision: "low",
         severity: "recommendation",
     },
+    Row {
+        id: "failure/either-order",
+        name: "FailureInEitherOrder",
+        short: "A failure that comes whatever the order",
+        full: "Runs failed, and the order of the accesses that race there makes no difference: it is a defect, though no race is to blame for it.",
+        help: "Replay it with the command of the result.",
+        level: "error",
+        precision: "very-high",
+        severity: "error",
+    },
 ];
 
-/// The place of the rule for a finding of this class, about an order pair or not.
-pub(super) fn rule_of(class: Class, order: bool) -> usize {
+/// The place of the rule for a finding of this class: about an order pair or not, and of a failure, whether it comes with both orders of some pair.
+pub(super) fn rule_of(class: Class, order: bool, either: bool) -> usize {
     match class {
+        Class::Failure if either => 5,
         Class::Harmful if order => 2,
         Class::Harmful => 0,
         Class::Real => 1,
-        Class::Unexplained => 3,
+        Class::Failure => 3,
         Class::Unconfirmed | Class::Refuted => 4,
     }
 }

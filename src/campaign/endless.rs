@@ -1,0 +1,36 @@
+//! Possible livelocks of a model whose runs come to the limit of steps: a run that is cut off says nothing of what comes later, and it may never end.
+
+use super::report::{Endless, Evidence, Phase1};
+use super::trial::{SEARCHED, remake};
+use super::{Context, Explore, Plan};
+use crate::event::LimitKind;
+use crate::explore::{self, Bounds, livelocks};
+use crate::world::Limits;
+
+// The memory of a search beside other work.
+const MEMORY: u64 = 1 << 30;
+
+/// The possible livelocks; `None` if nobody asks (no run came to the limit of steps, and the plan does not want it), if searches are off, or if there are too many states.
+pub(super) fn endless(plan: &Plan, phase1: &Phase1, context: Context<'_>) -> Option<Vec<Endless>> {
+    let is_cut = phase1.limits.keys().any(|(kind, _)| *kind == LimitKind::Steps);
+    if plan.explore == Explore::Off || !(is_cut || plan.livelocks) {
+        return None;
+    }
+    let bounds = Bounds { states: plan.states, memory: MEMORY, ..Bounds::default() };
+    let search = explore::Plan { limits: plan.limits, jobs: plan.jobs, bounds, ..explore::Plan::new(&plan.model) };
+    let (found, cut) = livelocks(&search, explore::Context { stop: context.stop, progress: &explore::Silent });
+    if cut.is_some() {
+        return None;
+    }
+    let told = |livelock: &explore::Livelock| {
+        let limits = Limits { steps: livelock.way.steps, ..plan.limits };
+        let remade = remake(&plan.model, &limits, &livelock.way);
+        let name = |thread| remade.machine.world.thread_name(thread);
+        Endless {
+            threads: livelock.threads.iter().map(|thread| name(*thread)).collect(),
+            states: livelock.states,
+            evidence: Evidence { strategy: SEARCHED.to_owned(), seed: 0, token: remade.token.to_string() },
+        }
+    };
+    Some(found.iter().map(told).collect())
+}

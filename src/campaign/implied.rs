@@ -1,0 +1,27 @@
+//! What a model without `expect` lines expects: that no run fails, blocks or is stuck.
+
+use crate::lang::ast::{File, ItemKind};
+use crate::lang::program::{Expectation, ExpectationKind};
+use crate::vm::Model;
+
+/// The model with the lines that it does not say; `None` if it says some, be it for other constants than those that it was loaded with.
+pub(super) fn expecting_no_failure(model: &Model) -> Option<Model> {
+    if !model.program.expectations.is_empty() || says_something(model) {
+        return None;
+    }
+    let lines = [
+        ("no failure", ExpectationKind::Failure { no: true, what: None, site: None }),
+        ("no deadlock", ExpectationKind::Deadlock { no: true }),
+        ("no stuck", ExpectationKind::Stuck { no: true }),
+    ];
+    let mut model = model.clone();
+    // Line 0: nobody has written it.
+    let implied = lines.map(|(text, kind)| Expectation { line: 0, text: text.to_owned(), kind });
+    model.program.expectations.extend(implied);
+    Some(model)
+}
+
+fn says_something(model: &Model) -> bool {
+    let file: Option<File> = crate::lang::parse(&model.source).ok();
+    file.is_some_and(|file| file.items.iter().any(|item| matches!(item.kind, ItemKind::Expect { .. })))
+}

@@ -1,0 +1,138 @@
+//! What makes a command fail, `--fail-on`: the exit status that a build hangs on.
+
+use super::exit::Status;
+use super::output::Output;
+use crate::formats::campaign::{ConfirmReport, VerdictWord};
+use crate::formats::report::{Class, Subject, class, findings};
+use clap::ValueEnum;
+use std::collections::BTreeSet;
+
+/// What is said of gates in the help of `confirm` and `merge`.
+pub(super) const CONFIRM: &str = "\
+In CI:
+  By default everything that was confirmed or failed is exit status 1: that suits a look for races. A right
+  model may well have races that do no harm, so a gate wants less. Most want
+    --fail-on any-failure,limits,livelock   no run fails in any order, and what may come later is known
+  and a gate against new races only
+    --fail-on harmful                       a failure that comes whatever the order passes";
+
+/// `--fail-on` of campaigns.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum FailOn {
+    /// A pair, or an order, that hurts: runs fail with one order and not with the other
+    Harmful,
+    /// A pair that was confirmed, harmful or not
+    Real,
+    /// A pair that was neither confirmed nor refuted
+    Unconfirmed,
+    /// A run that failed, whatever the verdicts: also where both orders of a pair fail, and where no pair explains it
+    AnyFailure,
+    /// A run that came to a limit: what comes later is not known
+    Limits,
+    /// A possible livelock: it is looked for then, whether or not a run came to a limit (a search of all states, up to
+    /// --explore-limit; where there are more it is not known, and fails)
+    Livelock,
+    /// Nothing: report only. It stands alone
+    Nothing,
+}
+
+/// `--fail-on`.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct GateArgs {
+    /// What exits with 1; several with commas. A gate in CI wants `any-failure,limits,livelock` [default: harmful,real,any-failure]
+    #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', help_heading = "Gate")]
+    fail_on: Vec<FailOn>,
+}
+
+impl GateArgs {
+    /// The gate; an error if `nothing` stands beside something.
+    pub(super) fn resolve(&self) -> Result<Gate, super::Refusal> {
+        let on: BTreeSet<FailOn> = self.fail_on.iter().copied().collect();
+        if on.contains(&FailOn::Nothing) && on.len() > 1 {
+            return Err(super::Refusal::new("`--fail-on nothing` stands alone: leave out the others, or `nothing`"));
+        }
+        let usual = on.is_empty();
+        let on = if usual { BTreeSet::from([FailOn::Harmful, FailOn::Real, FailOn::AnyFailure]) } else { on };
+        Ok(Gate { on, usual })
+    }
+}
+
+/// What is looked at to decide the exit status.
+#[derive(Clone, Debug)]
+pub(super) struct Gate {
+    on: BTreeSet<FailOn>,
+    // Whether nobody has asked for anything in particular.
+    usual: bool,
+}
+
+impl Gate {
+    /// Whether possible livelocks must be looked for.
+    pub(super) fn wants_livelocks(&self) -> bool {
+        self.on.contains(&FailOn::Livelock)
+    }
+
+    // How much of one kind there is in a report.
+    fn count(&self, on: FailOn, report: &ConfirmReport) -> u64 {
+        let pairs = || report.pairs.iter().chain(&report.order_pairs);
+        let of = |class: Class| {
+            findings(report)
+                .iter()
+                .filter(|f| f.class == class)
+                .map(|f| match f.subject {
+                    Subject::Pair { .. } => 1 + f.pairs.len() as u64,
+                    Subject::Failure(..) => 1,
+                })
+                .sum::<u64>()
+        };
+        let cut = || {
+            report.detection_limits.iter().map(|c| u64::from(c.runs)).sum::<u64>()
+                + pairs().map(|p| u64::from(p.limits)).sum::<u64>()
+        };
+        match on {
+            FailOn::Harmful => of(Class::Harmful),
+            FailOn::Real => {
+                report.pairs.iter().filter(|p| matches!(class(p), Class::Harmful | Class::Real)).count() as u64
+            }
+            FailOn::Unconfirmed => report.pairs.iter().filter(|p| p.verdict == VerdictWord::Unconfirmed).count() as u64,
+            FailOn::AnyFailure => {
+                let mut signatures: BTreeSet<&str> =
+                    report.detection_failures.iter().map(|f| f.signature.as_str()).collect();
+                signatures.extend(report.unexplained.iter().map(|f| f.signature.as_str()));
+                signatures
+                    .extend(pairs().flat_map(|p| &p.orders).flat_map(|o| &o.failures).map(|f| f.signature.as_str()));
+                signatures.len() as u64
+            }
+            // That it could not be searched for is no answer to who asks for livelocks.
+            FailOn::Limits => cut(),
+            FailOn::Livelock => {
+                report.livelocks.as_ref().map_or(u64::from(report.about.complete), |all| all.len() as u64)
+            }
+            FailOn::Nothing => 0,
+        }
+    }
+
+    /// The status, and a note that says what has failed the gate, if one was asked for.
+    pub(super) fn status<'r>(
+        &self,
+        reports: impl Iterator<Item = &'r ConfirmReport> + Clone,
+        out: &mut Output,
+    ) -> Status {
+        let failed: Vec<(FailOn, u64)> = self
+            .on
+            .iter()
+            .map(|on| (*on, reports.clone().map(|r| self.count(*on, r)).sum()))
+            .filter(|(_, n)| *n > 0)
+            .collect();
+        let unknown = self.wants_livelocks() && reports.clone().any(|r| r.livelocks.is_none() && r.about.complete);
+        if unknown {
+            out.note("whether a livelock is possible was not found out (too many states, or --explore off): that fails `--fail-on livelock`");
+        }
+        if !self.usual {
+            let name = |on: FailOn| on.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned());
+            let words: Vec<String> = failed.iter().map(|(on, n)| format!("{} ({n})", name(*on))).collect();
+            let says = if words.is_empty() { "passed".to_owned() } else { format!("failed on {}", words.join(", ")) };
+            out.note(format_args!("gate: {says}"));
+        }
+        if failed.is_empty() { Status::Nothing } else { Status::Found }
+    }
+}

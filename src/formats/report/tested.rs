@@ -1,0 +1,203 @@
+//! Results of `test` in the forms that other tools read: JUnit XML, GitHub's workflow commands, Markdown ([`super::sarif::tested`] has SARIF). What fails there is what fails the test: a line
+//! that does not hold, one that no run could be held against, and what could not be read.
+
+use super::{counted, place};
+use crate::base::clean;
+use crate::formats::shell;
+use crate::formats::test::{Against, Expected, TestReport, Variant};
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+use std::fmt::Write as _;
+
+// Runs that are shown against one line, and the longest token that is worth its room.
+const SHOWN: usize = 3;
+const LONGEST_TOKEN: usize = 1_000;
+
+/// `app.race -D FIXED=1`
+pub(super) fn name(variant: &Variant) -> String {
+    let defines: String = variant.defines.iter().map(|(name, value)| format!(" -D {name}={value}")).collect();
+    clean(&format!("{}{defines}", place::path(&variant.file)))
+}
+
+/// The line as it stands, on one line.
+pub(super) fn line(expected: &Expected) -> String {
+    clean(&expected.text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Whether it fails the test: it does not hold, or no run came to its end.
+pub(super) fn fails(variant: &Variant, expected: &Expected) -> bool {
+    // Of a variant that has passed or was skipped, what is unchecked is so for another reason.
+    expected.verdict == "unmet"
+        || variant.verdict == "failed" && expected.why.iter().any(|why| why == crate::formats::test::CUT)
+}
+
+/// Why it fails, and the runs that show it with the commands that replay them, as lines.
+pub(super) fn told(variant: &Variant, expected: &Expected) -> Vec<String> {
+    let mut lines: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
+    for against in expected.shown.iter().take(SHOWN) {
+        lines.push(format!("{} so: {}", ended(against.runs), clean(&against.end)));
+        lines.extend(replay(variant, against));
+    }
+    if expected.shown.len() > SHOWN {
+        lines.push(format!("and {} more", expected.shown.len() - SHOWN));
+    }
+    lines
+}
+
+fn ended(runs: u32) -> String {
+    if runs == 1 { "1 run ends".to_owned() } else { format!("{runs} runs end") }
+}
+
+/// The command that replays a run, if a line has room for it.
+pub(super) fn replay(variant: &Variant, against: &Against) -> Option<String> {
+    let short = !against.token.is_empty() && against.token.len() <= LONGEST_TOKEN;
+    short.then(|| clean(&format!("  raceflip replay {} {}", shell::path(&variant.file), against.token)))
+}
+
+/// As one JUnit document: a suite for each variant, a case for each line.
+#[must_use]
+pub fn junit(report: &TestReport) -> String {
+    let mut document = Report::new("raceflip test");
+    for variant in &report.variants {
+        let mut suite = TestSuite::new(name(variant));
+        suite.add_property(Property::new("seed", report.seed.to_string()));
+        for expected in &variant.expectations {
+            suite.add_test_case(case(variant, expected));
+        }
+        if !variant.complete {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_type("interrupted").set_message("interrupted: not everything was tried");
+            suite.add_test_case(TestCase::new("the test is complete", status));
+        }
+        let notes = caveats(variant);
+        if !notes.is_empty() {
+            suite.set_system_out(notes.join("\n"));
+        }
+        document.add_test_suite(suite);
+    }
+    if !report.refused.is_empty() {
+        let mut suite = TestSuite::new("what could not be read");
+        for (i, refused) in report.refused.iter().enumerate() {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_type("refused").set_message(clean(refused.lines().next().unwrap_or_default()));
+            let lines: Vec<String> = refused.lines().map(clean).collect();
+            status.set_description(lines.join("\n"));
+            suite.add_test_case(TestCase::new(format!("input {}", i + 1), status));
+        }
+        document.add_test_suite(suite);
+    }
+    document.to_string().expect("texts can be written to memory").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+fn case(variant: &Variant, expected: &Expected) -> TestCase {
+    let why: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
+    let first = || expected.shown.first().map(|against| format!("{} so: {}", ended(against.runs), clean(&against.end)));
+    let status = match expected.verdict.as_str() {
+        _ if fails(variant, expected) => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            let message = why.first().cloned().or_else(first).unwrap_or_default();
+            status.set_type("expect/unmet").set_message(message).set_description(told(variant, expected).join("\n"));
+            status
+        }
+        "unchecked" => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_type("expect/unchecked").set_message(why.join("; "));
+            status
+        }
+        _ => TestCaseStatus::success(),
+    };
+    // Two lines may say the same; their places differ.
+    let at = if expected.line > 0 { format!("{}: ", expected.line) } else { String::new() };
+    let mut case = TestCase::new(format!("{at}{}", line(expected)), status);
+    case.set_classname(name(variant));
+    case.extra.insert("file".into(), clean(&place::path(&variant.file)).into());
+    if expected.line > 0 {
+        case.extra.insert("line".into(), expected.line.to_string().into());
+    }
+    case
+}
+
+/// What a test of a variant does not know: runs that a limit has cut short.
+pub(super) fn caveats(variant: &Variant) -> Vec<String> {
+    let cut = |cut: &crate::formats::campaign::Cut| {
+        clean(&format!("{} came to the limit of {} (--{})", counted(cut.runs, "run"), cut.limit, cut.option))
+    };
+    variant.limits.iter().map(cut).collect()
+}
+
+/// As workflow commands: an error for each line that fails, at that line. GitHub keeps ten of each kind from one step.
+#[must_use]
+pub fn github(report: &TestReport) -> String {
+    let mut text = String::new();
+    let failing = || {
+        let all = report.variants.iter().flat_map(|v| v.expectations.iter().map(move |e| (v, e)));
+        all.filter(|(v, e)| fails(v, e))
+    };
+    let errors = failing().count() + report.refused.len();
+    for (variant, expected) in failing().take(super::github::MOST) {
+        let at = if expected.line > 0 { format!(",line={}", expected.line) } else { String::new() };
+        let file = super::github::escape_property(&clean(&place::path(&variant.file)));
+        let title = super::github::escape_property(&format!("not met: {}", line(expected)));
+        let mut lines = told(variant, expected);
+        if !variant.defines.is_empty() {
+            lines.push(name(variant));
+        }
+        let says = super::github::escape_data(&lines.join("\n"));
+        let _ = writeln!(text, "::error file={file}{at},title={title}::{says}");
+    }
+    for refused in report.refused.iter().take(super::github::MOST.saturating_sub(failing().count())) {
+        let lines: Vec<String> = refused.lines().map(clean).collect();
+        let _ = writeln!(text, "::error title=raceflip::{}", super::github::escape_data(&lines.join("\n")));
+    }
+    if errors > super::github::MOST {
+        let left = errors - super::github::MOST;
+        let says = format!("GitHub shows {} of each kind of one step: {left} left out here", super::github::MOST);
+        let _ = writeln!(text, "::notice title=raceflip::{}", super::github::escape_data(&says));
+    }
+    text
+}
+
+// Characters of a comment, as for campaigns.
+const MOST: usize = 60_000;
+
+/// As Markdown: what was counted, and the lines that fail.
+#[must_use]
+pub fn markdown(report: &TestReport) -> String {
+    let variants = counted(report.variants.len() as u64, "variant");
+    let mut parts = vec![format!("{} passed", report.passed)];
+    for (n, word) in [(report.failed, "failed"), (report.skipped, "skipped"), (report.refused.len(), "not read")] {
+        if n > 0 {
+            parts.push(format!("{n} {word}"));
+        }
+    }
+    let cut: u64 = report.variants.iter().flat_map(|v| &v.limits).map(|c| u64::from(c.runs)).sum();
+    if cut > 0 {
+        parts.push(format!("{} at a limit", counted(cut, "run")));
+    }
+    let mut text = format!("## raceflip test: {variants}: {}\n", parts.join(", "));
+    let mut left_out = 0_u64;
+    let failing = report.variants.iter().flat_map(|v| v.expectations.iter().map(move |e| (v, e)));
+    let mut rows = Vec::new();
+    for (variant, expected) in failing.filter(|(v, e)| fails(v, e)) {
+        let at = if expected.line > 0 { format!(" line {}", expected.line) } else { String::new() };
+        let mut row =
+            format!("\n- {}{at}: {}\n", super::markdown::code(&name(variant)), super::markdown::code(&line(expected)));
+        for line in told(variant, expected) {
+            let _ = writeln!(row, "  - {}", super::markdown::code(line.trim()));
+        }
+        rows.push(row);
+    }
+    rows.extend(
+        report.refused.iter().map(|r| format!("\n- {}\n", super::markdown::code(r.lines().next().unwrap_or_default()))),
+    );
+    for row in rows {
+        if text.len() + row.len() > MOST {
+            left_out += 1;
+        } else {
+            text.push_str(&row);
+        }
+    }
+    if left_out > 0 {
+        let _ = writeln!(text, "\n{} left out: a comment has no room for them.", counted(left_out, "finding"));
+    }
+    text
+}

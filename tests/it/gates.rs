@@ -1,0 +1,287 @@
+//! Gates of a build: what fails where, in every form of a report, and what `--fail-on` makes of it.
+
+use crate::cli::{FOUND, MENU, REFUSED, call, file, scratch};
+use crate::reports::{elements, sarif_schema, valid};
+use serde_json::Value;
+
+const CRASHES: &str = "tests/data/faults/always_crashes_green.race";
+const LIVELOCK: &str = "tests/data/faults/livelock_exit_0.race";
+const TWINS: &str = "tests/data/faults/treiber_twins.race";
+
+// A race that does no harm.
+const HARMLESS: &str = "var x = 0\nthread a { x = 1 }\nthread b { x = 1 }\n";
+
+fn out(args: &[&str]) -> String {
+    call(args).out
+}
+
+#[test]
+fn what_fails_in_both_orders_fails_in_every_form() {
+    let confirm = |form: &str| out(&["confirm", CRASHES, "--format", form]);
+    let text = call(&["confirm", CRASHES]);
+    assert_eq!(text.status, FOUND);
+    assert!(text.out.contains("1 failure that no pair's order explains:\n  NullPointer at "), "{}", text.out);
+    assert!(text.out.contains("\n    whatever the order of :"), "{}", text.out);
+    assert!(text.out.ends_with("1 failure: not the harm of one order\n"), "{}", text.out);
+    let junit = confirm("junit");
+    assert_eq!(elements(&junit, "failure"), 1, "{junit}");
+    assert!(junit.contains("type=\"failure/either-order\"") && junit.contains("failures=\"1\""), "{junit}");
+    let github = confirm("github");
+    assert_eq!(github.lines().filter(|l| l.starts_with("::error ")).count(), 1, "{github}");
+    let markdown = confirm("markdown");
+    assert!(markdown.starts_with("## raceflip: 1 failure, 0 harmful pairs\n"), "{markdown}");
+    let sarif = valid(&sarif_schema(), &confirm("sarif"));
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let failures: Vec<&Value> = results.iter().filter(|r| r["ruleId"] == "failure/either-order").collect();
+    assert_eq!((failures.len(), &failures[0]["level"]), (1, &"error".into()), "{sarif}");
+    let json: Value = serde_json::from_str(&confirm("json")).unwrap();
+    assert!(json["detection_failures"].as_array().is_some_and(|f| !f.is_empty()), "{json}");
+    // Many variants at once.
+    let folder = out(&["confirm", CRASHES, "--all-variants"]);
+    assert!(folder.contains("1 failure that no pair's order explains"), "{folder}");
+    for gate in ["any-failure", "any-failure,limits"] {
+        assert_eq!(call(&["confirm", CRASHES, "--fail-on", gate]).status, FOUND, "{gate}");
+    }
+    assert_eq!(call(&["confirm", CRASHES, "--fail-on", "harmful"]).status, 0);
+}
+
+#[test]
+fn pairs_of_one_failure_are_one_finding() {
+    let junit = out(&["confirm", TWINS, "--format", "junit"]);
+    let json: Value = serde_json::from_str(&out(&["confirm", TWINS, "--format", "json"])).unwrap();
+    let of = |list: &str| {
+        json[list].as_array().unwrap().iter().filter(|p| p["harm"] == "harmful").cloned().collect::<Vec<_>>()
+    };
+    let harmful = [of("pairs"), of("order_pairs")].concat();
+    let mut signatures: Vec<&str> =
+        harmful.iter().flat_map(|p| p["harms"].as_array().unwrap()).map(|h| h["signature"].as_str().unwrap()).collect();
+    signatures.sort_unstable();
+    signatures.dedup();
+    assert!(elements(&junit, "failure") <= signatures.len().max(1) + 1, "{junit}");
+    let text = out(&["confirm", TWINS]);
+    let same = text.lines().filter(|l| l.starts_with("  the same failure as with ")).count();
+    let told = text.lines().filter(|l| l.starts_with("HARMFUL")).count();
+    assert_eq!(told, harmful.len(), "{text}");
+    assert!(told == 0 || told - same <= signatures.len(), "{text}");
+}
+
+#[test]
+fn gates_fail_on_what_they_name() {
+    let folder = scratch("gates");
+    let harmless = file(&folder, "harmless.race", HARMLESS);
+    for (model, gate, status, says) in [
+        // A race that does no harm fails a look for races, and no build.
+        (harmless.as_str(), None, FOUND, ""),
+        (&harmless, Some("any-failure"), 0, "gate: passed"),
+        (&harmless, Some("harmful,any-failure,limits"), 0, "gate: passed"),
+        (&harmless, Some("real"), FOUND, "gate: failed on real (1)"),
+        (&harmless, Some("nothing"), 0, "gate: passed"),
+        (MENU, Some("harmful"), FOUND, "gate: failed on harmful (1)"),
+        (MENU, Some("any-failure"), FOUND, "gate: failed on any-failure (1)"),
+        (MENU, Some("nothing"), 0, "gate: passed"),
+        (LIVELOCK, None, 0, ""),
+        (LIVELOCK, Some("any-failure"), 0, "gate: passed"),
+        (LIVELOCK, Some("limits"), FOUND, "gate: failed on limits ("),
+        (LIVELOCK, Some("livelock"), FOUND, "gate: failed on livelock (1)"),
+        (&harmless, Some("livelock"), 0, "gate: passed"),
+    ] {
+        let mut args = vec!["confirm", model, "--quiet", "--steps", "2000"];
+        args.extend(gate.iter().flat_map(|gate| ["--fail-on", gate]));
+        let run = call(&args);
+        assert_eq!(run.status, status, "{args:?}: {}{}", run.out, run.err);
+        assert!(run.err.contains(says), "{args:?}: {}", run.err);
+    }
+    let both = call(&["confirm", MENU, "--fail-on", "nothing,harmful"]);
+    assert_eq!((both.status, both.out.as_str()), (REFUSED, ""));
+    assert!(both.err.contains("stands alone"), "{}", both.err);
+    // Parts that are merged go through the same gate.
+    let part = folder.join("part.json").display().to_string();
+    let made = call(&["confirm", &harmless, "--partition", "1/1", "--out", &part, "--fail-on", "any-failure"]);
+    assert_eq!(made.status, 0, "{}", made.err);
+    assert_eq!(call(&["merge", &part]).status, FOUND);
+    assert_eq!(call(&["merge", &part, "--fail-on", "any-failure"]).status, 0);
+}
+
+#[test]
+fn limits_and_livelocks_are_in_the_headline() {
+    let text = out(&["confirm", LIVELOCK, "--steps", "2000", "--quiet"]);
+    assert!(text.contains(" came to the limit of 2000 steps"), "{text}");
+    assert!(text.contains("possible livelock: a never comes to an end\n"), "{text}");
+    let markdown = out(&["confirm", LIVELOCK, "--steps", "2000", "--format", "markdown"]);
+    let first = markdown.lines().next().unwrap_or_default();
+    assert!(first.contains(" at a limit, 1 possible livelock"), "{first}");
+    assert!(
+        out(&["confirm", LIVELOCK, "--steps", "2000", "--format", "github"])
+            .contains("possible livelock: a never comes")
+    );
+    assert!(
+        out(&["confirm", LIVELOCK, "--steps", "2000", "--format", "junit"])
+            .contains("possible livelock: a never comes")
+    );
+    assert!(out(&["confirm", LIVELOCK, "--steps", "2000", "--all-variants"]).contains("1 possible livelock"));
+    let json: Value =
+        serde_json::from_str(&out(&["confirm", LIVELOCK, "--steps", "2000", "--format", "json"])).unwrap();
+    assert_eq!(json["livelocks"][0]["threads"], serde_json::json!(["a"]));
+    // The run that is shown can be made again.
+    let again = call(&["replay", LIVELOCK, "-q", json["livelocks"][0]["again"]["token"].as_str().unwrap()]);
+    assert!(again.out.starts_with("limit: "), "{}", again.out);
+}
+
+#[test]
+fn findings_lead_to_the_real_source() {
+    let folder = scratch("sources");
+    let text = "var f = null\nclass C { var n = 0 }\nlooper main\nthread s { f = new C; post a() to main; fork w() }\n\
+                task a() { @use from \"app/src/Main.java:12\": f.n += 1 }\ntask w() { @clear from \"Menu.java:30\": f = null }\n";
+    let text = text.replace("var f = null\nclass C { var n = 0 }", "class C { var n = 0 }\nvar f: C = null");
+    let model = file(&folder, "m.race", &text);
+    let said = out(&["confirm", &model]);
+    assert!(said.contains("\n  app/src/Main.java:12 ~ Menu.java:30\n"), "{said}");
+    let github = out(&["confirm", &model, "--format", "github"]);
+    let first = github.lines().next().unwrap_or_default();
+    assert!(first.starts_with("::error file=app/src/Main.java,line=12,title=harmful race on f"), "{github}");
+    assert!(first.contains("%0Ain the model: "), "{github}");
+    let sarif = valid(&sarif_schema(), &out(&["confirm", &model, "--format", "sarif"]));
+    let result = &sarif["runs"][0]["results"][0];
+    let at = |list: &str, i: usize| {
+        let place = &result[list][i]["physicalLocation"];
+        (place["artifactLocation"]["uri"].as_str().unwrap_or_default().to_owned(), place["region"]["startLine"].clone())
+    };
+    assert_eq!(at("locations", 0), ("app/src/Main.java".to_owned(), 12.into()));
+    assert!(at("locations", 1).0.ends_with("m.race"));
+    assert_eq!(at("relatedLocations", 0), ("Menu.java".to_owned(), 30.into()));
+    assert!(at("relatedLocations", 1).0.ends_with("m.race"));
+}
+
+#[test]
+fn tests_have_all_forms_and_a_gate() {
+    let folder = scratch("test-forms");
+    let model = file(&folder, "m.race", &format!("{HARMLESS}expect deadlock\nexpect no failure\n"));
+    let test = |more: &[&str]| call(&[&["test", &model, "--no-save"][..], more].concat());
+    assert_eq!(test(&[]).status, FOUND);
+    let junit = test(&["--format", "junit"]);
+    assert_eq!(
+        (junit.status, elements(&junit.out, "failure"), elements(&junit.out, "testcase")),
+        (FOUND, 1, 2),
+        "{}",
+        junit.out
+    );
+    let github = test(&["--format", "github"]).out;
+    assert!(github.starts_with("::error file=") && github.contains(",line=4,title=not met%3A "), "{github}");
+    assert!(test(&["--format", "markdown"]).out.starts_with("## raceflip test: 1 variant: 0 passed, 1 failed\n"));
+    let sarif = valid(&sarif_schema(), &test(&["--format", "sarif"]).out);
+    assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(1), "{sarif}");
+    let json: Value = serde_json::from_str(&test(&["--format", "json"]).out).unwrap();
+    assert_eq!(json["failed"], 1);
+    // What could not be looked at.
+    let cut = file(
+        &folder,
+        "cut.race",
+        "var x = 0\nthread a { x = 1 }\nthread b { if * { loop { x = 2 } } }\nexpect no failure\n",
+    );
+    let test = |more: &[&str]| {
+        call(&[&["test", &cut, "--explore-limit", "0", "--walks", "20", "--steps", "100"][..], more].concat())
+    };
+    let run = test(&[]);
+    assert!(run.status == 0 && run.out.contains(" came to a limit"), "{}", run.out);
+    let gate = test(&["--fail-on", "limits"]);
+    assert!(gate.status == FOUND && gate.err.contains("gate: failed on limits ("), "{}", gate.err);
+    assert_eq!(test(&["--fail-on", "unchecked"]).status, 0);
+}
+
+#[test]
+fn a_model_without_lines_expects_no_failure() {
+    let folder = scratch("no-lines");
+    let seeds = folder.join("seeds").display().to_string();
+    let run = call(&["test", CRASHES, "--walks", "50", "--saved", &seeds]);
+    assert_eq!(run.status, FOUND);
+    assert!(run.out.contains("no failure (it has no `expect` lines, so no run may fail)"), "{}", run.out);
+    assert!(run.out.contains("no `expect` lines: no run may fail, 50 walks"), "{}", run.out);
+    let ok = file(&folder, "ok.race", HARMLESS);
+    let run = call(&["test", &ok, "--walks", "50"]);
+    assert!(run.status == 0 && run.out.starts_with("PASS  "), "{}", run.out);
+    let locks = "lock a\nlock b\nthread s { sync a { sync b { skip } } }\nthread t { sync b { sync a { skip } } }\n";
+    let locks = file(&folder, "locks.race", locks);
+    let run = call(&["test", &locks, "--no-save"]);
+    assert!(run.status == FOUND && run.out.contains("no deadlock"), "{}", run.out);
+}
+
+#[test]
+fn one_rule_for_variants() {
+    let folder = scratch("variants");
+    let text = "const FIXED = 0\nvar x = 0\nthread a { x = 1 }\nthread b { x = 2; assert FIXED == 1 || x == 2 }\n\
+                expect failure if FIXED == 0\nexpect no failure if FIXED == 1\n";
+    let one = file(&folder, "m.race", text);
+    let dir = folder.display().to_string();
+    let names = |args: &[&str]| {
+        let json: Value = serde_json::from_str(&out(&[args, &["--format", "json"]].concat())).unwrap();
+        let of = |r: &Value| r["defines"].to_string();
+        json["results"].as_array().map_or_else(|| vec![of(&json)], |all| all.iter().map(of).collect())
+    };
+    // A file and a folder are the same: as it stands, and with all variants.
+    assert_eq!(names(&["confirm", &one]), ["{}"]);
+    assert_eq!(names(&["confirm", &dir]), ["{}"]);
+    let both = ["{\"FIXED\":0}", "{\"FIXED\":1}"];
+    assert_eq!(names(&["confirm", &one, "--all-variants"]), both);
+    assert_eq!(names(&["confirm", &dir, "--all-variants"]), both);
+    assert_eq!(names(&["confirm", &dir, "-D", "FIXED=1"]), ["{\"FIXED\":1}"]);
+    for path in [&one, &dir] {
+        let said = out(&["confirm", path]);
+        assert!(said.ends_with("1 variant with others not looked at (--all-variants)\n"), "{said}");
+    }
+}
+
+#[test]
+fn folders_are_taken_where_they_make_sense() {
+    let folder = scratch("folders");
+    file(&folder, "a.race", HARMLESS);
+    file(&folder, "b.race", HARMLESS);
+    std::fs::create_dir(folder.join(".hidden")).unwrap();
+    file(&folder.join(".hidden"), "c.race", "no model");
+    let dir = folder.display().to_string();
+    let check = call(&["check", &dir]);
+    assert_eq!((check.status, check.out.lines().count()), (0, 2), "{}{}", check.out, check.err);
+    for command in ["detect", "explore"] {
+        let text = call(&[command, &dir]);
+        assert_eq!(text.out.lines().filter(|l| l.ends_with(".race:")).count(), 2, "{}", text.out);
+        let json: Value = serde_json::from_str(&out(&[command, &dir, "--format", "json"])).unwrap();
+        assert_eq!(json.as_array().map(Vec::len), Some(2), "{command}");
+    }
+    let run = call(&["run", &dir]);
+    assert!(run.status == REFUSED && run.err.contains("makes one run of one model"), "{}", run.err);
+    let out_of_many = call(&["detect", &dir, "--out", "x.json"]);
+    assert!(out_of_many.status == REFUSED && out_of_many.err.contains("--out is for one model"), "{}", out_of_many.err);
+}
+
+#[test]
+fn what_is_typed_wrong_is_explained() {
+    let token = crate::cli::token(&call(&["run", MENU, "-q"]));
+    let turned = call(&["replay", &token, MENU]);
+    assert!(
+        turned.status == REFUSED && turned.err.contains(&format!("`raceflip replay {MENU} TOKEN`")),
+        "{}",
+        turned.err
+    );
+    let bare = call(&["run", MENU, "--virtual-time", "5"]);
+    assert!(bare.status == REFUSED && bare.err.contains("`5` has no unit: write 5ms, 5s or 5m"), "{}", bare.err);
+    assert_eq!(call(&["run", MENU, "--virtual-time", "5s", "-q"]).status, FOUND);
+    // Failures that no order explains are kept as well.
+    let seeds = scratch("keep").join("seeds").display().to_string();
+    assert!(call(&["confirm", CRASHES, "--save", "--saved", &seeds]).err.contains("saved "));
+    // Old names are taken still.
+    for args in [
+        &["test", MENU, "--runs", "10", "--seeds", &seeds][..],
+        &["explore", MENU, "--most-steps", "3"],
+        &["confirm", MENU, "--pairs", "no-such-list"],
+    ] {
+        let run = call(args);
+        assert!(!run.err.contains("unexpected argument"), "{args:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn timelines_can_be_ascii() {
+    let run = call(&["run", MENU, "--ascii"]);
+    assert!(run.status == FOUND && run.out.is_ascii() && run.out.contains("begin onStart#1"), "{}", run.out);
+    let drawn = call(&["run", MENU]);
+    assert_eq!(run.out.lines().count(), drawn.out.lines().count());
+}
