@@ -93,6 +93,17 @@ pub(super) fn claims(continuing: &mut Continuing<'_, '_>) -> (Blamed, BTreeSet<(
     (decided.into_iter().filter_map(|(failure, claim)| Some((failure, claim?))).collect(), either)
 }
 
+// A point at which a failure came with one order and not yet with the other.
+struct Suspicion {
+    // The rank of the point: those of a lesser one are looked at first.
+    last: u8,
+    // Runs of the order from there, and how many of them failed so.
+    hits: u32,
+    runs: u32,
+    // The number of the point.
+    at: usize,
+}
+
 impl Claims<'_, '_, '_> {
     // Those that are not decided, by order and name.
     fn suspects(&self, decided: &BTreeMap<(First, String), Decided>) -> Vec<Suspect> {
@@ -108,7 +119,7 @@ impl Claims<'_, '_, '_> {
                 all
             })
             .collect();
-        let mut found: BTreeMap<(First, String), Vec<(u8, u32, u32, usize)>> = BTreeMap::new();
+        let mut found: BTreeMap<(First, String), Vec<Suspicion>> = BTreeMap::new();
         for (at, (tallies, point)) in both.iter().zip(points).enumerate() {
             for (first, signature, hits) in tallies.lacking(&point.roles) {
                 // Two threads of one array at one statement: from the state with both exchanged the other order does what this one does here.
@@ -125,16 +136,16 @@ impl Claims<'_, '_, '_> {
                 let of_other = tallies.of[first.other() as usize].runs;
                 // Behind the start of the app there are the most states; where the other order seldom comes about it cannot be had often enough.
                 let last = if point.is_start { 1 } else { 2 * u8::from(of_other * 4 < runs) };
-                found.entry(failure).or_default().push((last, hits, runs, at));
+                found.entry(failure).or_default().push(Suspicion { last, hits, runs, at });
             }
         }
-        let suspect = |((first, key), mut at): ((First, String), Vec<(u8, u32, u32, usize)>)| {
+        let suspect = |((first, key), mut suspicions): ((First, String), Vec<Suspicion>)| {
             // Where it comes most often the fewest runs are needed.
-            at.sort_by(|x, y| {
-                let rate = |p: &(u8, u32, u32, usize), q: &(u8, u32, u32, usize)| u64::from(p.1) * u64::from(q.2);
-                x.0.cmp(&y.0).then(rate(y, x).cmp(&rate(x, y))).then(x.3.cmp(&y.3))
+            suspicions.sort_by(|x, y| {
+                let rate = |p: &Suspicion, q: &Suspicion| u64::from(p.hits) * u64::from(q.runs);
+                x.last.cmp(&y.last).then(rate(y, x).cmp(&rate(x, y))).then(x.at.cmp(&y.at))
             });
-            Suspect { first, key, at: at.into_iter().map(|(.., at)| at).collect() }
+            Suspect { first, key, at: suspicions.into_iter().map(|suspicion| suspicion.at).collect() }
         };
         found.into_iter().map(suspect).collect()
     }
@@ -181,7 +192,7 @@ impl Claims<'_, '_, '_> {
             for most in [64, wanted, wanted, wanted] {
                 // Where the order comes about in a part of the runs alone it takes more of them.
                 let missing = wanted.min(most).saturating_sub(of_other);
-                let n = if of_other > 0 { missing * tried / of_other } else { missing };
+                let n = (missing * tried).checked_div(of_other).unwrap_or(missing);
                 if n > MOST_OF_ONE * wanted {
                     return None;
                 }

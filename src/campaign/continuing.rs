@@ -93,7 +93,7 @@ impl<'c, 'd> Continuing<'c, 'd> {
                         all.instances(later.instances.clone(), Some(&later), LATER_POINTS);
                     }
                 }
-                all.from_the_start();
+                all.add_the_start();
             }
             _ => all.side_by_side(),
         }
@@ -180,7 +180,7 @@ impl<'c, 'd> Continuing<'c, 'd> {
     }
 
     // The start of the app, from which all trials are runs: from some states an order cannot be brought about.
-    fn from_the_start(&mut self) {
+    fn add_the_start(&mut self) {
         for (scene, of) in self.scenes.iter().enumerate() {
             let Some(instances) = of.instances.as_ref() else { continue };
             let mut before = Tallies::default();

@@ -64,20 +64,6 @@ fn size(text: &str) -> Result<u64, String> {
 // Less holds no table of states worth its name.
 const LEAST_MEMORY: u64 = 64 << 10;
 
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!((size("1M"), size("4G"), size("512MiB")), (Ok(1 << 20), Ok(4 << 30), Ok(512 << 20)));
-        assert!(size("4").is_err_and(|e| e.contains("did you mean 4M or 4G?")));
-        assert!(size("4K").is_err_and(|e| e.contains("too little")));
-        assert!(size("4X").is_err_and(|e| e.contains("no unit of memory")));
-        assert!(size("99999999999G").is_err_and(|e| e.contains("out of range")));
-    }
-}
-
 /// How far the search is, on stderr, if that is a terminal.
 pub(super) struct Bar {
     bar: ProgressBar,
@@ -123,5 +109,19 @@ impl Progress for Bar {
             HumanBytes(memory)
         ));
         self.bar.tick();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!((size("1M"), size("4G"), size("512MiB")), (Ok(1 << 20), Ok(4 << 30), Ok(512 << 20)));
+        assert!(size("4").is_err_and(|e| e.contains("did you mean 4M or 4G?")));
+        assert!(size("4K").is_err_and(|e| e.contains("too little")));
+        assert!(size("4X").is_err_and(|e| e.contains("no unit of memory")));
+        assert!(size("99999999999G").is_err_and(|e| e.contains("out of range")));
     }
 }

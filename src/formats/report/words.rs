@@ -153,7 +153,7 @@ pub(super) fn harm(pair: &Driven) -> String {
             for more in &pair.more_often {
                 let mut all = pair.orders.iter().flat_map(|o| &o.failures);
                 let fails = all.find(|f| f.signature == more.signature);
-                let text = fails.map_or_else(|| clean(&more.signature), |fails| failure(fails));
+                let text = fails.map_or_else(|| clean(&more.signature), failure);
                 each.push(format!("{text} {}", often(more, &side(pair, &more.first))));
             }
             each.join("; ")

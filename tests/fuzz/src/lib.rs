@@ -13,8 +13,11 @@ pub mod strategy;
 pub mod token;
 pub mod traces;
 
+/// What checks a reader on some bytes: it panics where the reader does not keep what it promises.
+pub type Check = fn(&[u8]);
+
 /// Every reader by the name of its target and of the folder of its corpus.
-pub const ALL: [(&str, fn(&[u8])); 9] = [
+pub const ALL: [(&str, Check); 9] = [
     ("arguments", arguments::check),
     ("campaign", campaign::check),
     ("journal", journal::check),
