@@ -1,7 +1,8 @@
 //! The result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
 use super::failing::{Operand, ending};
-use super::harms::{Hurts, Often, hurts, often};
+pub use super::harms::Harm;
+use super::harms::{Hurts, Often, harm, hurts, often, rounded};
 use super::result::At;
 use crate::base::{at_most, interval};
 use crate::campaign::{
@@ -170,18 +171,6 @@ pub struct Driven {
     pub orders: Vec<Order>,
     pub undecided: u32,
     pub limits: u32,
-}
-
-/// What is known of the harm of a pair.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub enum Harm {
-    Harmful,
-    FailsEitherWay,
-    NoFailure,
-    OneOrderOnly,
-    Unknown,
 }
 
 /// Trials made in one way.
@@ -375,34 +364,11 @@ fn order(plan: &Plan, report: &OrderReport) -> Order {
     }
 }
 
-// To four decimals, which are read back as they were.
-pub(super) fn rounded(p: f64) -> f64 {
-    (p * 1e4).round() / 1e4
-}
-
 fn way(report: &WayReport) -> Way {
     let released = report.released.iter().map(|(why, n)| (why.to_string(), *n)).collect();
     let (trials, hits) = (report.trials, report.hits);
     let (low, high) = interval(hits, trials);
     Way { strategy: report.strategy.clone(), trials, hits, interval: (rounded(low), rounded(high)), released }
-}
-
-fn harm(report: &PairReport) -> Harm {
-    let [a, b] = &report.orders;
-    if !report.verdict.confirmed() {
-        Harm::Unknown
-    } else if !report.hurts().is_empty() {
-        Harm::Harmful
-    } else if !report.complete {
-        // What was compared is less than what a verdict promises.
-        Harm::Unknown
-    } else if report.fails_either_way() {
-        Harm::FailsEitherWay
-    } else if a.runs == 0 || b.runs == 0 || a.failed() + b.failed() > 0 {
-        Harm::OneOrderOnly
-    } else {
-        Harm::NoFailure
-    }
 }
 
 fn driven(plan: &Plan, report: &PairReport) -> Driven {

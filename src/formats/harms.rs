@@ -1,8 +1,20 @@
 //! What the harm of a pair rests on, as JSON: a part of `raceflip-confirm` (`docs/formats.md`).
 
-use super::campaign::{rounded, side};
+use super::campaign::side;
 use crate::campaign::{CHANCE, Claim, FailureReport, First, MoreOften, PairReport};
 use serde::{Deserialize, Serialize};
+
+/// What is known of the harm of a pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "docs/formats.md describes the fields")]
+pub enum Harm {
+    Harmful,
+    FailsEitherWay,
+    NoFailure,
+    OneOrderOnly,
+    Unknown,
+}
 
 /// A failure of one order that the other one has not.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -70,4 +82,27 @@ pub(crate) fn often(more: &MoreOften) -> Often {
         // To two digits: it goes down to 1e-40 and less.
         chance: format!("{:.1e}", more.chance).parse().expect("a number that was written"),
     }
+}
+
+pub(super) fn harm(report: &PairReport) -> Harm {
+    let [a, b] = &report.orders;
+    if !report.verdict.confirmed() {
+        Harm::Unknown
+    } else if !report.hurts().is_empty() {
+        Harm::Harmful
+    } else if !report.complete {
+        // What was compared is less than what a verdict promises.
+        Harm::Unknown
+    } else if report.fails_either_way() {
+        Harm::FailsEitherWay
+    } else if a.runs == 0 || b.runs == 0 || a.failed() + b.failed() > 0 {
+        Harm::OneOrderOnly
+    } else {
+        Harm::NoFailure
+    }
+}
+
+// To four decimals, which are read back as they were.
+pub(super) fn rounded(p: f64) -> f64 {
+    (p * 1e4).round() / 1e4
 }
