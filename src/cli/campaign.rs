@@ -111,8 +111,12 @@ impl Bar {
                 let _ = write!(to, "{}", rate(state.per_sec()));
             }));
         }
-        // What takes long between two runs, say a search, must not look like a program that hangs.
-        bar.enable_steady_tick(Duration::from_millis(200));
+        // What takes long between two runs, say a search, must not look like a program that hangs. The thread of the tick panics where the system gives no
+        // more threads, so whether it does is tried first; a bar that nobody sees needs none.
+        let gives_threads = || std::thread::Builder::new().spawn(|| ()).is_ok_and(|tried| tried.join().is_ok());
+        if !bar.is_hidden() && gives_threads() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
         Self { bar }
     }
 

@@ -50,10 +50,10 @@ fn the_harnesses_hold_what_they_say() {
     assert_eq!((ran.status, ran.err.as_str(), report.complete), (0, "", true));
     let files: std::collections::BTreeSet<&str> = report.variants.iter().map(|v| v.file.as_str()).collect();
     assert_eq!(files.len(), crate::load::models("harnesses").len());
-    // Of `safestack` nothing is claimed.
+    // `safestack` has no `expect` line: that it fails is not seen in so few walks.
     let skipped: Vec<&str> =
         report.variants.iter().filter(|v| v.verdict == "skipped").map(|v| v.file.as_str()).collect();
-    assert_eq!(skipped, ["harnesses/sctbench/safestack.race"]);
+    assert!(skipped.is_empty(), "{skipped:?}");
     let lines = report.variants.iter().flat_map(|v| &v.expectations);
     assert!(lines.clone().filter(|e| e.verdict == "met").count() > 900);
     let unchecked: Vec<&str> = lines.filter(|e| e.verdict == "unchecked").map(|e| e.text.as_str()).collect();
@@ -293,7 +293,9 @@ fn what_cannot_be_tested_is_refused_with_advice() {
     check(&["model.race", "empty"], "there is no `.race` file in `empty`");
     check(&["model.race", "-D", "FIXD=1"], "no model has a constant `FIXD`; did you mean `FIXED`?");
     check(&["model.race", "--filter", "other"], "no variant has `other` in its name");
-    check(&["model.race", "--runs", "0"], "--runs");
+    check(&["model.race", "--walks", "0"], "--walks");
+    // The name of before.
+    check(&["model.race", "--runs", "0"], "--walks");
     check(&[], "PATH");
     // A constant that one of several models has is given to that one.
     file(&folder, "other.race", "thread t { skip }\nexpect outcomes: ok\n");

@@ -170,6 +170,7 @@ pub(super) fn harm(pair: &Driven) -> String {
 /// What a harm rests on: `not in any of the 12 states that follow with the other order`, `in none of 832 runs of the other order: below 1/64 at 99.9 %`.
 pub(crate) fn claim(harm: &Hurts) -> String {
     match (harm.exhaustive, harm.none_of) {
+        (Some(1), _) => "not in the one state that follows with the other order".to_owned(),
         (Some(states), _) => format!("not in any of the {states} states that follow with the other order"),
         (None, Some(none)) => format!(
             "in {} of {} runs, and in none of {} with the other order: below 1/{} at {} %",
