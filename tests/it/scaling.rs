@@ -1,0 +1,188 @@
+//! Everything that a model or a trace may have many of: each command ends with a status of its own, and detection needs little more than twice as much for twice as many.
+//!
+//! Growth is measured by what does not depend on the machine: allocations and bytes of detection, and how much it found.
+
+use crate::cli::{FOUND, REFUSED, Ran, call, file, scratch};
+use crate::load::load_bytes;
+use crate::{scaling_models, scaling_traces};
+use allocation_counter::measure;
+use raceflip::campaign::{Context, Phase1, Plan, Silent, detect};
+use raceflip::detect::{Candidates, Hybrid};
+use raceflip::event::Outcome;
+use raceflip::exec::{Unobserved, run};
+use raceflip::sched::RandomWalk;
+use raceflip::vm::Vm;
+use raceflip::world::{Limits, Machine};
+use serde_json::Value;
+use std::sync::atomic::AtomicBool;
+
+/// The largest exponent of growth: 1 is linear, 2 is quadratic.
+const MOST: f64 = 1.2;
+
+const EVENTS: &str = "tests/data/faults/events_400_detect.race";
+
+/// Seeds of the random walks whose detection is measured.
+const SEEDS: [u64; 2] = [1, 2];
+
+fn found(name: &str, n: usize, most_pairs: u32) -> Phase1 {
+    let model = load_bytes(name, scaling_models::text(name, n).as_bytes(), &[]);
+    let plan = Plan { runs: 2, most_pairs, ..Plan::new(&model) };
+    detect(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
+}
+
+/// Allocations, bytes, the most bytes at a time, and pairs of detection in two random walks, in this thread: only here can it be counted.
+fn work(name: &str, n: usize, most_pairs: u32) -> [f64; 4] {
+    let model = load_bytes(name, scaling_models::text(name, n).as_bytes(), &[]);
+    let (mut races, mut orders) = (Candidates::at_most(most_pairs), Candidates::at_most(most_pairs));
+    let mut machine = Machine::new(Vm::new(model.code), Limits::default());
+    // What the machine grows for these runs is none of detection's.
+    for seed in SEEDS {
+        run(&mut machine, &mut RandomWalk::new(), seed, &mut Unobserved, &AtomicBool::new(false));
+    }
+    let info = measure(|| {
+        for seed in SEEDS {
+            let mut hybrid = Hybrid::with_order_pairs().most_pairs(most_pairs);
+            let ran = run(&mut machine, &mut RandomWalk::new(), seed, &mut hybrid, &AtomicBool::new(false));
+            assert!(matches!(ran.outcome(), Some(Outcome::Ok)), "{name}: {ran:?}");
+            let found = hybrid.finish_all();
+            races.add(seed, found.races);
+            orders.add(seed, found.orders);
+        }
+    });
+    let pairs = races.len() + orders.len();
+    [info.count_total as f64, info.bytes_total as f64, info.bytes_max as f64, pairs as f64]
+}
+
+#[test]
+fn detection_grows_by_little_more_than_what_it_looks_at() {
+    // Where there are more pairs than are kept, as many are kept of each size: else the pairs themselves are the square.
+    // Of threads, forks and posts to the front every two are unordered, and detection looks at each two until it has looked at 65,536: only larger sizes tell.
+    let sizes: [(&str, usize); 9] = [
+        ("events", 40),
+        ("stmts", 100),
+        ("manysites", 40),
+        ("delays", 60),
+        ("posts", 60),
+        ("threads", 250),
+        ("forks", 250),
+        ("labels", 60),
+        ("front", 250),
+    ];
+    let mut wrong = Vec::new();
+    for (name, n) in sizes {
+        let rows = [1, 2, 4].map(|times| work(name, n * times, 100));
+        for (i, what) in ["allocations", "bytes", "bytes at a time", "pairs"].into_iter().enumerate() {
+            let [_, half, whole] = rows.map(|row| row[i]);
+            let exponent = (whole.max(1.0) / half.max(1.0)).log2();
+            if exponent >= MOST {
+                wrong.push(format!("{what} of {name}: {exponent:.2}, {rows:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_limit_of_pairs_changes_nothing_below_it_and_is_told_above_it() {
+    let all = found("manysites", 12, Plan::MOST_PAIRS);
+    assert!(all.left_out.is_empty(), "{:?}", all.left_out);
+    let pairs = |found: &Phase1| format!("{:?} {:?}", found.candidates, found.orders);
+    let exact = all.candidates.len() as u32;
+    let same = found("manysites", 12, exact);
+    assert_eq!((pairs(&same), same.left_out.len()), (pairs(&all), 0));
+    let fewer = found("manysites", 12, exact - 1);
+    assert_eq!(fewer.candidates.len() as u32, exact - 1);
+    assert_eq!(fewer.left_out.iter().map(String::as_str).collect::<Vec<_>>(), ["x"]);
+    // Those that are kept are some of all, as they are without a limit.
+    let id = |found: &Phase1| found.candidates.iter().map(|c| c.pair).collect::<std::collections::BTreeSet<_>>();
+    assert!(id(&fewer).is_subset(&id(&all)));
+}
+
+#[test]
+fn what_is_left_out_is_told_in_words_and_in_json() {
+    let args = ["detect", EVENTS, "-j1", "--runs", "2"];
+    let with = |more: &[&str]| call(&[&args[..], more].concat());
+    let words = "some pairs are left out, since there are too many: of x (`--most-pairs` keeps more of one)\n";
+    let text = with(&["--most-pairs", "50"]);
+    assert!(text.out.contains(words), "{}", text.out);
+    let json: Value = serde_json::from_str(&with(&["--most-pairs", "50", "--format", "json"]).out).unwrap();
+    assert_eq!(json.to_string().matches("\"left_out\":[\"x\"]").count(), 1, "{json}");
+    // 79,800 pairs of writes are more than are kept unless told otherwise.
+    let usual = with(&[]);
+    assert!(usual.out.contains(words), "the end: {:?}", usual.out.lines().last());
+    let few = call(&["detect", "harnesses/papers/music_player.race", "-j1", "--runs", "2"]);
+    assert!(!few.out.contains("left out"), "{}", few.out);
+    let none = with(&["--most-pairs", "0"]);
+    assert_eq!((none.status, none.out.as_str()), (REFUSED, ""));
+}
+
+fn ends_well(name: &str, command: &str, ran: &Ran, wrong: &mut Vec<String>) {
+    let silent = ran.status == REFUSED && ran.err.is_empty();
+    if !(0..=REFUSED).contains(&ran.status) || silent || ran.err.contains("panicked") {
+        wrong.push(format!("{command} of {name}: status {}, {:.300}", ran.status, ran.err));
+    }
+}
+
+/// Each model and each trace of its size through each of its commands; how many there were of each status.
+fn through_all(folder: &str, small: bool) -> [u32; 3] {
+    let folder = scratch(folder);
+    let (mut wrong, mut statuses) = (Vec::new(), [0; 3]);
+    let mut one = |name: &str, command: &str, args: &[&str]| {
+        let ran = call(args);
+        ends_well(name, command, &ran, &mut wrong);
+        if let Some(n) = usize::try_from(ran.status).ok().and_then(|status| statuses.get_mut(status)) {
+            *n += 1;
+        }
+    };
+    for model in scaling_models::MODELS {
+        let n = if small { model.small } else { model.full };
+        let path = file(&folder, &format!("{}.race", model.name), &(model.text)(n));
+        for &command in model.commands {
+            let args: &[&str] = match command {
+                "check" => &["check", &path],
+                "fmt" => &["fmt", "--check", &path],
+                "run" => &["run", &path, "--quiet", "--no-shrink"],
+                "detect" => &["detect", &path, "-j1", "--runs", "2"],
+                "explore" => &["explore", &path, "-j1", "--states", "2000"],
+                "test" => &["test", &path, "-j1", "--no-save"],
+                other => panic!("{other} is no command of this test"),
+            };
+            one(model.name, command, args);
+        }
+    }
+    for trace in scaling_traces::TRACES {
+        let n = if small { trace.small } else { trace.full };
+        let path = file(&folder, &format!("{}.txt", trace.name), &(trace.text)(n));
+        let commands: [&[&str]; 6] = [
+            &["trace", "stat", &path],
+            &["analyze", &path],
+            &["analyze", "--locked", "--all", &path],
+            &["analyze", "--rules", "source", &path],
+            &["analyze", "--rules", "fasttrack", &path],
+            &["trace", "convert", &path],
+        ];
+        commands.iter().for_each(|args| one(trace.name, &args[..args.len() - 1].join(" "), args));
+    }
+    std::fs::remove_dir_all(&folder).ok();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    statuses
+}
+
+#[test]
+fn every_size_ends_with_a_status_of_its_own() {
+    let [nothing, something, refused] = through_all("scaling", true);
+    // Else the texts would be wrong, and nothing would be looked at.
+    assert!(nothing > 100 && something > 20 && refused < 40, "{nothing}, {something}, {refused}");
+}
+
+#[test]
+#[ignore = "minutes in a debug build"]
+fn every_full_size_ends_with_a_status_of_its_own() {
+    let [nothing, something, refused] = through_all("scaling-full", false);
+    assert!(nothing > 100 && something > 20 && refused < 60, "{nothing}, {something}, {refused}");
+}
+
+#[test]
+fn detection_of_many_pairs_finds_them() {
+    assert_eq!(call(&["detect", EVENTS, "-j1", "--runs", "1", "--most-pairs", "20"]).status, FOUND);
+}
