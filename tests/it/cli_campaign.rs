@@ -143,15 +143,21 @@ fn entries(journal: &Path) -> Vec<String> {
     String::from_utf8(text[..end].to_vec()).unwrap().lines().skip(1).map(str::to_owned).collect()
 }
 
+/// How a campaign may be ended from outside; `KILL` leaves it no time to tidy up, so that it is drawn more often.
+#[cfg(unix)]
+const SIGNALS: [&str; 8] = ["KILL", "KILL", "KILL", "KILL", "INT", "TERM", "HUP", "QUIT"];
+
+#[cfg(unix)]
 #[test]
 fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
     let folder = scratch("killed");
     let at = |name: &str| folder.join(name).display().to_string();
     let start = Instant::now();
-    let expected = confirm(&["--trials-out", &at("expected.jsonl"), "--format", "json"]).out;
+    let outputs = ["--trials-out", &at("expected.jsonl"), "--out", &at("expected.json")];
+    let expected = confirm(&[&outputs[..], &["--format", "json"]].concat()).out;
     // Long enough for some variants, on a slow machine as well.
     let span = start.elapsed().as_millis() as u32 / 3 + 20;
-    let trials = fs::read(at("expected.jsonl")).unwrap();
+    let (trials, report) = (fs::read(at("expected.jsonl")).unwrap(), fs::read(at("expected.json")).unwrap());
     let journal = folder.join("a.journal");
     let mut rng = raceflip::base::Rng::seeded(6);
     let mut kills = 0;
@@ -162,7 +168,7 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
             let mut child = Command::new(env!("CARGO_BIN_EXE_raceflip"))
                 .args(["confirm", FOLDER, "--all-variants", "--jobs", "2", "--format", "json", "--resume", "--journal"])
                 .arg(&journal)
-                .args(["--trials-out", &at("resumed.jsonl")])
+                .args(["--trials-out", &at("resumed.jsonl"), "--out", &at("resumed.json")])
                 .args(FEW)
                 .stdin(Stdio::null())
                 .stdout(fs::File::create(folder.join("out.json")).unwrap())
@@ -173,12 +179,17 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
             let until = (kills < 100).then(|| Instant::now() + Duration::from_millis(u64::from(rng.below(span))));
             let ended = loop {
                 if let Some(status) = child.try_wait().unwrap() {
-                    break Some(status);
+                    break Some(status.code().expect("an exit status"));
                 }
                 if until.is_some_and(|until| Instant::now() >= until) {
-                    child.kill().unwrap();
-                    child.wait().unwrap();
-                    break None;
+                    let signal = SIGNALS[rng.below(SIGNALS.len() as u32) as usize];
+                    let id = child.id().to_string();
+                    let sent = Command::new("kill").args(["-s", signal, &id]).stderr(Stdio::null()).status();
+                    assert!(sent.is_ok(), "{sent:?}");
+                    // It was ended by the signal, it has tidied up, or it was done already.
+                    let code = child.wait().unwrap().code();
+                    assert!([None, Some(130), Some(FOUND)].contains(&code), "{signal}: {code:?}");
+                    break code.filter(|code| *code == FOUND);
                 }
                 std::thread::sleep(Duration::from_millis(1));
             };
@@ -186,7 +197,7 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
             assert!(now.starts_with(&known), "what was in the journal is there still");
             known = now;
             if let Some(status) = ended {
-                assert_eq!(status.code(), Some(FOUND));
+                assert_eq!(status, FOUND);
                 break;
             }
             kills += 1;
@@ -195,7 +206,11 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
         assert_eq!(known.iter().collect::<BTreeSet<_>>().len(), known.len());
         assert_eq!(fs::read_to_string(folder.join("out.json")).unwrap(), expected);
         assert_eq!(fs::read(at("resumed.jsonl")).unwrap(), trials);
+        assert_eq!(fs::read(at("resumed.json")).unwrap(), report);
     }
+    let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = names.filter(|name| name.starts_with(".raceflip-")).collect();
+    assert_eq!(left, [""; 0], "temporary files that a killed campaign left");
 }
 
 #[test]
