@@ -33,7 +33,7 @@ pub(super) struct CampaignArgs {
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::RUNS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
     runs: u32,
     /// Potential pairs of one location that are kept: a result that leaves some out says so
-    #[arg(long, value_name = "N", default_value_t = campaign::Plan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = campaign::Plan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..), help_heading = head::EFFORT)]
     most_pairs: u32,
     /// What finds potential pairs: `all` is the union. Others than `hybrid` find fewer, and more surely
     #[arg(long, value_enum, default_value_t, value_name = "DETECTOR", help_heading = head::EFFORT)]

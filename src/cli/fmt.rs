@@ -3,7 +3,9 @@
 use super::exit::Status;
 use super::{Context, Refusal, files, load};
 use crate::lang::{MAX_SOURCE, Source, format, render};
-use similar::TextDiff;
+use similar::udiff::UnifiedHunkHeader;
+use similar::{DiffOp, group_diff_ops};
+use std::fmt::Write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -97,9 +99,93 @@ fn show(name: &str, old: &str, new: &str, context: &mut Context) {
         writeln!(context.out, "{name}: ends of lines that are not LF, or a byte order mark");
         return;
     }
-    let diff = TextDiff::from_lines(old, new);
-    let (from, to) = (name, format!("{name} (formatted)"));
-    for line in diff.unified_diff().context_radius(3).header(from, &to).to_string().lines() {
+    for line in unified(name, old, new).lines() {
         writeln!(context.out, "{}", line);
+    }
+}
+
+/// Lines of context around each change.
+const AROUND: usize = 3;
+
+/// What changes, as a unified diff.
+fn unified(name: &str, old: &str, new: &str) -> String {
+    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
+    let (old, new) = (lines(old), lines(new));
+    let mut text = format!("--- {name}\n+++ {name} (formatted)\n");
+    for hunk in group_diff_ops(changes(&old, &new), AROUND) {
+        let _ = writeln!(text, "{}", UnifiedHunkHeader::new(&hunk));
+        for op in hunk {
+            let gone = old[op.old_range()].iter().map(|line| (if is_kept(&op) { ' ' } else { '-' }, line));
+            let come = new[if is_kept(&op) { 0..0 } else { op.new_range() }].iter().map(|line| ('+', line));
+            for (sign, line) in gone.chain(come) {
+                let end = if line.ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
+                let _ = write!(text, "{sign}{line}{end}");
+            }
+        }
+    }
+    text
+}
+
+fn is_kept(op: &DiffOp) -> bool {
+    matches!(op, DiffOp::Equal { .. })
+}
+
+/// What becomes of which lines. A layout keeps all lines but blank ones, in their order: so one pass finds it, where a search for the fewest changes costs the
+/// square of their number.
+fn changes(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let blank = |line: Option<&&str>| line.is_some_and(|line| line.trim().is_empty());
+    let (mut ops, mut i, mut j): (Vec<DiffOp>, usize, usize) = (Vec::new(), 0, 0);
+    while i < old.len() || j < new.len() {
+        let (left, right) = (blank(old.get(i)), blank(new.get(j)));
+        let goes = i < old.len() && (j == new.len() || left && !right);
+        let comes = !goes && j < new.len() && (i == old.len() || right && !left);
+        let (gone, come) = (usize::from(!comes), usize::from(!goes));
+        let equal = !goes && !comes && old[i] == new[j];
+        match ops.last_mut() {
+            Some(DiffOp::Equal { len, .. }) if equal => *len += 1,
+            Some(DiffOp::Replace { old_len, new_len, .. }) if !equal => {
+                *old_len += gone;
+                *new_len += come;
+            }
+            _ if equal => ops.push(DiffOp::Equal { old_index: i, new_index: j, len: 1 }),
+            _ => ops.push(DiffOp::Replace { old_index: i, old_len: gone, new_index: j, new_len: come }),
+        }
+        (i, j) = (i + gone, j + come);
+    }
+    ops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_lead_from_the_old_text_to_the_new_one() {
+        let texts = [
+            "thread t {\n  // counts\n      x+=1\n}",
+            "\n\n\nvar x=0\n \n\n\nvar y = 0\n\n\n",
+            "var x = 0\n\n// c\n\n\nthread t {\n\n  x=1 // d\n\n}\n",
+            "var x = 0",
+        ];
+        for old in texts {
+            let new = format(&Source::new("a.race", old).unwrap()).unwrap_or_else(|_| old.replace("  ", ""));
+            let (before, after): (Vec<&str>, Vec<&str>) =
+                (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+            let (mut from, mut made) = (0, Vec::new());
+            for op in changes(&before, &after) {
+                assert_eq!((op.old_range().start, op.new_range().start), (from, made.len()), "{old:?}");
+                from = op.old_range().end;
+                made.extend(if is_kept(&op) { &before[op.old_range()] } else { &after[op.new_range()] });
+            }
+            assert_eq!((from, made), (before.len(), after), "{old:?}");
+        }
+    }
+
+    #[test]
+    fn a_diff_shows_only_what_changes() {
+        let (old, new) = ("a\nb\nc\nd\n\n\n e\nf", "a\nb\nc\nd\n\ne\nf\n");
+        let expected =
+            "--- n\n+++ n (formatted)\n@@ -3,6 +3,5 @@\n c\n d\n \n-\n- e\n-f\n\\ No newline at end of file\n+e\n+f\n";
+        assert_eq!(unified("n", old, new), expected);
     }
 }

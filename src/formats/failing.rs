@@ -83,7 +83,7 @@ pub fn place(sites: &IndexVec<SiteId, Site>, failure: &Failure) -> Option<(u32, 
 /// let mut machine = model.machine(Limits::default());
 /// let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &stop);
 /// let told = summary.outcome().and_then(|outcome| ending(&model, outcome));
-/// assert_eq!(told.as_deref(), Some("NullPointer (o.next is null) at :1:65 in a"));
+/// assert_eq!(told.as_deref(), Some("NullPointer (o.next is null) at :1:64 in a"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]

@@ -22,7 +22,12 @@ pub struct Source {
     name: String,
     // invariant: at most MAX_SOURCE bytes, no BOM at the start, no carriage return
     text: String,
+    // The place of the start of each piece of so many bytes, or of the character that the piece begins inside of.
+    pieces: Vec<Place>,
 }
+
+// Bytes of the text that are read to find a place: so a place near the end of a long text, or of a long line, costs no more than one at its start.
+const PIECE: usize = 256;
 
 /// Why bytes are no source text.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -67,11 +72,15 @@ impl Source {
             return Err(SourceError::TooLarge { name, limit: MAX_SOURCE });
         }
         match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Self { name, text: one_newline(text) }),
+            Ok(text) => {
+                let text = one_newline(text);
+                let pieces = pieces(&text);
+                Ok(Self { name, text, pieces })
+            }
             Err(error) => {
                 let bad = error.valid_up_to();
                 let before = String::from_utf8_lossy(&bytes[..bad]);
-                let Place { line, column } = end_of(&one_newline(&before));
+                let Place { line, column } = START.after(&one_newline(&before));
                 Err(SourceError::NotUtf8 { name, line, column, byte: bytes[bad] })
             }
         }
@@ -94,7 +103,15 @@ impl Source {
 
     /// The place of a byte offset. An offset past the end is the end; one inside a character is that character.
     pub fn place(&self, offset: u32) -> Place {
-        end_of(&self.text[..self.floor(offset)])
+        let (start, rest) = self.from_piece(offset);
+        start.after(rest)
+    }
+
+    /// The place of the start of the piece that the offset is in, and the text from there to the offset.
+    fn from_piece(&self, offset: u32) -> (Place, &str) {
+        let end = self.floor(offset);
+        let piece = end / PIECE;
+        (self.pieces[piece], &self.text[self.floor((piece * PIECE) as u32)..end])
     }
 
     /// The offset, or the start of the character it is inside of, or the end.
@@ -111,11 +128,28 @@ fn one_newline(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
 }
 
-/// The place just after `text`.
-fn end_of(text: &str) -> Place {
-    let line = text.bytes().filter(|&b| b == b'\n').count() + 1;
-    let last = text.rfind('\n').map_or(0, |at| at + 1);
-    Place { line, column: text[last..].chars().count() + 1 }
+const START: Place = Place { line: 1, column: 1 };
+
+impl Place {
+    /// The place just after a text that begins here.
+    fn after(self, text: &str) -> Place {
+        let lines = text.bytes().filter(|&b| b == b'\n').count();
+        match text.rfind('\n') {
+            Some(at) => Place { line: self.line + lines, column: text[at + 1..].chars().count() + 1 },
+            None => Place { line: self.line, column: self.column + text.chars().count() },
+        }
+    }
+}
+
+fn pieces(text: &str) -> Vec<Place> {
+    let (mut pieces, mut place, mut from) = (vec![START], START, 0);
+    for start in (PIECE..=text.len()).step_by(PIECE) {
+        let start = text.floor_char_boundary(start);
+        place = place.after(&text[from..start]);
+        pieces.push(place);
+        from = start;
+    }
+    pieces
 }
 
 #[cfg(test)]
@@ -144,6 +178,29 @@ mod tests {
         check(5, 2, 2);
         check(7, 3, 1);
         check(u32::MAX, 3, 2);
+    }
+
+    #[test]
+    fn a_place_is_found_from_the_piece_before_it() {
+        let texts = [
+            "skip; ".repeat(200),
+            "\u{e9}".repeat(400),
+            "a\u{1f600}\n".repeat(150),
+            format!("{}\n{}", "x".repeat(PIECE - 1), "y".repeat(3 * PIECE)),
+            "z".repeat(PIECE),
+            "\n".repeat(2 * PIECE),
+        ];
+        for text in texts {
+            let source = Source::new("a.race", &text).unwrap();
+            for offset in 0..=text.len() as u32 + 3 {
+                let before = &text[..source.floor(offset)];
+                let line = before.matches('\n').count() + 1;
+                let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
+                assert_eq!(source.place(offset), Place { line, column }, "at {offset} of {text:.20}");
+                // What is read does not grow with the text; a piece may begin inside of a character.
+                assert!(source.from_piece(offset).1.len() < PIECE + 4, "at {offset} of {text:.20}");
+            }
+        }
     }
 
     #[test]
