@@ -12,9 +12,9 @@ pub(super) const CONFIRM: &str = "\
 In CI:
   By default everything that was confirmed or failed is exit status 1: that suits a look for races. A right
   model may well have races that do no harm, so a gate wants less. Most want
-    --fail-on any-failure,limits,livelock   no run fails in any order, and what may come later is known
+    --fail-on any-failure,limits   no run fails in any order, and what may come later is known
   and a gate against new races only
-    --fail-on harmful                       a failure that comes whatever the order passes";
+    --fail-on harmful              a failure that comes whatever the order passes";
 
 /// `--fail-on` of campaigns.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -39,7 +39,7 @@ pub(super) enum FailOn {
 /// `--fail-on`.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct GateArgs {
-    /// What exits with 1; several with commas. A gate in CI wants `any-failure,limits,livelock` [default: harmful,real,any-failure]
+    /// What exits with 1; several with commas. A gate in CI wants `any-failure,limits` [default: harmful,real,any-failure]
     #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', help_heading = "Gate")]
     fail_on: Vec<FailOn>,
 }
@@ -125,7 +125,7 @@ impl Gate {
             .collect();
         let unknown = self.wants_livelocks() && reports.clone().any(|r| r.livelocks.is_none() && r.about.complete);
         if unknown {
-            out.note("whether a livelock is possible was not found out (too many states, or --explore off): that fails `--fail-on livelock`");
+            out.note("whether a livelock is possible was not found out (too many states, or --explore off): that fails `--fail-on livelock`; a larger --explore-limit or a counter that does not grow for ever may decide it, `--fail-on any-failure,limits` does not ask");
         }
         if !self.usual {
             let name = |on: FailOn| on.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned());

@@ -48,7 +48,7 @@ Examples:
   raceflip confirm models --all-variants --journal night.journal --save   all models below a folder
   raceflip confirm models --all-variants --journal night.journal --resume   and on, after it was killed
   raceflip confirm models --partition 2/8 --out part2.json   an eighth of them; `raceflip merge` puts them together
-  raceflip confirm models --fail-on any-failure,limits,livelock   a gate in CI (see below)
+  raceflip confirm models --fail-on any-failure,limits   a gate in CI (see below)
   raceflip confirm app.race --format sarif > race.sarif   for code scanning; also junit, github, markdown
   raceflip confirm app.race --format json | jq '.pairs[] | select(.harm == \"harmful\")'
 
