@@ -1,5 +1,5 @@
 //! Words of other languages: whoever writes a first model writes what they know from Java, Kotlin, Go, C++, JavaScript or Dart. A table ([`FOREIGN`]) says
-//! what each is in a model, and [`explain`] gives the errors that such words cause the help that belongs to them.
+//! what each is in a model, and `explain` gives the errors that such words cause the help that belongs to them.
 //!
 //! The parser and the checker know nothing of these words. They report what is wrong, and the place of the error leads to the word.
 
