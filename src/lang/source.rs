@@ -103,12 +103,12 @@ impl Source {
 
     /// The place of a byte offset. An offset past the end is the end; one inside a character is that character.
     pub fn place(&self, offset: u32) -> Place {
-        let (start, rest) = self.from_piece(offset);
+        let (start, rest) = self.in_piece(offset);
         start.after(rest)
     }
 
     /// The place of the start of the piece that the offset is in, and the text from there to the offset.
-    fn from_piece(&self, offset: u32) -> (Place, &str) {
+    fn in_piece(&self, offset: u32) -> (Place, &str) {
         let end = self.floor(offset);
         let piece = end / PIECE;
         (self.pieces[piece], &self.text[self.floor((piece * PIECE) as u32)..end])
@@ -198,7 +198,7 @@ mod tests {
                 let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
                 assert_eq!(source.place(offset), Place { line, column }, "at {offset} of {text:.20}");
                 // What is read does not grow with the text; a piece may begin inside of a character.
-                assert!(source.from_piece(offset).1.len() < PIECE + 4, "at {offset} of {text:.20}");
+                assert!(source.in_piece(offset).1.len() < PIECE + 4, "at {offset} of {text:.20}");
             }
         }
     }
