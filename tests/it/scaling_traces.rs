@@ -51,7 +51,7 @@ fn later(message: usize) -> String {
 
 /// Threads that do something each.
 fn threads(n: usize, body: impl Fn(usize) -> Vec<String>) -> String {
-    numbered(vec![each(n + 1, |i| vec![init(i + 1)]), each(n, |i| body(i))])
+    numbered(vec![each(n + 1, |i| vec![init(i + 1)]), each(n, body)])
 }
 
 /// All of them.
