@@ -1,6 +1,6 @@
 //! Speed: raceflip against shuttle and loom with the same workloads.
 //!
-//! `cargo bench --bench speed` writes `docs/results/speed.md` and `docs/results/speed.svg`, and the table in the README. With `-- --quick`, and where a test run starts it, the same happens in
+//! `cargo bench --bench speed` writes `docs/results/speed.md` and `docs/results/speed.svg`. With `-- --quick`, and where a test run starts it, the same happens in
 //! seconds, with numbers that mean nothing, below `target/tmp`.
 
 mod callgrind;
@@ -60,7 +60,6 @@ impl Tool {
     }
 }
 
-const README_MARKS: [&str; 2] = ["<!-- by cargo bench --bench speed -->", "<!-- end -->"];
 
 const FULL: Effort =
     Effort { rounds: 9, turn: Duration::from_millis(400), counted: 1_000, endless: 5_000, points: 400_000 };
@@ -95,21 +94,8 @@ fn everything(quick: bool) -> Result<(), String> {
         }
         rows.push(Row { timed, counted, ours, shuttle });
     }
-    if !quick {
-        write_readme(&report::summary(&rows))?;
-    }
     let files = [("speed.md", report::page(&rows, effort)), ("speed.svg", plot::svg(&rows))];
     pages::write(&pages::folder(quick, "speed"), &files)
-}
-
-// Replaces the table that stands between two marks in the README.
-fn write_readme(table: &str) -> Result<(), String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let (before, rest) = text.split_once(README_MARKS[0]).ok_or("the README has no place for the table")?;
-    let (_, after) = rest.split_once(README_MARKS[1]).ok_or("the README does not say where its table ends")?;
-    let text = format!("{before}{}\n\n{table}\n{}{after}", README_MARKS[0], README_MARKS[1]);
-    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 fn instructions(tool: Tool, workload: Workload, counted: &Counted, effort: Effort) -> Result<Instructions, String> {

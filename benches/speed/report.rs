@@ -96,19 +96,6 @@ fn compared(out: &mut String, rows: &[Row], effort: Effort) {
     }
 }
 
-/// The table of the README.
-pub(crate) fn summary(rows: &[Row]) -> String {
-    let mut out =
-        "| iterations a second | raceflip | shuttle | loom | raceflip : shuttle |\n|---|---|---|---|---|\n".to_owned();
-    for row in rows.iter().filter(|row| row.timed.workload.compared()) {
-        let rates =
-            TOOLS.map(|tool| row.rate(tool).map_or("–".to_owned(), |r| short(r.times(row.iterations()).median)));
-        let ratio = row.ratio(Tool::Shuttle).map_or("–".to_owned(), |r| times(r.median));
-        writeln!(out, "| {} | {} | {ratio} |", row.timed.workload.title(), rates.join(" | ")).expect(STRING);
-    }
-    out
-}
-
 fn costs(out: &mut String, rows: &[Row]) {
     out.push_str("\n## What raceflip's runs cost\n\n");
     out.push_str("| workload | points a run | points/s | instructions a point | instructions a run | ns an iteration | allocations after the first run |\n");

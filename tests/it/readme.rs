@@ -1,10 +1,13 @@
-//! Every command of the README is run, and its output compared to the letter. `BLESS=1 cargo test readme` writes the outputs anew.
+//! Every command of the README and of the manual is run, and its output compared to the letter. `BLESS=1 cargo test --test it readme` writes the outputs anew.
 //!
-//! A token in a command must be one that an earlier command printed; if that prints another one now, the command is blessed along.
-//! In a new command that is blessed, `TOKEN:k` and `SEED:k` stand for the k-th token and seed that the last `confirm` printed.
+//! A token in a command must be one that an earlier command of the page printed; if that prints another one now, the command is blessed along.
+//! In a new command that is blessed, `TOKEN:k` stands for the k-th token of the last command that printed any, counted from 0.
 
+use crate::cli::scratch;
+use crate::support::read;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn arguments(command: &str) -> Option<Vec<&str>> {
@@ -33,32 +36,25 @@ fn renewed(command: &str, printed: &[Printed]) -> String {
     })
 }
 
-/// The README with all outputs as they are now, and how many commands were run.
-fn rerun(readme: &str) -> (String, usize) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+/// The command with `TOKEN:k` replaced by that token of the last command that printed any.
+fn with_tokens(command: &str, printed: &[Printed]) -> String {
+    let Some((before, rest)) = command.split_once("TOKEN:") else { return command.to_owned() };
+    let (k, after) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+    let k: usize = k.parse().expect("TOKEN:k");
+    let last = printed.iter().rev().find(|p| tokens(&p.now).next().is_some());
+    let token = last.and_then(|p| tokens(&p.now).nth(k)).unwrap_or_else(|| panic!("no such token: {command}"));
+    format!("{before}{token}{after}")
+}
+
+/// A page with all outputs as they are now, and how many commands were run, in this folder.
+fn rerun(page: &str, folder: &Path) -> (String, usize) {
     let (mut out, mut ran) = (String::new(), 0);
-    let (mut status, mut confirmed, mut printed) = (None, String::new(), Vec::<Printed>::new());
+    let (mut status, mut printed) = (None, Vec::<Printed>::new());
     let mut in_console = false;
-    for line in readme.lines() {
+    for line in page.lines() {
         if let Some(command) = line.strip_prefix("$ ").filter(|_| in_console) {
-            let nth = |word: &str, what: &str| -> Option<String> {
-                let k: usize = command.split_once(&format!("{word}:"))?.1.split_whitespace().next()?.parse().ok()?;
-                let found = confirmed.split(|c: char| c.is_whitespace() || c == ')');
-                let after = |text: &str| text.starts_with("rf1-");
-                match what {
-                    "token" => found.filter(|t| after(t)).nth(k).map(str::to_owned),
-                    _ => confirmed.split("seed ").skip(1).nth(k).map(|t| t.split(')').next().unwrap_or("").to_owned()),
-                }
-            };
-            let mut command = renewed(command, &printed);
+            let command = with_tokens(&renewed(command, &printed), &printed);
             printed.push(Printed::default());
-            for (word, what) in [("TOKEN", "token"), ("SEED", "seed")] {
-                if let Some(value) = nth(word, what) {
-                    let from = command.find(&format!("{word}:")).expect("it was found");
-                    let to = command[from..].find(' ').map_or(command.len(), |n| from + n);
-                    command.replace_range(from..to, &value);
-                }
-            }
             writeln!(out, "$ {command}").expect("a string takes all");
             if command == "echo $?" {
                 writeln!(out, "{}", status.expect("a command before it")).expect("a string takes all");
@@ -71,7 +67,7 @@ fn rerun(readme: &str) -> (String, usize) {
             };
             let done = Command::new(env!("CARGO_BIN_EXE_raceflip"))
                 .args(&arguments)
-                .current_dir(root)
+                .current_dir(folder)
                 .output()
                 .expect("it runs");
             ran += 1;
@@ -80,9 +76,6 @@ fn rerun(readme: &str) -> (String, usize) {
             assert!(matches!(status, Some(0 | 1)) && !told.contains("warning"), "{command}: {status:?}\n{told}");
             if command.starts_with("raceflip ") {
                 let text = String::from_utf8(done.stdout).expect("UTF-8");
-                if arguments[0] == "confirm" {
-                    confirmed.clone_from(&text);
-                }
                 out.push_str(&text);
                 printed.last_mut().expect("this command").now = text;
             }
@@ -100,20 +93,40 @@ fn rerun(readme: &str) -> (String, usize) {
     (out, ran)
 }
 
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The README and the pages of the manual.
+fn pages() -> Vec<String> {
+    let pages = std::fs::read_dir(root().join("docs")).expect("the manual");
+    let names = pages.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
+    let mut pages: Vec<String> = names.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")).collect();
+    pages.push("README.md".to_owned());
+    pages.sort();
+    pages
+}
+
 #[test]
-fn readme_commands_print_what_it_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = std::fs::read_to_string(&path).expect("the README");
-    let (now, ran) = rerun(&readme);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &now).expect("a writable tree");
-        return;
+fn readme_and_manual_commands_print_what_they_say() {
+    let mut commands = 0;
+    for name in pages() {
+        let page = read(&name);
+        // A page that begins with a new model begins in an empty folder.
+        let anew = page.lines().find(|line| line.starts_with("$ ")).is_some_and(|line| line.starts_with("$ raceflip new"));
+        let folder = if anew { scratch("manual") } else { root().to_owned() };
+        let (now, ran) = rerun(&page, &folder);
+        commands += ran;
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(root().join(&name), &now).expect("a writable tree");
+            continue;
+        }
+        for (now, then) in now.lines().zip(page.lines()) {
+            assert_eq!(now, then, "{name}");
+        }
+        assert_eq!(now, page, "{name}");
     }
-    for (now, then) in now.lines().zip(readme.lines()) {
-        assert_eq!(now, then);
-    }
-    assert_eq!(now, readme);
-    assert!(ran >= 6, "{ran} commands");
+    assert!(commands >= 20, "{commands} commands");
 }
 
 #[test]
@@ -126,24 +139,110 @@ fn tokens_in_commands_are_renewed() {
     assert!(std::panic::catch_unwind(|| renewed("raceflip replay m rf1-c", &before)).is_err(), "nothing printed it");
 }
 
+#[test]
+fn a_placeholder_is_a_token_of_the_last_command_that_printed_any() {
+    let printed = |now: &str| Printed { then: String::new(), now: now.to_owned() };
+    let before = [printed("x rf1-a\ny rf1-b"), printed("nothing")];
+    assert_eq!(with_tokens("raceflip replay m TOKEN:1 --quiet", &before), "raceflip replay m rf1-b --quiet");
+    assert_eq!(with_tokens("raceflip replay m rf1-z", &before), "raceflip replay m rf1-z");
+    assert!(std::panic::catch_unwind(|| with_tokens("raceflip replay m TOKEN:2", &before)).is_err(), "there are two");
+}
+
 /// The two set-up commands are the first ones, and CI runs the second.
 #[test]
 fn readme_sets_up_with_two_commands() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = std::fs::read_to_string(root.join("README.md")).expect("the README");
+    let readme = read("README.md");
     let commands: Vec<&str> = readme.lines().filter_map(|l| l.strip_prefix("$ ")).take(2).collect();
     assert_eq!(commands, ["cargo run --release -- confirm harnesses/bugs/connectbot_menu.race", "cargo test"]);
-    let ci = std::fs::read_to_string(root.join(".ci/run")).expect("the script");
-    assert!(ci.lines().any(|l| l.contains("cargo test --locked") && !l.contains("--test it")));
+    assert!(read(".ci/run").lines().any(|l| l.contains("cargo test --locked") && !l.contains("--test it")));
+    assert!(readme.lines().count() <= 200, "people finish a short README; the rest belongs to the manual");
+}
+
+// The first model of a page.
+fn model(page: &str) -> String {
+    let page = read(page);
+    page.split("```race\n").nth(1).and_then(|t| t.split("```").next()).expect("a model").to_owned()
 }
 
 /// The model of the README is right, and what it says of it is found.
 #[test]
 fn readme_model_checks() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = std::fs::read_to_string(root.join("README.md")).expect("the README");
-    let model = readme.split("```race\n").nth(1).and_then(|t| t.split("```").next()).expect("a model");
-    let model = crate::load::load_bytes("README.md", model.as_bytes(), &[]);
+    let model = crate::load::load_bytes("README.md", model("README.md").as_bytes(), &[]);
     assert_eq!(model.program.expectations.len(), 1);
     assert_eq!(model.code.setup.threads.len(), 3);
+}
+
+#[test]
+fn the_model_of_the_tutorial_is_the_one_that_new_writes() {
+    assert_eq!(model("docs/tutorial.md"), read("src/cli/skeleton.race").replace("NAME", "login"));
+}
+
+/// What a heading is called in links, as GitHub and mdBook do it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The lines of a page that are no code, with the code in them taken out.
+fn prose(page: &str) -> Vec<String> {
+    let mut code = false;
+    let lines = page.lines().filter(|line| {
+        let fence = line.trim_start().starts_with("```");
+        code ^= fence;
+        !code && !fence
+    });
+    lines.map(|line| line.split('`').step_by(2).collect::<Vec<_>>().join("")).collect()
+}
+
+/// The targets of the links of a page.
+fn links(page: &str) -> Vec<String> {
+    let prose = prose(page);
+    let targets = prose.iter().flat_map(|line| line.split("](").skip(1).filter_map(|rest| rest.split_once(')')));
+    targets.map(|(target, _)| target.to_owned()).collect()
+}
+
+fn anchors(page: &str) -> BTreeSet<String> {
+    let mut code = false;
+    let lines = page.lines().filter(|line| {
+        code ^= line.starts_with("```");
+        !code && line.starts_with('#')
+    });
+    lines.map(|line| anchor(line.trim_start_matches('#'))).collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut wrong = String::new();
+    let results = std::fs::read_dir(root().join("docs/results")).expect("results");
+    let results = results.map(|e| format!("docs/results/{}", e.expect("an entry").file_name().to_string_lossy()));
+    for name in pages().into_iter().chain(results.filter(|name| name.ends_with(".md"))) {
+        let page = read(&name);
+        for target in links(&page).iter().filter(|target| !target.starts_with("http")) {
+            let (path, fragment) = target.split_once('#').unwrap_or((target, ""));
+            let file = match path {
+                "" => root().join(&name),
+                path => PathBuf::from(root().join(&name).parent().expect("a folder")).join(path),
+            };
+            let there = file.exists()
+                && (fragment.is_empty()
+                    || std::fs::read_to_string(&file).is_ok_and(|text| anchors(&text).contains(fragment)));
+            if !there {
+                writeln!(wrong, "{name}: {target}").expect("a string takes all");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "links that lead nowhere:\n{wrong}");
+}
+
+/// The manual reads in an order, and no page is missing in it.
+#[test]
+fn every_page_is_in_the_summary() {
+    let summary: BTreeSet<String> = links(&read("docs/SUMMARY.md")).into_iter().collect();
+    let mut pages: BTreeSet<String> = pages().iter().filter_map(|p| p.strip_prefix("docs/")).map(str::to_owned).collect();
+    pages.remove("SUMMARY.md");
+    let results = std::fs::read_dir(root().join("docs/results")).expect("results");
+    let results = results.map(|e| format!("results/{}", e.expect("an entry").file_name().to_string_lossy()));
+    pages.extend(results.filter(|name| name.ends_with(".md")));
+    assert_eq!(summary, pages);
 }
