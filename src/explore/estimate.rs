@@ -13,7 +13,10 @@ use super::monitor::{Monitor, Node};
 use crate::base::{Rng, mix};
 use crate::event::{Actor, Choice};
 use crate::world::Canonicalizer;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+// States on the random runs: on one of them, or on more (2).
+type Met = BTreeMap<u128, u8>;
 
 const PROBES: u64 = 400;
 // Of a longer run only the start counts.
@@ -43,6 +46,8 @@ pub struct Estimate {
     pub met: u64,
     /// How many of them were visited.
     pub visited: u64,
+    /// How many of the different states were on just one of the runs.
+    pub once: u64,
     /// Runs that came to no end within the steps that were looked at.
     pub endless: u64,
     /// Those of them that still came to states that were new to them, and those of 16 more runs that keep to one order of the actors: there may be infinitely many.
@@ -82,14 +87,14 @@ pub(super) fn estimate<M: Monitor>(
     prober.left = work / PART_OF_DRIVEN;
     for probe in 0..DRIVEN {
         let rank = |choice: &Choice| mix(probe, actor_number(choice.actor));
-        let driven = prober.run(&mut BTreeSet::new(), |choices| {
+        let driven = prober.run(&mut Met::new(), |choices| {
             (0..choices.len()).max_by_key(|i| rank(&choices[*i])).unwrap_or_default()
         });
         // One that was left for the work shows nothing.
         growing += u64::from(prober.left > 0 && driven.is_some_and(|run| run.grows()));
     }
     prober.left = work;
-    let mut met = BTreeSet::new();
+    let mut met = Met::new();
     let mut sizes = Vec::new();
     while (sizes.len() as u64) < PROBES && prober.left > 0 {
         let mut rng = Rng::seeded(mix(0, sizes.len() as u64));
@@ -104,13 +109,14 @@ pub(super) fn estimate<M: Monitor>(
     let n = probes as f64;
     let mean = sizes.iter().sum::<f64>() / n;
     let variance = sizes.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / (n - 1.0).max(1.0);
-    let known = met.iter().filter(|digest| visited(**digest)).count() as u64;
+    let known = met.keys().filter(|digest| visited(**digest)).count() as u64;
     Estimate {
         probes,
         schedules: mean,
         schedules_error: (variance / n).sqrt(),
         met: met.len() as u64,
         visited: known,
+        once: met.values().filter(|runs| **runs == 1).count() as u64,
         endless,
         growing,
     }
@@ -155,7 +161,7 @@ struct Prober<'p, M: Monitor> {
 
 impl<M: Monitor> Prober<'_, M> {
     // A run of these choices; `None` if there is no work left for it.
-    fn run(&mut self, met: &mut BTreeSet<u128>, mut pick: impl FnMut(&[Choice]) -> usize) -> Option<Made> {
+    fn run(&mut self, met: &mut Met, mut pick: impl FnMut(&[Choice]) -> usize) -> Option<Made> {
         if self.left == 0 {
             return None;
         }
@@ -164,12 +170,15 @@ impl<M: Monitor> Prober<'_, M> {
         let mut own = BTreeSet::new();
         while made.steps < STEPS && self.left > 0 {
             let digest = node.digest(&mut self.numbers);
-            met.insert(digest);
+            let new = own.insert(digest);
+            if new {
+                met.entry(digest).and_modify(|runs| *runs = 2).or_insert(1);
+            }
             if met.len() as u64 >= self.most_met {
                 self.left = 0;
             }
             made.steps += 1;
-            if own.insert(digest) {
+            if new {
                 made.newest = made.steps;
             }
             if let Standing::Ended(_) = standing(&mut node.machine) {

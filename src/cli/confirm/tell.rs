@@ -375,7 +375,7 @@ fn rate(way: &WayReport) -> String {
 }
 
 fn stall(f: &FailureReport) -> String {
-    stalls(Some(f.stall), f.least_stall)
+    stalls(Some(f.stall), f.stall)
 }
 
 // Where the pair was seen, or that only a search has found it.
