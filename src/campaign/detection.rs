@@ -27,6 +27,22 @@ fn given(plan: &Plan, found: &Candidates, pair: Pair) -> Candidate {
     })
 }
 
+// Whether it is a pair of operations that are no race.
+fn is_order(plan: &Plan, pair: Pair) -> bool {
+    let sites = &plan.model.code.setup.sites;
+    sites[pair.a].is_operation() || sites[pair.b].is_operation()
+}
+
+// The order pairs that somebody wants to be driven. A label may stand for many operations: those count that detection has seen, and where it has seen none of them, all.
+fn given_orders(plan: &Plan, found: &Candidates, pairs: &[Pair]) -> Vec<Candidate> {
+    let wanted = || pairs.iter().filter(|pair| is_order(plan, **pair));
+    let seen: Vec<Candidate> = wanted().filter_map(|pair| found.get(*pair).cloned()).collect();
+    if !seen.is_empty() {
+        return seen;
+    }
+    wanted().map(|pair| Candidate { rank: Rank::Order, ..given(plan, found, *pair) }).collect()
+}
+
 // What detection watches.
 struct Seen<'s> {
     hybrid: Hybrid,
@@ -203,9 +219,15 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
     let found = candidates.iter().cloned();
     let candidates = match &plan.pairs {
         None => found.collect(),
-        Some(pairs) => pairs.iter().map(|pair| given(plan, &candidates, *pair)).collect(),
+        Some(pairs) => {
+            let races = pairs.iter().filter(|pair| !is_order(plan, **pair));
+            races.map(|pair| given(plan, &candidates, *pair)).collect()
+        }
     };
-    let orders = if plan.pairs.is_none() { orders.iter().cloned().collect() } else { Vec::new() };
+    let orders = match &plan.pairs {
+        None => orders.iter().cloned().collect(),
+        Some(pairs) => given_orders(plan, &orders, pairs),
+    };
     let (failures, risk) = (failures.finish(plan), Risk { once, walks });
     let phase1 = Phase1 { runs, candidates, orders, failures, limits, longest, risk, searched, left_out, complete };
     // Where fewer states were enough for this, others may want more.
