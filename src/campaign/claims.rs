@@ -333,3 +333,17 @@ impl Monitor for FirstOf<'_> {
         self.came
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{PART, RUNS};
+    use crate::base::at_most_by;
+
+    #[test]
+    fn the_page_on_verdicts_has_the_bound_that_is_printed() {
+        // To four decimals, as it is printed.
+        let bound = (at_most_by(RUNS as u32, PART) * 1e4).round() / 1e4;
+        let says = format!("below 1/{} at 99.9 %", (1.0 / bound).floor());
+        assert!(include_str!("../../docs/verdicts.md").contains(&says), "{says}");
+    }
+}

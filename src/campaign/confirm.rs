@@ -80,7 +80,7 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
     };
     // What was searched for these pairs may show others.
     let stopped = context.stop.load(Ordering::Relaxed);
-    if let Some(Ok(states)) = campaign.states.as_ref().filter(|_| may_add(plan) && !stopped) {
+    if let Some(Ok(states)) = campaign.states.as_ref().filter(|_| may_add(plan, &phase1.left_out) && !stopped) {
         let mut all = Candidates::new();
         add_searched(plan, states, &mut all);
         let known: BTreeSet<Pair> = phase1.candidates.iter().map(|c| c.pair).collect();

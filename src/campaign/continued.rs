@@ -11,18 +11,23 @@ use super::orders::{First, InstancePair};
 use super::report::{Claim, Evidence, MoreOften, OrderReport, Verdict};
 use super::sightings::Watch;
 use super::tally::Tallies;
-use super::trial::{Run, Worker};
+use super::trial::{Run, Trial, Worker};
 use crate::base::fisher;
+use crate::event::Outcome;
 use crate::exec::RunSummary;
 use crate::sched::Replay;
-use crate::shrink::{Effort, Shrunk, shrink};
+use crate::shrink::{Effort, Shrunk, shrink_to};
 use crate::token::Token;
+use crate::world::{World, signature};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 // What is tried to make a run smaller that is shown.
 const EFFORT: Effort = Effort { runs: 300, steps: 200_000 };
+
+// Runs of a failure, those with the least stall, of which it is looked which order they had.
+const MOST_KNOWN: usize = 32;
 
 /// What came of both orders.
 pub(super) struct Compared {
@@ -50,30 +55,31 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
     let mut continuing = Continuing::new(driven, verdict);
     let pilot = continuing.pilot();
     let (claims, either) = claims(&mut continuing);
-    let Continuing { driven, scenes, mut points, of_points, .. } = continuing;
+    let Continuing { driven, scenes, points, of_points, .. } = continuing;
     // What is shown is shown from a state for which something is claimed.
     let claimed: BTreeSet<usize> = claims.values().map(|(_, at)| *at).collect();
     let mut in_turn: Vec<usize> = (0..points.len()).collect();
     in_turn.sort_by_key(|at| !claimed.contains(at));
-    let mut all = Tallies::default();
-    let mut scene_of: BTreeMap<(First, Option<String>), usize> = BTreeMap::new();
-    let mut take = |scene: usize, tallies: Tallies, all: &mut Tallies| {
-        for (first, tally) in [First::A, First::B].into_iter().zip(&tallies.of) {
-            let signatures = tally.failures.counts().map(|(signature, _)| Some(signature.to_owned()));
-            let passes = tally.passes.iter().map(|_| None);
-            signatures.chain(passes).for_each(|end| _ = scene_of.entry((first, end)).or_insert(scene));
-        }
-        all.join(tallies);
-    };
+    let (mut all, mut scene_of) = (Tallies::default(), SceneOf::new());
     for &at in &in_turn {
-        take(points[at].scene, of_points[at].clone(), &mut all);
+        scenes_of(&mut scene_of, points[at].scene, &of_points[at]);
+        all.join(of_points[at].clone());
     }
     // From some states an order cannot be brought about; then the trials say what there is to say.
     if all.of.iter().any(|tally| tally.runs == 0) && points.iter().any(|p| p.threads.is_none()) {
-        all = Tallies::default();
-        for point in points.iter_mut().filter(|p| p.threads.is_none() && p.scene == 0) {
-            take(point.scene, std::mem::take(&mut point.before), &mut all);
+        (all, scene_of) = (Tallies::default(), SceneOf::new());
+        for point in points.iter().filter(|p| p.threads.is_none() && p.scene == 0) {
+            scenes_of(&mut scene_of, point.scene, &point.before);
+            all.join(point.before.clone());
         }
+    }
+    // What was held or directed may have stood still for longer than the failure needs: trials and detection's runs that failed so with this order are known as well.
+    for point in points.iter().filter(|p| p.is_start) {
+        scenes_of(&mut scene_of, point.scene, &point.before);
+        all.show(&point.before);
+    }
+    if *verdict == Verdict::Adjacent && driven.pair.a != driven.pair.b {
+        show_known(driven, &mut all);
     }
     let more_often = if driven.complete { more_often(&pilot, points.len(), &claims) } else { Vec::new() };
     // What the runs that are told of did not show of either order is not told.
@@ -86,13 +92,13 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
                 harms.insert((first, signature.to_owned()), *claim);
             }
         }
-        let mut shows = |run: &Run, end: Option<&str>| {
-            let scene = scene_of.get(&(first, end.map(str::to_owned)));
-            let instances = scene.and_then(|scene| scenes[*scene].instances.as_ref());
-            shown(driven, instances, first, run)
+        let mut shows = |run: &Run, end: Option<&Trial>| {
+            let scene = scene_of.get(&(first, end.map(|trial| trial.signature.clone())));
+            let instances = scene.and_then(|(_, scene)| scenes[*scene].instances.as_ref());
+            shown(driven, instances, first, run, end.map_or(u64::MAX, |trial| trial.summary.stall))
         };
         let passes = tally.passes.as_ref().map(|run| shows(run, None).0);
-        let failures = tally.failures.finish_with(|run, signature| shows(run, Some(signature)));
+        let failures = tally.failures.finish_with(|trial| shows(&trial.run, Some(trial)));
         OrderReport { first, runs: tally.runs, failures, passes }
     });
     Compared { orders, harms, more_often, either, undecided }
@@ -100,10 +106,13 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
 
 /// The orders that the runs of an unconfirmed pair had, as they came.
 pub(super) fn seen(driven: &Driven<'_>) -> Compared {
-    let mut all = Tallies::default();
-    for i in driven.trials() {
-        all.add(driven.decided[i], &driven.trials[i]);
-    }
+    let decided = |runs: &mut dyn Iterator<Item = usize>| {
+        let mut all = Tallies::default();
+        runs.for_each(|i| all.add(driven.decided[i], &driven.trials[i]));
+        all
+    };
+    let mut all = decided(&mut driven.trials().into_iter());
+    all.show(&decided(&mut (0..driven.trials.len())));
     let Tallies { of: [for_a, for_b], undecided } = all;
     let orders = [(First::A, for_a), (First::B, for_b)].map(|(first, tally)| OrderReport {
         first,
@@ -112,6 +121,41 @@ pub(super) fn seen(driven: &Driven<'_>) -> Compared {
         passes: tally.passes.map(|run| evidence(driven.plan, &run)),
     });
     Compared { orders, undecided, ..Compared::nothing() }
+}
+
+// Shows the trials and runs of detection that need less stall for a failure of an order.
+fn show_known(driven: &mut Driven<'_>, all: &mut Tallies) {
+    for (first, tally) in [First::A, First::B].into_iter().zip(&mut all.of) {
+        let shown: Vec<(String, u64)> =
+            tally.failures.shown().map(|t| (t.signature.clone(), t.summary.stall)).collect();
+        for (signature, stall) in shown {
+            let less = |i: &usize| {
+                let trial = &driven.trials[*i];
+                trial.summary.stall < stall && trial.signature == signature
+            };
+            let mut known: Vec<usize> = (0..driven.trials.len()).filter(less).collect();
+            known.sort_by_key(|i| driven.trials[*i].summary.stall);
+            if let Some(i) = known.into_iter().take(MOST_KNOWN).find(|i| driven.any_order(*i) == Some(first)) {
+                tally.failures.show(&driven.trials[i]);
+            }
+        }
+    }
+}
+
+// By order and signature (none of a run that does not fail) the stall of the run that is shown, and the scene that it is of.
+type SceneOf = BTreeMap<(First, Option<String>), (u64, usize)>;
+
+// Keeps the scene of the run that is shown of each end: of the first with the least stall.
+fn scenes_of(scenes: &mut SceneOf, scene: usize, tallies: &Tallies) {
+    for (first, tally) in [First::A, First::B].into_iter().zip(&tallies.of) {
+        let fails = tally.failures.shown().map(|t| (Some(t.signature.clone()), t.summary.stall));
+        for (end, stall) in fails.chain(tally.passes.iter().map(|_| (None, 0))) {
+            let known = scenes.entry((first, end)).or_insert((stall, scene));
+            if stall < known.0 {
+                *known = (stall, scene);
+            }
+        }
+    }
 }
 
 // Failures of both orders whose rates differ. Only runs of the first round count, from each point as many of one order as of the other: whatever the points
@@ -153,10 +197,10 @@ fn more_often(
     fails.into_iter().filter_map(rate).collect()
 }
 
-// The run that is shown, as small as it gets with the same end and the same order; what a smaller one came to.
-fn shown(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run) -> Told {
+// The run that is shown, as small as it gets with the same end, the same order, and no more than this stall; what a smaller one came to.
+fn shown(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run, most_stall: u64) -> Told {
     let drawn = Worker::new(driven.plan).token(run);
-    match smaller(driven, instances, first, &drawn) {
+    match smaller(driven, instances, first, (&drawn, most_stall)) {
         Some((token, summary)) => (Evidence::of(&token), Some(summary)),
         None => (Evidence::of(&drawn), None),
     }
@@ -166,10 +210,13 @@ fn smaller(
     driven: &mut Driven<'_>,
     instances: Option<&InstancePair>,
     first: First,
-    drawn: &Token,
+    (drawn, most_stall): (&Token, u64),
 ) -> Option<(Token, RunSummary)> {
     let code = &driven.plan.model.code;
-    let shrunk = shrink(code, drawn, EFFORT, driven.context.stop).ok().filter(Shrunk::is_smaller)?;
+    let same = |world: &World, outcome: &Outcome| {
+        signature(&code.setup, outcome) == drawn.signature && world.stall() <= most_stall
+    };
+    let shrunk = shrink_to(code, drawn, &same, EFFORT, driven.context.stop, &|_| {}).ok().filter(Shrunk::is_smaller)?;
     let (order, summary) = order_of(driven, instances, &shrunk.token);
     (order == Some(first)).then_some((shrunk.token, summary))
 }
@@ -185,7 +232,7 @@ fn order_of(driven: &mut Driven<'_>, instances: Option<&InstancePair>, token: &T
         Some(instances) => driven.order_in(&trial, &sightings, instances),
         // Of one statement twice which thread is meant is not known.
         None if driven.pair.a == driven.pair.b => None,
-        None => driven.orders.first_in(&sightings),
+        None => driven.any_order_in(&trial, &sightings),
     };
     (order, trial.summary)
 }

@@ -27,6 +27,22 @@ fn given(plan: &Plan, found: &Candidates, pair: Pair) -> Candidate {
     })
 }
 
+// Whether it is a pair of operations that are no race.
+fn is_order(plan: &Plan, pair: Pair) -> bool {
+    let sites = &plan.model.code.setup.sites;
+    sites[pair.a].is_operation() || sites[pair.b].is_operation()
+}
+
+// The order pairs that somebody wants to be driven. A label may stand for many operations: those count that detection has seen, and where it has seen none of them, all.
+fn given_orders(plan: &Plan, found: &Candidates, pairs: &[Pair]) -> Vec<Candidate> {
+    let wanted = || pairs.iter().filter(|pair| is_order(plan, **pair));
+    let seen: Vec<Candidate> = wanted().filter_map(|pair| found.get(*pair).cloned()).collect();
+    if !seen.is_empty() {
+        return seen;
+    }
+    wanted().map(|pair| Candidate { rank: Rank::Order, ..given(plan, found, *pair) }).collect()
+}
+
 // What detection watches.
 struct Seen<'s> {
     hybrid: Hybrid,
@@ -74,17 +90,21 @@ pub(super) fn add_searched(plan: &Plan, states: &States, candidates: &mut Candid
     }
 }
 
-/// Whether a search of all states may add pairs to those that runs show. It goes with the detector that recall is asked of.
-pub(super) fn may_add(plan: &Plan) -> bool {
-    plan.detectors.contains(&Detector::Hybrid) && plan.pairs.is_none() && plan.explore != Explore::Off
+/// Whether a search of all states may add pairs to those that runs show. It goes with the detector that recall is asked of. Where pairs of runs were left out
+/// (these locations have more than the plan keeps) it adds none: they would come back as pairs that no run has shown.
+pub(super) fn may_add(plan: &Plan, left_out: &BTreeSet<String>) -> bool {
+    left_out.is_empty()
+        && plan.detectors.contains(&Detector::Hybrid)
+        && plan.pairs.is_none()
+        && plan.explore != Explore::Off
 }
 
 // Runs between two looks at whether more are needed.
 const ROUND: u32 = 8;
 
-// States that are searched at most after the runs, so that a search takes but a part of the time that they took: few if no run failed and none was cut short, since few pairs are hidden then.
+// The most states that are searched after the runs. Few if no run failed and none was cut short, since few pairs are hidden then; else as many as take some ten milliseconds.
 const FEW_STATES: u64 = 200;
-const BEHIND_FAILURES: u64 = 1_000;
+const BEHIND_FAILURES: u64 = 10_000;
 
 // Detection ends after so many times the runs that are made in any case.
 const MOST: u32 = 20;
@@ -181,7 +201,8 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
         candidates.add_flip(flip.pair, flip.run, flip.place);
     }
     // What a failing run hides, or what comes to pass in few runs.
-    let searches = complete && may_add(plan);
+    left_out.extend([&candidates, &orders].into_iter().flat_map(|all| all.left_out().iter().cloned()));
+    let searches = complete && may_add(plan, &left_out);
     let most = match plan.explore {
         Explore::Only => plan.states,
         _ if failures.len() > 0 || !limits.is_empty() => plan.states.min(BEHIND_FAILURES),
@@ -195,13 +216,18 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
         Ok(states) => Searched { states: states.len(), complete: true },
         Err(states) => Searched { states: *states, complete: false },
     });
-    left_out.extend([&candidates, &orders].into_iter().flat_map(|all| all.left_out().iter().cloned()));
     let found = candidates.iter().cloned();
     let candidates = match &plan.pairs {
         None => found.collect(),
-        Some(pairs) => pairs.iter().map(|pair| given(plan, &candidates, *pair)).collect(),
+        Some(pairs) => {
+            let races = pairs.iter().filter(|pair| !is_order(plan, **pair));
+            races.map(|pair| given(plan, &candidates, *pair)).collect()
+        }
     };
-    let orders = if plan.pairs.is_none() { orders.iter().cloned().collect() } else { Vec::new() };
+    let orders = match &plan.pairs {
+        None => orders.iter().cloned().collect(),
+        Some(pairs) => given_orders(plan, &orders, pairs),
+    };
     let (failures, risk) = (failures.finish(plan), Risk { once, walks });
     let phase1 = Phase1 { runs, candidates, orders, failures, limits, longest, risk, searched, left_out, complete };
     // Where fewer states were enough for this, others may want more.

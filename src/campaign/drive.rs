@@ -185,6 +185,20 @@ impl<'d> Driven<'d> {
         })
     }
 
+    /// Which statement came first in a run of the pair: judged by the first two accesses that conflict, or by one that cut off another.
+    pub(super) fn any_order(&mut self, i: usize) -> Option<First> {
+        self.decided[i].or_else(|| self.orders.pairs(MOST_OF_ONE_ORDER).iter().find_map(|pair| self.order(i, pair)))
+    }
+
+    /// The same of a run that is not one of the pair's.
+    pub(super) fn any_order_in(&mut self, trial: &Trial, sightings: &Sightings) -> Option<First> {
+        let first = self.orders.first_in(sightings);
+        first.or_else(|| {
+            let pairs = self.orders.pairs(MOST_OF_ONE_ORDER);
+            pairs.iter().find_map(|pair| self.order_in(trial, sightings, pair))
+        })
+    }
+
     // Long enough that no run of phase 1 would have been cut, short enough that a livelock is left soon.
     fn patience(&self) -> u64 {
         patience(self.longest)

@@ -170,6 +170,11 @@ impl Orders {
         self.seen.get(pair)?.runs.into_iter().flatten().min()
     }
 
+    /// Some pairs of instances that a run performed.
+    pub(super) fn pairs(&self, most: usize) -> Vec<InstancePair> {
+        self.seen.keys().take(most).cloned().collect()
+    }
+
     /// The pairs of instances that came in one order only, with the other one.
     pub(super) fn of_one_order(&self) -> Vec<(InstancePair, First)> {
         let missing = |seen: &Seen| match seen.runs {

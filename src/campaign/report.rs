@@ -77,9 +77,7 @@ pub struct FailureReport {
     pub signature: String,
     /// How many runs ended so.
     pub runs: u32,
-    /// The least stall of them, in virtual milliseconds.
-    pub least_stall: u64,
-    /// The run to show: the first, with its token. What follows is said of this run.
+    /// The run to show: the first of those with the least stall, with its token. What follows is said of this run.
     pub evidence: Evidence,
     /// How it ended.
     pub outcome: Outcome,

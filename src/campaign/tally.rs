@@ -55,6 +55,13 @@ impl Tallies {
         self.undecided += other.undecided;
     }
 
+    /// Shows runs that are not counted where they have a lesser stall.
+    pub(super) fn show(&mut self, known: &Tallies) {
+        for (mine, theirs) in self.of.iter_mut().zip(&known.of) {
+            theirs.failures.shown().for_each(|trial| mine.failures.show(trial));
+        }
+    }
+
     /// Failures of one order that the other one, which was seen, has not, whoever of the two has which role: the order, the signature, and how many runs failed so.
     pub(super) fn lacking<'t>(&'t self, roles: &'t [String; 2]) -> impl Iterator<Item = (First, &'t str, u32)> {
         let sides =

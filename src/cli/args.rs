@@ -183,7 +183,7 @@ fn define(text: &str) -> Result<(String, i64), String> {
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct LimitArgs {
     /// Steps [default: 100000]
-    #[arg(long, value_name = "N", help_heading = head::LIMITS)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = head::LIMITS)]
     steps: Option<u64>,
     /// The virtual clock, as in `500ms`, `30s`, `10m`, `1h` or `2d` [default: 30d]
     #[arg(long, value_name = "TIME", value_parser = virtual_time, help_heading = head::LIMITS)]

@@ -3,16 +3,17 @@
 use super::args::{Format, ResultArgs, head};
 use super::campaign::{Bar, CampaignArgs, failure, kinds, pair, potential};
 use super::check::counted;
+use super::each::Models;
 use super::exit::Status;
-use super::load::{self, Model};
+use super::load::Model;
 use super::output::{BAD, BOLD, Output, paint};
-use super::{Context, Refusal, files, interrupt, suite};
+use super::{Context, Refusal, files, interrupt};
 use crate::campaign::{self, Phase1};
 use crate::detect::{Candidate, Detector};
 use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const ABOUT: &str = "\
 Runs a model under some seeds and prints the pairs of accesses that may race: hybrid detection, extended to loopers. Two accesses \
@@ -59,49 +60,16 @@ fn seen_in(candidate: &Candidate) -> String {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let (paths, unread, many) = suite::one_or_many(&args.paths)?;
+    let models = Models::find(&args.paths, args.campaign.defines.resolve())?;
     if let Some(path) = &args.out {
-        if many {
+        if models.many {
             return Err(Refusal::new("--out is for one model: give one file"));
         }
         files::may_write(path)?;
     }
     let stop = interrupt::install();
-    let mut status = if unread.is_empty() { Status::Nothing } else { Status::Refused };
-    unread.iter().for_each(|refusal| context.out.refuse(refusal));
-    let mut reports = Vec::new();
-    for (i, path) in paths.iter().enumerate() {
-        let model = match load::model(path, &args.campaign.defines.resolve(), &context.out) {
-            Ok(model) => model,
-            Err(refusal) if !many => return Err(refusal),
-            Err(refusal) => {
-                context.out.refuse(&refusal);
-                status = status.and(Status::Refused);
-                continue;
-            }
-        };
-        if many && args.result.format == Format::Text {
-            if i > 0 && !args.result.quiet {
-                writeln!(context.out);
-            }
-            writeln!(context.out, "{}:", paint(BOLD, model.name()));
-        }
-        let (found, report) = one(&args, &model, &stop, context)?;
-        status = status.and(found);
-        reports.extend(report);
-        if found == Status::Interrupted {
-            break;
-        }
-    }
-    if args.result.format == Format::Json {
-        context.out.json(&if many { array(&reports) } else { reports.concat() });
-    }
-    Ok(status)
-}
-
-/// JSON objects as one array.
-pub(super) fn array(objects: &[String]) -> String {
-    if objects.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", objects.join(",\n")) }
+    let stopped = || stop.load(Ordering::Relaxed).then_some("interrupted");
+    models.each(&args.result, context, stopped, |model, context| one(&args, model, &stop, context))
 }
 
 // One model; its JSON, if that is wanted.

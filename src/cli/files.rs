@@ -68,6 +68,39 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Refusal> {
     write().map_err(|error| cannot_write(path, &error))
 }
 
+/// A file that is written to bit by bit, and has its name only when it is whole: what has this name already stays until then, and an error leaves nothing.
+pub(super) struct Begun {
+    // `None` of a pipe or a device, which is written to as it is.
+    file: Option<(tempfile::NamedTempFile, PathBuf)>,
+}
+
+impl Begun {
+    /// Begins a file; what is written goes to the second.
+    pub(super) fn new(path: &Path) -> std::io::Result<(Self, std::fs::File)> {
+        let there = std::fs::metadata(path);
+        if there.as_ref().is_ok_and(|about| !about.is_file()) {
+            return Ok((Self { file: None }, std::fs::OpenOptions::new().write(true).open(path)?));
+        }
+        // What a link points to, not the link.
+        let (path, permissions) = match there {
+            Ok(about) if about.permissions().readonly() => return Err(std::io::Error::other("it is read-only")),
+            Ok(about) => (path.canonicalize()?, Some(about.permissions())),
+            Err(_) => (path.to_owned(), ordinary()),
+        };
+        let file = beside(&path, "", permissions)?;
+        let to = file.as_file().try_clone()?;
+        Ok((Self { file: Some((file, path)) }, to))
+    }
+
+    /// It is whole, and all of it was written.
+    pub(super) fn finish(self) -> std::io::Result<()> {
+        let Some((file, path)) = self.file else { return Ok(()) };
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    }
+}
+
 /// Refuses results that would be written over each other, or over a model.
 pub(super) fn distinct(results: &[(&str, Option<&Path>)], models: &[&Path]) -> Result<(), Refusal> {
     // By the real folder, as the file need not exist; of a link, what it points to.

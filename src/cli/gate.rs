@@ -3,7 +3,7 @@
 use super::exit::Status;
 use super::output::Output;
 use crate::formats::campaign::{ConfirmReport, VerdictWord};
-use crate::formats::report::{Class, Subject, class, findings};
+use crate::formats::report::{Class, GateFailure, Subject, class, findings};
 use clap::ValueEnum;
 use std::collections::BTreeSet;
 
@@ -111,28 +111,50 @@ impl Gate {
         }
     }
 
+    /// What of it there is in these reports, with how much.
+    fn failed<'r>(&self, reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> Vec<(FailOn, u64)> {
+        let all = self.on.iter().map(|on| (*on, reports.clone().map(|r| self.count(*on, r)).sum()));
+        all.filter(|(_, n)| *n > 0).collect()
+    }
+
+    /// The same in words, for reports that other tools read; nothing if no gate was asked for.
+    pub(super) fn failures(&self, reports: &[ConfirmReport]) -> Vec<GateFailure> {
+        let mut failed = if self.usual { Vec::new() } else { self.failed(reports.iter()) };
+        // What hurts or fails stands there already, each finding by itself.
+        failed.retain(|(on, _)| !matches!(on, FailOn::Harmful | FailOn::AnyFailure));
+        let searched = reports.iter().any(|r| r.livelocks.as_ref().is_some_and(|all| !all.is_empty()));
+        let why = |on: FailOn| match on {
+            FailOn::Real => "a pair was confirmed",
+            FailOn::Unconfirmed => "a pair was neither confirmed nor refuted",
+            FailOn::Limits => "runs came to a limit, and what comes after it is not known",
+            FailOn::Livelock if searched => "a run can go on for ever",
+            FailOn::Livelock => "whether a run can go on for ever was not found out",
+            FailOn::Harmful | FailOn::AnyFailure | FailOn::Nothing => "",
+        };
+        failed.into_iter().map(|(on, count)| GateFailure { on: name(on), count, why: why(on).to_owned() }).collect()
+    }
+
     /// The status, and a note that says what has failed the gate, if one was asked for.
     pub(super) fn status<'r>(
         &self,
         reports: impl Iterator<Item = &'r ConfirmReport> + Clone,
         out: &mut Output,
     ) -> Status {
-        let failed: Vec<(FailOn, u64)> = self
-            .on
-            .iter()
-            .map(|on| (*on, reports.clone().map(|r| self.count(*on, r)).sum()))
-            .filter(|(_, n)| *n > 0)
-            .collect();
+        let failed = self.failed(reports.clone());
         let unknown = self.wants_livelocks() && reports.clone().any(|r| r.livelocks.is_none() && r.about.complete);
         if unknown {
             out.note("whether a livelock is possible was not found out (too many states, or --explore off): that fails `--fail-on livelock`; a larger --explore-limit or a counter that does not grow for ever may decide it, `--fail-on any-failure,limits` does not ask");
         }
         if !self.usual {
-            let name = |on: FailOn| on.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned());
             let words: Vec<String> = failed.iter().map(|(on, n)| format!("{} ({n})", name(*on))).collect();
             let says = if words.is_empty() { "passed".to_owned() } else { format!("failed on {}", words.join(", ")) };
             out.note(format_args!("gate: {says}"));
         }
         if failed.is_empty() { Status::Nothing } else { Status::Found }
     }
+}
+
+// The word of a value.
+fn name(on: FailOn) -> String {
+    on.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned())
 }

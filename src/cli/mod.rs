@@ -13,6 +13,7 @@ mod check;
 mod completions;
 mod confirm;
 mod detect;
+mod each;
 mod exit;
 mod explore;
 mod files;

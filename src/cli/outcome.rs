@@ -21,6 +21,11 @@ pub(super) fn print(out: &mut Output, model: &Model, world: &World, outcome: &Ou
     }
 }
 
+/// Prints that a run came to a limit, where what raises it is said elsewhere.
+pub(super) fn print_limit(out: &mut Output, kind: LimitKind, limit: u64) {
+    writeln!(out, "{}: the run came to its limit of {limit} {}", paint(ODD, "limit"), kind.noun());
+}
+
 /// `limit of 100 steps; --steps 200 raises it`
 pub(super) fn limit_text(kind: LimitKind, limit: u64) -> String {
     let unit = if kind == LimitKind::VirtualTime { "ms" } else { "" };

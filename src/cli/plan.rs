@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use super::args::{ReportArgs, RunFormat};
+use super::files::{self, Begun};
 use super::load::Model;
 use super::shrunk::Shrinking;
 use super::state::StateArgs;
@@ -72,6 +73,7 @@ pub(super) enum Form {
 pub(super) struct NewFile {
     pub(super) name: String,
     pub(super) to: BufWriter<File>,
+    pub(super) begun: Begun,
 }
 
 impl Report {
@@ -84,6 +86,7 @@ impl Report {
             (RunFormat::Text, true) => Form::Brief,
             (RunFormat::Text, false) => Form::Timeline,
         };
+        files::distinct(&[("--trace", args.trace.as_deref()), ("--perfetto", args.perfetto.as_deref())], &[])?;
         let view = View::resolve(&args.view, model)?;
         let trace = args.trace.as_deref().map(|path| create("trace", path, &model.path)).transpose()?;
         let perfetto = args.perfetto.as_deref().map(|path| create("timeline", path, &model.path)).transpose()?;
@@ -98,6 +101,6 @@ fn create(what: &str, path: &Path, model: &Path) -> Result<NewFile, Refusal> {
     if same(path, model) {
         return Err(cannot(&"it is the model"));
     }
-    let file = File::create(path).map_err(|error| cannot(&error))?;
-    Ok(NewFile { to: BufWriter::new(file), name })
+    let (begun, file) = Begun::new(path).map_err(|error| cannot(&error))?;
+    Ok(NewFile { to: BufWriter::new(file), name, begun })
 }

@@ -4,7 +4,7 @@ use super::again;
 use super::load::{self, Model};
 use super::output::Output;
 use crate::formats::campaign::{About, Access, Again, ConfirmReport};
-use crate::formats::report::{Replays, Run, github, junit, markdown, replayed, sarif, tested};
+use crate::formats::report::{GateFailure, Replays, Run, github, junit, markdown, replayed, sarif, tested};
 use crate::formats::test::TestReport;
 use crate::token::Token;
 use crate::world::Limits;
@@ -32,25 +32,35 @@ pub(super) enum ReportFormat {
 
 impl ReportFormat {
     /// The result of a test; `None` of the form that is told as it comes.
-    pub(super) fn test(self, report: &TestReport) -> Option<String> {
+    pub(super) fn test(self, report: &TestReport, gate: &[GateFailure]) -> Option<String> {
+        // As those of campaigns have it.
+        let folder = std::env::current_dir().ok();
+        let mut relative = report.clone();
+        relative.variants.iter_mut().for_each(|v| v.file = below(folder.as_deref(), &v.file));
+        let report = if self == ReportFormat::Json { report } else { &relative };
         Some(match self {
             ReportFormat::Text => return None,
             ReportFormat::Json => report.to_json() + "\n",
-            ReportFormat::Junit => tested::junit(report),
+            ReportFormat::Junit => tested::junit(report, gate),
             ReportFormat::Sarif => sarif::tested::render(report),
-            ReportFormat::Github => tested::github(report),
-            ReportFormat::Markdown => tested::markdown(report),
+            ReportFormat::Github => tested::github(report, gate),
+            ReportFormat::Markdown => tested::markdown(report, gate),
         })
     }
 
     /// What reads a whole campaign, of any number of reports; `None` of the forms for one.
-    pub(super) fn render(self, reports: &[ConfirmReport], models: &mut Models<'_>) -> Option<String> {
+    pub(super) fn render(
+        self,
+        reports: &[ConfirmReport],
+        gate: &[GateFailure],
+        models: &mut Models<'_>,
+    ) -> Option<String> {
         Some(match self {
             ReportFormat::Text | ReportFormat::Json => return None,
-            ReportFormat::Junit => junit::render(reports, models),
+            ReportFormat::Junit => junit::render(reports, gate, models),
             ReportFormat::Sarif => sarif::render(reports, models),
-            ReportFormat::Github => github::render(reports, models),
-            ReportFormat::Markdown => markdown::render(reports, models),
+            ReportFormat::Github => github::render(reports, gate, models),
+            ReportFormat::Markdown => markdown::render(reports, gate, models),
         })
     }
 
@@ -121,7 +131,12 @@ impl Replays for Models<'_> {
     }
 
     fn path(&self, file: &str) -> String {
-        let below = self.folder.as_ref().and_then(|folder| Path::new(file).strip_prefix(folder).ok());
-        below.map_or_else(|| file.to_owned(), |path| path.to_string_lossy().into_owned())
+        below(self.folder.as_deref(), file)
     }
+}
+
+// A path from this folder on, if it lies below it.
+fn below(folder: Option<&Path>, file: &str) -> String {
+    let below = folder.and_then(|folder| Path::new(file).strip_prefix(folder).ok());
+    below.map_or_else(|| file.to_owned(), |path| path.to_string_lossy().into_owned())
 }

@@ -58,11 +58,13 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
     let within = limits.within(&allowed);
     let until = report.state.until.filter(|n| *n < within.steps);
     let mut machine = model.machine(Limits { steps: until.unwrap_or(within.steps), ..within });
-    let trace_name = report.trace.as_ref().map(|t| t.name.clone());
     let marks = report.view.marks(&model, &strategy);
     let header = || Header::new(model.name(), model.digest(), &model.defines, &strategy, seed);
-    let mut watch =
-        Watch { trace: report.trace.map(|NewFile { to, .. }| TraceWriter::new(to, &header())), ..Watch::default() };
+    let mut watch = Watch::default();
+    let trace = report.trace.map(|NewFile { name, to, begun }| {
+        watch.trace = Some(TraceWriter::new(to, &header()));
+        (name, begun)
+    });
     if report.perfetto.is_some() || matches!(report.form, Form::Timeline | Form::Mermaid) {
         let window = if report.perfetto.is_some() { Window::All } else { report.view.window };
         watch.timeline = Some(TimelineRecorder::new(&model.program, model.source.text(), window, marks));
@@ -97,6 +99,10 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
         progress.finish();
     }
     let written = watch.trace.take().map_or(Ok(()), TraceWriter::finish);
+    let written = match trace {
+        Some((name, begun)) => written.and_then(|()| begun.finish()).map_err(|error| (name, error)),
+        None => Ok(()),
+    };
     let timeline = watch.timeline.take().map(|t| t.finish(&machine.world, &summary));
     drop(watch);
     let stopped = stopped(&summary);
@@ -131,6 +137,7 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
         seed,
         limits,
         stopped,
+        asks: asks.is_some(),
         shrinking: &shrinking,
         smaller: smaller.as_deref().map(Smaller::new),
         kept: tolerance.map(|(t, recorded)| Kept::new(&t, &recorded, token.as_ref().map(|t| t.signature.as_str()))),
@@ -146,9 +153,9 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
     if let (Some(file), Some(timeline)) = (report.perfetto, &timeline) {
         told.perfetto(file, timeline)?;
     }
-    written.map(|()| status).map_err(|error| {
-        Refusal::new(format_args!("cannot write the trace to `{}`: {error}", trace_name.unwrap_or_default()))
-    })
+    written
+        .map(|()| status)
+        .map_err(|(name, error)| Refusal::new(format_args!("cannot write the trace to `{name}`: {error}")))
 }
 
 /// How many steps a run of the model takes: those of a round robin, which is the same every time. Ctrl-C ends the program in the middle of it, as nothing is known yet.
@@ -183,6 +190,8 @@ struct Told<'r> {
     seed: u64,
     limits: Limits,
     stopped: bool,
+    // Whether the token asks for more than the command allows, which is said with what allows it.
+    asks: bool,
     shrinking: &'r Shrinking,
     smaller: Option<Smaller>,
     kept: Option<Kept>,
@@ -216,9 +225,10 @@ impl Told<'_> {
         ];
         let about = about.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
         let text = perfetto::File::new(timeline, about).to_json();
-        let NewFile { name, mut to } = file;
+        let NewFile { name, mut to, begun } = file;
         to.write_all(text.as_bytes())
             .and_then(|()| to.flush())
+            .and_then(|()| begun.finish())
             .map_err(|error| Refusal::new(format_args!("cannot write the timeline to `{name}`: {error}")))
     }
 
@@ -266,6 +276,8 @@ impl Told<'_> {
         }
         if self.stopped {
             writeln!(out, "stopped after {} steps, as --until says", summary.steps);
+        } else if let (true, End::Outcome(Outcome::Limit(kind, limit))) = (self.asks, &summary.end) {
+            outcome::print_limit(out, *kind, *limit);
         } else if let End::Outcome(end) = &summary.end {
             // Where blocked threads stand is the end of a timeline.
             outcome::print(out, model, world, end, form == Form::Timeline);

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A time as it is typed, everywhere: `500ms`, `30s`, `10m`, `1h`, `2d`. A number without a unit is refused, since readers would take it for one or the other.
+/// A time as it is typed, everywhere: `500ms`, `1.5s`, `30s`, `10m`, `1h`, `2d`, to the millisecond. A number without a unit is refused, since readers would take it for one or the other.
 fn milliseconds(text: &str) -> Result<u64, String> {
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));
     let each = match unit {
         "ms" => 1,
         "s" => 1000,
@@ -20,10 +20,22 @@ fn milliseconds(text: &str) -> Result<u64, String> {
         _ => return Err(format!("`{unit}` is no unit of time: write 30s, 10m, 1h, 2d or 500ms")),
     };
     if number.is_empty() {
-        return Err("write a whole number and a unit, as in 30s or 10m".to_owned());
+        return Err("write a number and a unit, as in 30s or 10m".to_owned());
     }
-    let number: u64 = number.parse().map_err(|_| format!("`{text}` is out of range"))?;
-    number.checked_mul(each).ok_or_else(|| format!("`{text}` is out of range"))
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    if whole.is_empty() || part.is_empty() || part.contains('.') {
+        return Err(format!("`{number}` is no number: write 1.5s, 30s or 500ms"));
+    }
+    let range = || format!("`{text}` is out of range");
+    let whole = whole.parse::<u64>().ok().and_then(|n| n.checked_mul(each)).ok_or_else(range)?;
+    // Digits behind what a millisecond is of a day are zeros, or too many.
+    let part = part.trim_end_matches('0');
+    let scale = 10_u64.checked_pow(part.len() as u32);
+    let part = if part.is_empty() { 0 } else { part.parse::<u64>().unwrap_or(u64::MAX) };
+    match scale.zip(part.checked_mul(each)) {
+        Some((scale, part)) if part % scale == 0 => whole.checked_add(part / scale).ok_or_else(range),
+        _ => Err(format!("`{text}` is no whole number of milliseconds")),
+    }
 }
 
 /// A time limit of the real clock.
@@ -68,5 +80,36 @@ impl Timer {
 
     pub(super) fn is_up(&self) -> bool {
         self.up.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::milliseconds;
+
+    #[test]
+    fn times_have_units_and_may_have_parts() {
+        for (text, is) in
+            [("500ms", 500), ("1.5s", 1_500), ("0.25m", 15_000), ("1.50h", 5_400_000), ("2d", 172_800_000)]
+        {
+            assert_eq!(milliseconds(text), Ok(is), "{text}");
+        }
+        let all_wrong = [
+            ("5", "has no unit"),
+            ("1.5", "has no unit"),
+            ("1.5ms", "no whole number of milliseconds"),
+            ("0.0001s", "no whole number of milliseconds"),
+            ("1.00000000000000000000001s", "no whole number of milliseconds"),
+            (".5s", "`.5` is no number"),
+            ("1.s", "`1.` is no number"),
+            ("1.2.3s", "`1.2.3` is no number"),
+            ("1,5s", "no unit of time"),
+            ("s", "write a number and a unit"),
+            ("99999999999999999999s", "out of range"),
+            ("18446744073709551615d", "out of range"),
+        ];
+        for (text, says) in all_wrong {
+            assert!(milliseconds(text).is_err_and(|e| e.contains(says)), "{text}: {:?}", milliseconds(text));
+        }
     }
 }

@@ -248,44 +248,48 @@ impl Candidates {
     pub fn add(&mut self, run: u64, found: Vec<Candidate>) {
         for mut candidate in found {
             candidate.evidence.run = run;
-            match self.all.get_mut(&candidate.pair) {
-                None => {
-                    if let Some(most) = self.most {
-                        let location = &candidate.evidence.location;
-                        match self.of.get_mut(location) {
-                            Some(has) if *has >= most => {
-                                self.left_out.insert(location.clone());
-                                continue;
-                            }
-                            Some(has) => *has += 1,
-                            None => drop(self.of.insert(location.clone(), 1)),
-                        }
-                    }
-                    self.all.insert(candidate.pair, candidate);
+            if let Some(known) = self.all.get_mut(&candidate.pair) {
+                known.rank = known.rank.min(candidate.rank);
+                known.kinds.append(&mut candidate.kinds);
+                known.by.append(&mut candidate.by);
+                known.count = known.count.saturating_add(candidate.count);
+                if run < known.evidence.run {
+                    known.evidence = candidate.evidence;
                 }
-                Some(known) => {
-                    known.rank = known.rank.min(candidate.rank);
-                    known.kinds.append(&mut candidate.kinds);
-                    known.by.append(&mut candidate.by);
-                    known.count = known.count.saturating_add(candidate.count);
-                    if run < known.evidence.run {
-                        known.evidence = candidate.evidence;
-                    }
-                }
+            } else if self.has_room(&candidate.evidence.location) {
+                self.all.insert(candidate.pair, candidate);
             }
         }
     }
 
+    // Whether a further pair of this location is kept. It is counted there if it is, and noted as left out if not.
+    fn has_room(&mut self, location: &str) -> bool {
+        let Some(most) = self.most else { return true };
+        match self.of.get_mut(location) {
+            Some(has) if *has >= most => {
+                self.left_out.insert(location.to_owned());
+                return false;
+            }
+            Some(has) => *has += 1,
+            None => drop(self.of.insert(location.to_owned(), 1)),
+        }
+        true
+    }
+
     /// Adds a pair that no run shows by itself, since each orders the two tasks of one looper: run number `run` has an order that another run has not.
     pub fn add_flip(&mut self, pair: Pair, run: u64, location: String) {
-        self.all.entry(pair).or_insert_with(|| Candidate {
+        if self.all.contains_key(&pair) || !self.has_room(&location) {
+            return;
+        }
+        let flip = Candidate {
             pair,
             rank: Rank::ByQueue,
             kinds: BTreeSet::from([ContextKind::SameLooper]),
             evidence: Evidence::unseen(pair, run, location),
             by: BTreeSet::new(),
             count: 0,
-        });
+        };
+        self.all.insert(pair, flip);
     }
 
     /// Adds a pair that no run has shown, and that a search of all states has found side by side.

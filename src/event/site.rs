@@ -71,6 +71,24 @@ impl Site {
         writes && self.variable() == other.variable()
     }
 
+    /// Whether it is an operation that is no access, and whose order may matter.
+    #[must_use]
+    pub fn is_operation(&self) -> bool {
+        self.kind.access().is_none()
+            && !matches!(self.kind, SiteKind::Branch | SiteKind::Check | SiteKind::Skip | SiteKind::Yield)
+    }
+
+    /// Whether the order of the two may matter though they are no race: two operations, or an await and what may turn its condition.
+    #[must_use]
+    pub fn may_be_ordered(&self, other: &Site) -> bool {
+        match (self.is_operation(), other.is_operation()) {
+            (true, true) => true,
+            (true, false) => self.kind == SiteKind::Await && other.kind.access().is_some(),
+            (false, true) => other.may_be_ordered(self),
+            (false, false) => false,
+        }
+    }
+
     /// Whether it acts on this place: all of it as written, or the variable or field that it ends in (`table` of `s.table[]`).
     #[must_use]
     pub fn is_of(&self, name: &str) -> bool {

@@ -224,7 +224,7 @@ pub struct Order {
 pub struct Fails {
     pub signature: String,
     pub runs: u32,
-    /// The least stall of all these runs, which another than the one below may have.
+    /// The least stall of all these runs, as far as they are known; in files of before another run than the one below may have it.
     pub least_stall: u64,
     /// The run below: how it ended in a line (files of before have none),
     #[serde(default)]
@@ -330,7 +330,7 @@ pub(super) fn fails(plan: &Plan, report: &FailureReport) -> Fails {
     Fails {
         signature: report.signature.clone(),
         runs: report.runs,
-        least_stall: report.least_stall,
+        least_stall: report.stall,
         text: ending(&plan.model, &report.outcome).unwrap_or_default(),
         at: site.map(|site| At::of(&plan.model.code.setup, site)),
         operand: failure.and_then(Operand::of),

@@ -1,4 +1,4 @@
-//! The result of `raceflip explore` as a JSON object, `raceflip-explore` version 2 (`docs/formats.md`).
+//! The result of `raceflip explore` as a JSON object, `raceflip-explore` version 3 (`docs/formats.md`).
 
 use super::result::{At, Ending, ending};
 use crate::campaign::remake;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// `raceflip explore --format json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -43,8 +43,7 @@ pub struct ExploreReport {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Estimated {
-    pub states: Option<f64>,
-    pub states_error: Option<f64>,
+    pub states_at_least: u64,
     pub schedules: Option<f64>,
     pub schedules_error: Option<f64>,
     pub probes: u64,
@@ -138,17 +137,13 @@ impl ExploreReport {
             proves: found.complete() && exact && about.preemptions.is_none(),
             cut: found.cut.map(|cut| word(cut, about.timed_out).to_owned()),
             reproducible: !about.stopped && found.cut != Some(Cut::Memory),
-            estimate: found.estimate.map(|e| {
-                let (states, states_error) = e.states(found.states).unzip();
-                Estimated {
-                    states,
-                    states_error,
-                    schedules: finite(e.schedules),
-                    schedules_error: finite(e.schedules_error),
-                    probes: e.probes,
-                    endless: e.endless,
-                    growing: e.growing,
-                }
+            estimate: found.estimate.map(|e| Estimated {
+                states_at_least: e.at_least(found.states),
+                schedules: finite(e.schedules),
+                schedules_error: e.error(),
+                probes: e.probes,
+                endless: e.endless,
+                growing: e.growing,
             }),
             ends: found.ends.iter().map(|(end, way)| about.end(end, way)).collect(),
             livelocks: about.livelocks.map(|all| all.iter().map(|l| about.livelock(l)).collect()),

@@ -1,7 +1,10 @@
 //! The result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
 
+use super::failing::{Operand, ending};
+use super::result::At;
 use super::shrink::Sizes;
 use crate::campaign::{LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
+use crate::event::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -62,6 +65,16 @@ pub struct Expected {
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Against {
     pub end: String,
+    /// How it ended in a line, as the text has it (files of before have none),
+    #[serde(default)]
+    pub text: String,
+    /// where it failed, for which expression, and in which thread; null where there is none.
+    #[serde(default)]
+    pub at: Option<At>,
+    #[serde(default)]
+    pub operand: Option<Operand>,
+    #[serde(default)]
+    pub thread: Option<String>,
     pub signature: String,
     pub runs: u32,
     pub strategy: Option<String>,
@@ -84,13 +97,38 @@ pub struct SavedRun {
     pub ends: Option<String>,
 }
 
+impl Against {
+    /// How it ended, in a line: of a file that does not say it, what it says.
+    #[must_use]
+    pub fn told(&self) -> &str {
+        if self.text.is_empty() { &self.end } else { &self.text }
+    }
+}
+
+/// How a run ended that contradicts a line: the failure with its place, or the values at the end, where the line names them.
+pub(crate) fn told(plan: &TestPlan<'_>, shown: &Shown) -> String {
+    match &shown.outcome {
+        Outcome::Limit(kind, limit) => format!("the limit of {limit} {}", kind.noun()),
+        outcome => ending(plan.model, outcome).unwrap_or_else(|| shown.text.clone()),
+    }
+}
+
 fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
     let drawn = match &shown.origin {
         Origin::Drawn { strategy, seed } => Some((strategy.clone(), *seed)),
         Origin::Saved(_) | Origin::Searched => None,
     };
+    let (failure, site) = match &shown.outcome {
+        Outcome::Failure(failure) => (Some(failure), failure.site),
+        Outcome::Deadlock(deadlock) => (None, deadlock.blocked.iter().find_map(|b| b.site)),
+        _ => (None, None),
+    };
     Against {
         end: shown.text.clone(),
+        text: told(plan, shown),
+        at: site.map(|site| At::of(&plan.model.code.setup, site)),
+        operand: failure.and_then(Operand::of),
+        thread: failure.map(|f| f.thread.clone()).filter(|thread| !thread.is_empty()),
         signature: shown.signature.clone(),
         runs: shown.runs,
         seed: drawn.as_ref().map(|(_, seed)| *seed),

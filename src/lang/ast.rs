@@ -476,6 +476,33 @@ pub enum BinaryOp {
     Rem,
 }
 
+impl BinaryOp {
+    /// The value, of constants and at run time alike: it wraps around as in Java, and shifts take the low six bits. `None`: a division by zero.
+    #[inline]
+    #[must_use]
+    pub fn value(self, a: i64, b: i64) -> Option<i64> {
+        Some(match self {
+            BinaryOp::Add => a.wrapping_add(b),
+            BinaryOp::Sub => a.wrapping_sub(b),
+            BinaryOp::Mul => a.wrapping_mul(b),
+            BinaryOp::Div | BinaryOp::Rem if b == 0 => return None,
+            BinaryOp::Div => a.wrapping_div(b),
+            BinaryOp::Rem => a.wrapping_rem(b),
+            BinaryOp::Eq => i64::from(a == b),
+            BinaryOp::Ne => i64::from(a != b),
+            BinaryOp::Lt => i64::from(a < b),
+            BinaryOp::Le => i64::from(a <= b),
+            BinaryOp::Gt => i64::from(a > b),
+            BinaryOp::Ge => i64::from(a >= b),
+            BinaryOp::BitOr | BinaryOp::Or => a | b,
+            BinaryOp::BitXor => a ^ b,
+            BinaryOp::BitAnd | BinaryOp::And => a & b,
+            BinaryOp::Shl => a.wrapping_shl(b as u32),
+            BinaryOp::Shr => a.wrapping_shr(b as u32),
+        })
+    }
+}
+
 /// Operations that have a value.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]

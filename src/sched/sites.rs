@@ -3,6 +3,7 @@
 use super::spec::SpecError;
 use crate::base::IndexVec;
 use crate::event::{Site, SiteId, SiteKind, labelled};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -91,27 +92,43 @@ impl SiteSpec {
         }
     }
 
+    // Whether what stands at its place is of its kind.
+    fn takes(&self, site: &Site) -> bool {
+        let kind = self.access.map_or(site.kind.access().is_some(), |access| site.kind == access);
+        kind && self.of.as_ref().is_none_or(|of| site.is_of(of))
+    }
+
+    /// The same as [`resolve`](Self::resolve), and where no kind is named and there is no access the operations whose order may matter: `@a` of `@a: acquire l`.
+    pub fn resolve_any(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
+        let operation =
+            |s: &Site| self.access.is_none() && s.is_operation() && self.of.as_ref().is_none_or(|of| s.is_of(of));
+        self.resolve(sites).or_else(|_| {
+            let mut found = self.starts(sites);
+            found.retain(|id| operation(&sites[*id]));
+            let near = || self.near(sites, |s| self.takes(s) || operation(s));
+            if found.is_empty() { Err(SpecError::NoSite { spec: self.to_string(), near: near() }) } else { Ok(found) }
+        })
+    }
+
+    // The label most like the one that it has, of those that select something that is wanted.
+    fn near(&self, sites: &IndexVec<SiteId, Site>, wanted: impl Fn(&Site) -> bool) -> Option<String> {
+        let Start::Label(label) = &self.start else { return None };
+        let all: BTreeSet<&str> = sites.iter().filter_map(|s| s.label.as_deref()).collect();
+        let distances = all.into_iter().map(|l| (strsim::damerau_levenshtein(l, label), l));
+        let like = distances.filter(|(distance, l)| *distance > 0 && *distance <= l.len().div_ceil(3));
+        like.filter(|(_, l)| labelled(sites, l).iter().any(|id| wanted(&sites[*id])))
+            .min()
+            .map(|(_, l)| format!("@{l}"))
+    }
+
     /// The accesses to plain memory that it selects; other operations if it names their kind: `@a.acquire`, `12:5.post`.
     pub fn resolve(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
         let mut found = self.starts(sites);
-        found.retain(|id| {
-            let site = &sites[*id];
-            let kind = self.access.map_or(site.kind.access().is_some(), |access| site.kind == access);
-            kind && self.of.as_ref().is_none_or(|of| site.is_of(of))
-        });
+        found.retain(|id| self.takes(&sites[*id]));
         if !found.is_empty() {
             return Ok(found);
         }
-        let labels = sites.iter().filter_map(|s| s.label.as_deref());
-        let near = match &self.start {
-            Start::Label(label) => labels
-                .map(|l| (strsim::damerau_levenshtein(l, label), l))
-                .filter(|(distance, l)| *distance > 0 && *distance <= l.len().div_ceil(3))
-                .min()
-                .map(|(_, l)| format!("@{l}")),
-            Start::Position(..) => None,
-        };
-        Err(SpecError::NoSite { spec: self.to_string(), near })
+        Err(SpecError::NoSite { spec: self.to_string(), near: self.near(sites, |s| self.takes(s)) })
     }
 }
 

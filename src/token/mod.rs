@@ -87,6 +87,9 @@ pub enum TokenError {
     /// A character that no token has.
     #[error("character {0} of the token, {1:?}, cannot stand in one: copy it again, in one piece")]
     Character(usize, char),
+    /// So much of it is missing that it does not say how much.
+    #[error("the token is cut off right after `{0}`; copy it again, to its end")]
+    Empty(&'static str),
     /// Its end is missing.
     #[error("the token is cut off: {missing} of its {length} bytes are missing; copy it again, to its end")]
     Truncated {
@@ -219,7 +222,7 @@ impl FromStr for Token {
             .find_map(|cut| BASE64URL_NOPAD.decode(&encoded.as_bytes()[..encoded.len() - cut]).ok())
             .unwrap_or_default();
         let mut r = Reader::new(&whole);
-        let length = r.number().map_err(|_| TokenError::Truncated { length: 1, missing: 1 })?;
+        let length = r.number().map_err(|_| TokenError::Empty(prefix))?;
         let there = r.rest();
         let wanted = length.saturating_add(4);
         if (there.len() as u64) < wanted {

@@ -25,28 +25,10 @@ pub(super) fn location(at: Address, regs: &[Value]) -> Location {
     }
 }
 
-/// Arithmetic wraps as in Java; shifts take the low six bits.
+/// What an operator makes of two values.
 #[inline]
 pub(super) fn binary(op: BinaryOp, a: Value, b: Value) -> Result<Value, Thrown> {
-    Ok(match op {
-        BinaryOp::Add => a.wrapping_add(b),
-        BinaryOp::Sub => a.wrapping_sub(b),
-        BinaryOp::Mul => a.wrapping_mul(b),
-        BinaryOp::Div | BinaryOp::Rem if b == 0 => return Err(Thrown::Arithmetic),
-        BinaryOp::Div => a.wrapping_div(b),
-        BinaryOp::Rem => a.wrapping_rem(b),
-        BinaryOp::Eq => i64::from(a == b),
-        BinaryOp::Ne => i64::from(a != b),
-        BinaryOp::Lt => i64::from(a < b),
-        BinaryOp::Le => i64::from(a <= b),
-        BinaryOp::Gt => i64::from(a > b),
-        BinaryOp::Ge => i64::from(a >= b),
-        BinaryOp::BitOr | BinaryOp::Or => a | b,
-        BinaryOp::BitXor => a ^ b,
-        BinaryOp::BitAnd | BinaryOp::And => a & b,
-        BinaryOp::Shl => a.wrapping_shl(b as u32),
-        BinaryOp::Shr => a.wrapping_shr(b as u32),
-    })
+    op.value(a, b).ok_or(Thrown::Arithmetic)
 }
 
 /// Why an instruction was not performed.

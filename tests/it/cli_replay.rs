@@ -187,3 +187,60 @@ fn golden_tokens_replay() {
     }
     assert!(replayed >= 14, "{replayed} tokens");
 }
+
+/// One limit, one piece of advice; a run of no steps is refused; so is a token of which nothing is there.
+#[test]
+fn what_limits_a_replay_is_said_once() {
+    let run = call(&["run", MENU, "--seed", "3", "--no-shrink"]);
+    let ran = call(&["replay", MENU, &token(&run), "--steps", "1"]);
+    let all = format!("{}{}", ran.out, ran.err);
+    assert_eq!(
+        (ran.status, all.matches("--steps").count(), all.matches("raises it").count()),
+        (REFUSED, 2, 0),
+        "{all}"
+    );
+    assert!(ran.out.contains("limit: the run came to its limit of 1 steps\n"), "{all}");
+    assert!(ran.err.contains("`--steps 100000` allows it"), "{all}");
+    for args in [&["run", MENU, "--steps", "0"][..], &["replay", MENU, &token(&run), "--steps", "0"]] {
+        let ran = call(args);
+        assert!(ran.status == REFUSED && ran.err.contains("0 is not in 1.."), "{}", ran.err);
+    }
+    for prefix in ["rf1-", "rf2-"] {
+        let ran = call(&["replay", MENU, prefix]);
+        let says = format!("error: the token is cut off right after `{prefix}`; copy it again, to its end\n");
+        assert_eq!((ran.status, ran.err), (REFUSED, says));
+    }
+}
+
+/// A file of a run has its name when it is whole: an error leaves what was there.
+#[cfg(unix)]
+#[test]
+fn files_of_a_run_are_whole() {
+    let folder = scratch("whole-files");
+    let model = file(&folder, "long.race", "var x = 0\nthread a { for i in 0..3000 { x += 1 } }\n");
+    for option in ["--trace", "--perfetto"] {
+        let old = file(&folder, "old", "what was there\n");
+        let new = folder.join("new").display().to_string();
+        for path in [&old, &new] {
+            // No file may have more than a few KB; the signal is ignored, so that writing fails.
+            let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" run \"$1\" -q \"$2\" \"$3\"";
+            let exe = env!("CARGO_BIN_EXE_raceflip");
+            let ran = std::process::Command::new("sh").args(["-c", script, exe, &model, option, path]).output();
+            let ran = ran.expect("it starts");
+            let err = String::from_utf8_lossy(&ran.stderr);
+            assert!(ran.status.code() == Some(REFUSED) && err.contains("cannot write the "), "{option}: {err}");
+        }
+        assert_eq!(std::fs::read_to_string(&old).expect("it is there"), "what was there\n");
+        let names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+        let ran = call(&["run", &model, "-q", option, &old]);
+        assert!(ran.status == 0 && std::fs::read_to_string(&old).expect("a file").len() > 50_000, "{}", ran.err);
+    }
+    // What is refused after it was opened stays as well.
+    let old = file(&folder, "old", "what was there\n");
+    let nowhere = folder.join("none/new").display().to_string();
+    assert_eq!(call(&["run", &model, "--trace", &old, "--perfetto", &nowhere]).status, REFUSED);
+    assert_eq!(std::fs::read_to_string(&old).expect("it is there"), "what was there\n");
+    let ran = call(&["run", &model, "--trace", &old, "--perfetto", &old]);
+    assert!(ran.status == REFUSED && ran.err.contains("are one file"), "{}", ran.err);
+}

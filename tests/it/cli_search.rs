@@ -125,7 +125,7 @@ fn answers_as_json() {
     let folder = models("search-json");
     let check = |args: &[&str], complete: bool, proves: bool, cut: Option<&str>, texts: &[&str]| {
         let r = report(&folder, args);
-        assert_eq!((r.format.as_str(), r.version, r.reproducible), ("raceflip-explore", 2, true));
+        assert_eq!((r.format.as_str(), r.version, r.reproducible), ("raceflip-explore", 3, true));
         assert_eq!((r.complete, r.proves, r.cut.as_deref()), (complete, proves, cut), "{args:?}");
         let found: Vec<&str> = r.ends.iter().map(|e| e.text.as_str()).collect();
         assert_eq!(found, texts, "{args:?}");
@@ -148,6 +148,8 @@ fn answers_as_json() {
     // More schedules than a number can tell are no number.
     let large = report(&folder, &["large.race", "--states", "100"]).estimate.expect("it was cut");
     assert_eq!((large.schedules, large.schedules_error), (None, None));
+    let said = explore(&folder, &["large.race", "--states", "100"]).out;
+    assert!(large.states_at_least > 100 && said.contains("  at least ") && !said.contains('±'), "{said}");
 }
 
 /// Every token that is printed is the run that stands beside it, also where it has more steps than a run may have.

@@ -372,3 +372,37 @@ fn an_interrupted_test_keeps_what_it_has() {
     assert!(rest.contains("Summary: 1 variant: 1 passed, 2 not tested\n"), "{rest}");
     assert!(err.contains("interrupted: 1 of 3 variants were tested"), "{err}");
 }
+
+/// The summary and the note of an interruption have one number: a variant that has failed before its end counts in both.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_test_counts_once() {
+    use std::io::Read;
+    use std::process::Stdio;
+    let folder = scratch("test-interrupted-counts");
+    file(&folder, "a.race", "var x = 0\nthread a { x = 1 }\nexpect no failure\n");
+    let fails =
+        "var x = 0\nthread a { for i in 0..20000 { skip }; assert x == 0 }\nthread b { x = 1 }\nexpect no failure\n";
+    file(&folder, "b.race", fails);
+    file(&folder, "c.race", fails);
+    let mut child = raceflip()
+        .current_dir(&folder)
+        .args(["test", ".", "--walks", "100000", "--explore-limit", "1000", "--jobs", "1", "--no-save", "--no-shrink"])
+        .args(["--filter", "a.race", "--filter", "b.race", "--filter", "c.race"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut out = child.stdout.take().expect("piped");
+    let mut start = [0; 4];
+    out.read_exact(&mut start).expect("a line");
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let stopped = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(stopped.success());
+    let (mut rest, mut err) = (String::new(), String::new());
+    out.read_to_string(&mut rest).expect("UTF-8");
+    child.stderr.take().expect("piped").read_to_string(&mut err).expect("UTF-8");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert!(rest.contains("Summary: 2 variants: 1 passed, 1 failed, 1 not tested\n"), "{rest}");
+    assert!(err.contains("interrupted: 2 of 3 variants were tested, 1 of them not to the end"), "{err}");
+}

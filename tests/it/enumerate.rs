@@ -12,7 +12,7 @@ use raceflip::event::{Actor, Choice, Outcome};
 use raceflip::lang::Program;
 use raceflip::lang::program::GlobalId;
 use raceflip::vm::{Vm, compile};
-use raceflip::world::{Limits, Machine, Question};
+use raceflip::world::{Limits, Machine, Question, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool,
         if merge && machine.world.outcome().is_none() && !met.insert(machine.canonical().digest()) {
             continue;
         }
-        let choices = match choices(&mut machine) {
+        let choices = match choices(&mut machine, World::instants) {
             Ok(choices) => choices,
             Err(outcome) => {
                 found.ends.insert(Ended::new(program, of, &outcome, &machine.world));
@@ -59,8 +59,11 @@ pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool,
     Some(found)
 }
 
-/// Every choice that is open with every argument that it can have, or how the run ends here.
-pub(crate) fn choices(machine: &mut Machine<Vm>) -> Result<Vec<Choice>, Outcome> {
+/// Every choice that is open with every argument that it can have, or how the run ends here. The clock may move to these instants.
+pub(crate) fn choices(
+    machine: &mut Machine<Vm>,
+    instants: impl Fn(&World) -> Vec<u64>,
+) -> Result<Vec<Choice>, Outcome> {
     let openings = machine.world.openings();
     if openings.stop() && machine.world.outcome().is_none() {
         machine.check_rest();
@@ -79,7 +82,7 @@ pub(crate) fn choices(machine: &mut Machine<Vm>) -> Result<Vec<Choice>, Outcome>
             None => vec![0],
             Some(Question::Branch) => vec![0, 1],
             Some(Question::Waiter(waiters)) => (0..waiters as u64).collect(),
-            Some(Question::Instant) => world.instants(),
+            Some(Question::Instant) => instants(world),
         };
         all.extend(arguments.into_iter().map(|argument| Choice { actor, argument }));
     }

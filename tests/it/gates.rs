@@ -289,3 +289,62 @@ fn timelines_can_be_ascii() {
     let drawn = call(&["run", MENU]);
     assert_eq!(run.out.lines().count(), drawn.out.lines().count());
 }
+
+/// Where limits, pairs or livelocks fail the gate that was asked for, every form has a failure with the reason.
+#[test]
+fn what_fails_the_gate_fails_in_every_form() {
+    let folder = scratch("gate-forms");
+    let harmless = file(&folder, "ok.race", HARMLESS);
+    let cut = "var x = 0\nthread a { x = 1 }\nthread b { if * { loop { x = 2 } } }\nexpect no failure\n";
+    let cut = file(&folder, "cut.race", cut);
+    let walks = ["--explore-limit", "0", "--walks", "20", "--steps", "100"];
+    let test = [&["test", &cut][..], &walks].concat();
+    let spin = file(&folder, "spin.race", "var go = 0\nthread a { while go == 0 { skip } }\nthread b { go = 0 }\n");
+    let confirm = |more: &[&'static str]| {
+        let few = ["--steps", "50", "--runs", "3", "--trials", "2"];
+        ["confirm", &spin].into_iter().chain(few).chain(more.iter().copied()).collect::<Vec<_>>()
+    };
+    for (args, on) in [
+        (confirm(&[]), "limits"),
+        (confirm(&[]), "livelock"),
+        (confirm(&["--all-variants"]), "limits"),
+        (vec!["confirm", &harmless, "--runs", "3", "--trials", "2"], "real"),
+        (test, "limits"),
+    ] {
+        let told = |form: &str, gate: &[&str]| call(&[&args[..], &["--format", form], gate].concat());
+        let wanted = format!("the gate failed on {on} (");
+        for form in ["junit", "github", "markdown"] {
+            let ran = told(form, &["--fail-on", on]);
+            assert_eq!((ran.status, ran.out.matches(&wanted).count()), (FOUND, 1), "{args:?} {form}: {}", ran.out);
+            assert!(!told(form, &[]).out.contains("the gate failed"), "{args:?} {form}");
+        }
+        let junit = told("junit", &["--fail-on", on]).out;
+        assert!(junit.contains(&format!("type=\"gate/{on}\"")), "{junit}");
+        let failures = |gate: &[&str]| elements(&told("junit", gate).out, "failure");
+        assert_eq!(failures(&["--fail-on", on]), 1 + failures(&[]), "{junit}");
+        let github = told("github", &["--fail-on", on]).out;
+        assert!(github.starts_with("::error title=raceflip%3A gate::"), "{github}");
+    }
+}
+
+/// Line, column, operand and thread of a failure, as the text has them; and one rule for the class of a case.
+#[test]
+fn the_forms_of_a_test_tell_the_failure() {
+    let folder = scratch("test-told");
+    let text = "class C { var n = 0 }\nvar o: C = null\nthread a { let y = o.n }\nexpect no failure\nexpect race x\n";
+    let path = file(&folder, "m.race", text.trim_end_matches("expect race x\n"));
+    let test = |form: &str| out(&["test", &path, "--no-save", "--format", form]);
+    let says = "NullPointer (o is null) at :3:20 in a";
+    for form in ["text", "junit", "github", "markdown", "json"] {
+        assert!(test(form).contains(says), "{form}: {}", test(form));
+    }
+    let json: Value = serde_json::from_str(&test("json")).unwrap();
+    let shown = &json["variants"][0]["expectations"][0]["shown"][0];
+    assert_eq!((&shown["text"], &shown["thread"], &shown["at"]["line"]), (&says.into(), &"a".into(), &3.into()));
+    assert_eq!((&shown["operand"]["text"], &shown["operand"]["column"]), (&"o is null".into(), &20.into()), "{shown}");
+    let class = |junit: &str| {
+        let (_, rest) = junit.split_once("classname=\"").unwrap_or_else(|| panic!("{junit}"));
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    assert_eq!(class(&test("junit")), class(&out(&["confirm", &path, "--format", "junit"])));
+}

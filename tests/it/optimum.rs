@@ -7,7 +7,7 @@ use raceflip::base::Digester;
 use raceflip::event::{Actor, Choice, ThreadId};
 use raceflip::sched::{Steady, View};
 use raceflip::vm::Vm;
-use raceflip::world::{Machine, signature};
+use raceflip::world::{Machine, World, signature};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
@@ -32,7 +32,7 @@ pub(crate) fn fewest_deviations(mut machine: Machine<Vm>, wanted: &str, most: us
         if let Some(choice) = choice {
             machine.step(choice);
         }
-        let choices = match choices(&mut machine) {
+        let choices = match choices(&mut machine, World::instants) {
             Ok(choices) => choices,
             Err(outcome) if signature(machine.world.setup(), &outcome) == wanted => return Some(cost),
             Err(_) => continue,

@@ -1,5 +1,6 @@
 //! Lists of potential pairs: what is written reads back the same, both forms, what is refused and how; hostile texts.
 
+use crate::cli::{REFUSED, call, file, scratch};
 use crate::load::{Model, all_models, load};
 use proptest::prelude::*;
 use raceflip::base::Rng;
@@ -321,4 +322,35 @@ proptest! {
         survive(&mutated(&WRITTEN, seed))?;
         survive(&mutated("@set @get\n# x\nPlayer.java:41 ~ @up.write of y\n", seed))?;
     }
+}
+
+/// Order pairs are named as pairs of accesses are; a hint names only what would work.
+#[test]
+fn order_pairs_can_be_named() {
+    let folder = scratch("order-pairs");
+    let text = "var x = 0\nvar y = 0\nlock l\nthread a { @p: acquire l; @x: x = 1; release l }\n\
+        thread b { @q: acquire l; assert x == 1, \"late\"; release l }\nthread c { @p2: y = 1 }\n";
+    let path = file(&folder, "o.race", text);
+    for pair in ["@p~@q", "@q ~ @p", "@p.acquire~@q.acquire"] {
+        let ran = call(&["confirm", &path, "--pair", pair]);
+        assert!(
+            ran.out.contains("HARMFUL order  lock l  :4 acquire @p ~ :5 acquire @q\n"),
+            "{pair}: {}{}",
+            ran.out,
+            ran.err
+        );
+        assert!(ran.out.contains("\n0 pairs: ") && ran.out.contains("\n1 order pair: 1 harmful"), "{}", ran.out);
+    }
+    // One of no harm is told as well, since somebody has asked for it.
+    let calm = file(&folder, "calm.race", &text.replace("assert x == 1, \"late\"", "x = 2"));
+    let ran = call(&["confirm", &calm, "--pair", "@p~@q"]);
+    assert!(ran.out.contains("REAL order  lock l  "), "{}{}", ran.out, ran.err);
+    let refused = |pair: &str, more: &[&str], says: &str| {
+        let ran = call(&[&["confirm", &path, "--pair", pair], more].concat());
+        assert!(ran.status == REFUSED && ran.err.contains(says), "{pair}: {}", ran.err);
+    };
+    refused("@p~@x", &[], "one accesses memory and the other does not");
+    refused("@p~@qq", &[], "did you mean `@q`?");
+    refused("@p.write~@q", &[], "no memory access at `@p.write`; did you mean `@p2`?");
+    refused("@p~@q", &["--no-orders"], "`--no-orders` drives no order pairs");
 }

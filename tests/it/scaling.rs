@@ -6,12 +6,12 @@ use crate::cli::{FOUND, REFUSED, Ran, call, file, scratch};
 use crate::load::load_bytes;
 use crate::{scaling_models, scaling_traces};
 use allocation_counter::measure;
-use raceflip::campaign::{Context, Phase1, Plan, Silent, detect};
+use raceflip::campaign::{Context, Explore, Phase1, Plan, Silent, confirm, detect};
 use raceflip::detect::{Candidates, Hybrid};
 use raceflip::event::Outcome;
 use raceflip::exec::{Unobserved, run};
 use raceflip::sched::RandomWalk;
-use raceflip::vm::Vm;
+use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
@@ -96,6 +96,23 @@ fn a_limit_of_pairs_changes_nothing_below_it_and_is_told_above_it() {
     // Those that are kept are some of all, as they are without a limit.
     let id = |found: &Phase1| found.candidates.iter().map(|c| c.pair).collect::<std::collections::BTreeSet<_>>();
     assert!(id(&fewer).is_subset(&id(&all)));
+}
+
+#[test]
+fn a_search_adds_no_pair_that_was_left_out_of_the_runs() {
+    const TEXT: &str = "var x = 0; thread a { x = 1; x = 2 }; thread b { x = 3; if * { x = 4 } }";
+    let model = Model::from_text("many.race", TEXT, &[]).unwrap();
+    let stop = AtomicBool::new(false);
+    let context = || Context { stop: &stop, progress: &Silent };
+    for explore in [Explore::Auto, Explore::Only] {
+        let all = Plan { explore, ..Plan::new(&model) };
+        let few = Plan { most_pairs: 1, ..all.clone() };
+        assert_eq!(confirm(&all, context()).pairs.len(), 4);
+        for found in [detect(&few, context()), confirm(&few, context()).phase1] {
+            assert_eq!(found.candidates.len(), 1);
+            assert_eq!(found.left_out.iter().map(String::as_str).collect::<Vec<_>>(), ["x"]);
+        }
+    }
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn all_runs(model: &Model, most: usize) -> Option<Vec<Told>> {
     machine.start(false);
     let (mut open, mut ends, mut steps) = (vec![(machine.clone(), Vec::<Choice>::new())], Vec::new(), 0);
     while let Some((mut at, path)) = open.pop() {
-        let Ok(next) = choices(&mut at) else {
+        let Ok(next) = choices(&mut at, World::instants) else {
             ends.push(path);
             continue;
         };

@@ -1,6 +1,6 @@
 //! What is printed beside a token is what its replay comes to: in the text of `confirm` and `explore`, and in their JSON.
 
-use crate::cli::call;
+use crate::cli::{call, file, scratch};
 use crate::load::{Model, load};
 use raceflip::event::{Failure, Outcome};
 use raceflip::exec::{RunSummary, Unobserved, run};
@@ -167,4 +167,49 @@ fn the_stall_is_that_of_the_run_that_is_shown() {
     assert_eq!(stalls(Some(30), 30), " (stall 30 ms)");
     assert_eq!(stalls(Some(30), 0), " (stall 30 ms; least stall 0 ms, in another run)");
     assert_eq!(stalls(None, 30), " (least stall 30 ms)");
+}
+
+/// Of all runs that failed so with this order, also trials and runs of detection, the one that needs the least stall is shown, and its stall.
+#[test]
+fn the_stall_beside_an_order_is_the_least_that_is_known() {
+    let folder = scratch("least-stall");
+    let looper = "var x = 0\nlooper main\ntask m() { @w: x = 1 }\n";
+    for (body, stall) in [
+        ("post m() to main after 30000; sleep 30000", 0),
+        ("@s: skip; post m() to main after 100; sleep 100; sleep 50", 50),
+    ] {
+        let text = format!("{looper}thread a {{ {body}; @r: assert x == 1, \"late\" }}\n");
+        let path = file(&folder, &format!("stall{stall}.race"), &text);
+        let model = load(Path::new(&path), &[]);
+        let ran = call(&["confirm", &path]);
+        let order = ran.out.lines().find(|line| line.contains("@r first: ") && line.contains("fail: late"));
+        let order = order.unwrap_or_else(|| panic!("{}", ran.out));
+        assert!(order.ends_with(&format!(" in a{}", stalls(Some(stall), stall))), "{order}");
+        let report: Value = serde_json::from_str(&call(&["confirm", &path, "--format", "json"]).out).unwrap();
+        let fails = fails(&report);
+        assert!(fails.len() > 1, "{report}");
+        for fails in fails {
+            assert_eq!((&fails["stall"], &fails["least_stall"]), (&stall.into(), &stall.into()), "{fails}");
+            assert_eq!(replayed(&model, fails["again"]["token"].as_str().unwrap()).summary.stall, stall);
+        }
+    }
+}
+
+/// A pair whose runs fail as those of a harmful pair do says so.
+#[test]
+fn the_harm_of_another_pair_is_named_under_a_real_one() {
+    let folder = scratch("harm-of-another");
+    // With @w first the assert holds, whatever becomes of y.
+    let text = "var x = 0\nvar y = 0\nthread a { @y1: y = 1; @r: assert x == 1, \"late\" }\nthread b { @y2: y = 2; @w: x = 1 }\n";
+    let path = file(&folder, "two.race", text);
+    let out = call(&["confirm", &path]).out;
+    let (harmful, real) = (out.find("HARMFUL  x  "), out.find("REAL  y  "));
+    assert!(harmful.is_some() && real.is_some(), "{out}");
+    let says = "the same failure as the harm of the HARMFUL pair :3 read @r ~ :4 write @w: late at :3:28 in a";
+    let of_real: String =
+        out[real.unwrap()..].lines().take_while(|line| !line.is_empty()).map(|l| l.trim().to_owned() + " ").collect();
+    assert!(of_real.contains(says), "{out}");
+    assert_eq!(out.matches("the same failure as the harm of").count(), 1, "{out}");
+    let github = call(&["confirm", &path, "--format", "github"]).out;
+    assert!(github.contains("the same failure as the harm of the pair :3 read @r ~ :4 write @w"), "{github}");
 }

@@ -4,6 +4,7 @@
 //! if all the rest of the run is the same *and* the same threads, tasks and objects have been made by name, *and* the same accesses have been performed. So the state tells
 //! which instances of a statement are over, and what can still happen to them is a question about the graph.
 
+use crate::enumerate::choices;
 use crate::stateless::next_instants;
 use raceflip::base::Id;
 use raceflip::detect::Pair;
@@ -11,7 +12,7 @@ use raceflip::event::{
     AccessKind, AccessPlace, Actor, BodyId, Choice, ContextId, Event, Happening, Op, Outcome, SiteId, ThreadId,
 };
 use raceflip::vm::{Model, Vm};
-use raceflip::world::{Limits, Machine, Made, MessageKind, Question, Status, signature};
+use raceflip::world::{Limits, Machine, Made, MessageKind, Status, signature};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A set of failures: bit `i` is the one of [`Graph::failures`] at `i`.
@@ -88,33 +89,6 @@ pub(crate) fn graph(model: &Model, most: usize, all: bool) -> Option<Graph> {
     Some(Graph { nodes, failures: failures.all, occurrences: occurrences.all, names: names.all, reach })
 }
 
-/// Every choice that is open with every argument that it can have, the clock millisecond by millisecond; or how the run ends here.
-fn choices(machine: &mut Machine<Vm>) -> Result<Vec<Choice>, Outcome> {
-    let openings = machine.world.openings();
-    if openings.stop() && machine.world.outcome().is_none() {
-        machine.check_rest();
-    }
-    let world = &machine.world;
-    if let Some(outcome) = world.outcome() {
-        return Err(outcome.clone());
-    }
-    if openings.total() == 0 {
-        return Err(Outcome::Deadlock(world.deadlock()));
-    }
-    let mut all = Vec::new();
-    for k in 0..openings.total() {
-        let actor = world.open_actor(&openings, k);
-        let arguments = match world.question(actor) {
-            None => vec![0],
-            Some(Question::Branch) => vec![0, 1],
-            Some(Question::Waiter(waiters)) => (0..waiters as u64).collect(),
-            Some(Question::Instant) => next_instants(world),
-        };
-        all.extend(arguments.into_iter().map(|argument| Choice { actor, argument }));
-    }
-    Ok(all)
-}
-
 impl Graph {
     /// Whether the second access comes in some run from the state of this number, if the thread that is about to perform the first one leaves its task there instead
     /// (`docs/verdicts.md`: then the first one alone cut it off). False also if there are very many states behind that one.
@@ -147,7 +121,7 @@ impl Graph {
             if met.len() > MOST {
                 return false;
             }
-            for choice in choices(&mut machine).unwrap_or_default() {
+            for choice in choices(&mut machine, next_instants).unwrap_or_default() {
                 if choice.actor == Actor::Stop {
                     continue;
                 }
@@ -313,7 +287,7 @@ impl<'m> Walk<'m> {
     }
 
     fn expand(&mut self, at: usize, mut state: State) -> Option<()> {
-        let choices = match choices(&mut state.machine) {
+        let choices = match choices(&mut state.machine, next_instants) {
             Ok(choices) => choices,
             Err(outcome) => {
                 self.end(at, &outcome);

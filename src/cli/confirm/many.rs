@@ -203,7 +203,7 @@ impl<'c> Campaign<'c> {
     }
 }
 
-fn finished(campaign: &CampaignReport) -> usize {
+pub(super) fn finished(campaign: &CampaignReport) -> usize {
     campaign.results.iter().filter(|r| r.report.about.complete).count()
 }
 
@@ -280,7 +280,7 @@ fn finish(
         ReportFormat::Json => out.json(&campaign.to_json()),
         _ => {
             let reports: Vec<ConfirmReport> = campaign.results.iter().map(|r| r.report.clone()).collect();
-            let text = format.render(&reports, &mut Models::new(known, out));
+            let text = format.render(&reports, &gate.failures(&reports), &mut Models::new(known, out));
             format.print(&text.unwrap_or_default(), out);
         }
     }

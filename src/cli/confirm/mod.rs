@@ -76,7 +76,7 @@ pub(super) struct Args {
     /// Drive the pairs of this list instead of those that detection finds: `raceflip-pairs` JSON, or lines `SITE SITE`
     #[arg(long, alias = "pairs", value_name = "FILE", help_heading = head::MODEL)]
     pairs_from: Option<PathBuf>,
-    /// Drive this pair: SITE~SITE, as in `@a~@b`; may be given more than once
+    /// Drive this pair: SITE~SITE, as in `@a~@b` or `@a.acquire~@b.acquire`; may be given more than once
     #[arg(long = "pair", value_name = "PAIR", help_heading = head::MODEL)]
     pair: Vec<String>,
     /// Drive no order pairs: two acquisitions of a lock, a post and a cancel ..., which are no races but may hurt
@@ -198,6 +198,11 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
     let pairs = listed::pairs(args.pairs_from.as_deref(), &args.pair, &model, &mut context.out)?;
     let plan = campaign::Plan { pairs, ..plan(args, &model) };
+    let sites = &model.code.setup.sites;
+    let mut given = plan.pairs.iter().flatten();
+    if args.no_orders && given.any(|pair| sites[pair.a].is_operation() || sites[pair.b].is_operation()) {
+        return Err(Refusal::new("`--no-orders` drives no order pairs, and one was given: leave one of the two out"));
+    }
     results(args, &[&model])?;
     let seeds = if args.save { Some(Seeds::to_keep(&args.saved)?) } else { None };
     let bar = Bar::new("run");
@@ -223,8 +228,9 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
         }
         ReportFormat::Json => out.json(&report.to_json()),
         _ => {
+            let failures = gate.failures(std::slice::from_ref(&report));
             let mut models = Models::new(vec![&model], out).allowing(plan.limits);
-            let text = args.result.format.render(std::slice::from_ref(&report), &mut models);
+            let text = args.result.format.render(std::slice::from_ref(&report), &failures, &mut models);
             args.result.format.print(&text.unwrap_or_default(), out);
         }
     }
@@ -233,13 +239,18 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
         files.iter().for_each(|file| out.note(format_args!("saved {file}")));
     }
     if !found.complete() {
-        let (done, all) = (found.pairs.len(), found.phase1.candidates.len());
+        // As the summary counts them; those of order come after the others.
+        let driven = || found.pairs.iter().chain(&found.orders);
+        let orders = if plan.orders { found.phase1.orders.len() } else { 0 };
+        let (done, all) = (driven().count(), found.phase1.candidates.len() + orders);
         let what = if timer.is_up() { "the time is up" } else { "interrupted" };
         if done == 0 {
             let (runs, of) = (found.phase1.runs, plan.runs);
             out.note(format_args!("{what} after {runs} of {of} detection runs; no pair was driven"));
         } else {
-            out.note(format_args!("{what}: {done} of {all} pairs were driven, the last of them not to its end"));
+            let cut = if driven().all(|p| p.complete) { "" } else { ", the last of them not to its end" };
+            let orders = if orders > 0 { " and order pairs" } else { "" };
+            out.note(format_args!("{what}: {done} of {all} pairs{orders} were driven{cut}"));
         }
         out.note("to be able to go on, begin a campaign with `--journal FILE`; the same command with `--resume` continues it");
         if !timer.is_up() {

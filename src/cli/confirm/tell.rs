@@ -57,7 +57,9 @@ impl Told<'_> {
         let others = failures(found);
         if !self.quiet {
             let mut leads: Vec<&PairReport> = Vec::new();
-            let orders = found.orders.iter().filter(|p| !p.hurts().is_empty());
+            // Who names an order pair wants to know what came of it.
+            let named = self.plan.pairs.is_some();
+            let orders = found.orders.iter().filter(|p| named || !p.hurts().is_empty());
             for pair in found.pairs.iter().chain(orders) {
                 writeln!(self.out);
                 match leads.iter().find(|lead| shows_the_same(pair, lead)) {
@@ -154,7 +156,23 @@ impl Told<'_> {
         if report.verdict.confirmed() {
             self.out.prose(format_args!("  {}", self.harm(report)));
         }
+        self.harm_of_others(found, report);
         Ok(())
+    }
+
+    // Failures of this pair that are the harm of another one: what is to be mended is that.
+    fn harm_of_others(&mut self, found: &Confirmation, report: &PairReport) {
+        let mut told = BTreeSet::new();
+        for f in report.orders.iter().flat_map(|o| &o.failures) {
+            let hurts = |p: &&PairReport| p.hurts().iter().any(|(_, g)| g.signature == f.signature);
+            if hurts(&report) || !told.insert(&f.signature) {
+                continue;
+            }
+            if let Some(other) = found.pairs.iter().chain(&found.orders).find(hurts) {
+                let (text, other) = (failure(self.model, f), pair(self.model, other.pair));
+                writeln!(self.out, "  the same failure as the harm of the HARMFUL pair {other}: {text}");
+            }
+        }
     }
 
     // What the orders come to, in words.
@@ -375,7 +393,7 @@ fn rate(way: &WayReport) -> String {
 }
 
 fn stall(f: &FailureReport) -> String {
-    stalls(Some(f.stall), f.least_stall)
+    stalls(Some(f.stall), f.stall)
 }
 
 // Where the pair was seen, or that only a search has found it.

@@ -161,7 +161,12 @@ pub(super) fn summary(campaign: &CampaignReport, out: &mut Output) {
         orders.add(Counts::of(&result.report.order_pairs));
         others += apart(&result.report).len();
     }
-    let variants = counted(campaign.results.len() as u64, "variant");
+    // As the note of an interruption counts them.
+    let finished = super::many::finished(campaign);
+    let mut variants = counted(finished as u64, "variant");
+    if finished < campaign.results.len() {
+        variants = format!("{variants} and {} not to the end", campaign.results.len() - finished);
+    }
     let of = |counts: Counts, what: &str| match counts.all() {
         0 => format!("no {what}"),
         n => format!("{} ({})", counted(n as u64, what), counts.words()),

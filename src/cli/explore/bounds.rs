@@ -52,11 +52,11 @@ fn size(text: &str) -> Result<u64, String> {
     }
     if bytes < LEAST_MEMORY {
         let means = if factor == 1 {
-            format!("`{text}` means bytes: did you mean {number}M or {number}G?")
+            format!("`{text}` means bytes: write {number}M or {number}G; ")
         } else {
-            format!("`{text}` is too little")
+            format!("`{text}` is too little: ")
         };
-        return Err(format!("{means} A search needs 64K at least"));
+        return Err(format!("{means}a search needs 64K at least"));
     }
     Ok(bytes)
 }
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn sizes_have_units() {
         assert_eq!((size("1M"), size("4G"), size("512MiB")), (Ok(1 << 20), Ok(4 << 30), Ok(512 << 20)));
-        assert!(size("4").is_err_and(|e| e.contains("did you mean 4M or 4G?")));
-        assert!(size("4K").is_err_and(|e| e.contains("too little")));
+        assert!(size("4").is_err_and(|e| e == "`4` means bytes: write 4M or 4G; a search needs 64K at least"));
+        assert!(size("4K").is_err_and(|e| e == "`4K` is too little: a search needs 64K at least"));
         assert!(size("4X").is_err_and(|e| e.contains("no unit of memory")));
         assert!(size("99999999999G").is_err_and(|e| e.contains("out of range")));
     }

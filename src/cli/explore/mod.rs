@@ -5,13 +5,11 @@ mod tell;
 
 use super::args::{Defines, Format, JobArgs, LimitArgs, ResultArgs, head};
 use super::campaign::workers;
-use super::check::counted;
-use super::detect::array;
+use super::each::Models;
 use super::exit::Status;
-use super::load::{self, Model};
-use super::output::{BOLD, paint};
+use super::load::Model;
 use super::timer::Timer;
-use super::{Context, Refusal, interrupt, suite};
+use super::{Context, Refusal, interrupt};
 use crate::campaign::named;
 use crate::event::Outcome;
 use crate::explore::{
@@ -136,47 +134,15 @@ impl Answer<'_> {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    let (paths, unread, many) = suite::one_or_many(&args.paths)?;
-    if many && args.observe.as_deref().is_some_and(|names| names.iter().any(|name| !name.is_empty())) {
+    let models = Models::find(&args.paths, args.defines.resolve())?;
+    if models.many && args.observe.as_deref().is_some_and(|names| names.iter().any(|name| !name.is_empty())) {
         return Err(Refusal::new("--observe names variables of one model: give one file"));
     }
     let stop = interrupt::install();
     let timer = Timer::start(args.bounds.time, stop.clone());
-    let mut status = if unread.is_empty() { Status::Nothing } else { Status::Refused };
-    unread.iter().for_each(|refusal| context.out.refuse(refusal));
-    let mut reports = Vec::new();
-    for (i, path) in paths.iter().enumerate() {
-        if stop.load(Ordering::Relaxed) {
-            let left = counted((paths.len() - i) as u64, "model");
-            context.out.note(format_args!(
-                "{left} not looked at: {}",
-                if timer.is_up() { "the time is up" } else { "interrupted" }
-            ));
-            break;
-        }
-        let model = match load::model(path, &args.defines.resolve(), &context.out) {
-            Ok(model) => model,
-            Err(refusal) if !many => return Err(refusal),
-            Err(refusal) => {
-                context.out.refuse(&refusal);
-                status = status.and(Status::Refused);
-                continue;
-            }
-        };
-        if many && args.result.format == Format::Text {
-            if i > 0 {
-                writeln!(context.out);
-            }
-            writeln!(context.out, "{}:", paint(BOLD, model.name()));
-        }
-        let (found, report) = one(&args, &model, (&stop, &timer), context)?;
-        status = status.and(found);
-        reports.extend(report);
-    }
-    if args.result.format == Format::Json {
-        context.out.json(&if many { array(&reports) } else { reports.concat() });
-    }
-    Ok(status)
+    let why = || if timer.is_up() { "the time is up" } else { "interrupted" };
+    let stopped = || stop.load(Ordering::Relaxed).then(why);
+    models.each(&args.result, context, stopped, |model, context| one(&args, model, (&stop, &timer), context))
 }
 
 // One model; its JSON, if that is wanted.

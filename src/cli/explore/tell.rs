@@ -52,10 +52,14 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
         }
     }
     if let Some(estimate) = &found.estimate {
-        if let Some((states, error)) = estimate.states(found.states) {
-            let share = format!("{} of {} states on {} random runs", estimate.visited, estimate.met, estimate.probes);
-            writeln!(out, "  about {} states in all, ± {} ({share} were visited)", rounded(states), rounded(error));
-        }
+        let more = estimate.met - estimate.visited;
+        let runs = counted(estimate.probes, "random run");
+        let at_least = many(estimate.at_least(found.states), "state");
+        writeln!(
+            out,
+            "  at least {at_least} in all: {runs} came to {} that the search did not visit",
+            HumanCount(more)
+        );
         if estimate.growing > 0 {
             let runs = counted(estimate.growing, "run");
             writeln!(
@@ -80,9 +84,10 @@ fn schedules(estimate: &Estimate, out: &mut Output) {
     if !estimate.schedules.is_finite() {
         return writeln!(out, "  more than 1e308 schedules (Knuth)");
     }
-    let error = match estimate.schedules_error {
-        error if error.is_finite() && estimate.endless == 0 => format!(", ± {}", rounded(error)),
-        _ => String::new(),
+    let error = match estimate.error() {
+        Some(error) => format!(", ± {}", rounded(error)),
+        None if estimate.endless > 0 => String::new(),
+        None => ", perhaps many more: few runs weigh the most".to_owned(),
     };
     writeln!(out, "  {least}{} schedules{error} (Knuth)", rounded(estimate.schedules));
 }

@@ -9,6 +9,7 @@ use super::seeds::{self, Seeds};
 use super::suite::{Case, Given, Suite, Variants};
 use super::{Context, Refusal, interrupt};
 use crate::campaign::{self, Plan, Progress, TestPlan, Tested};
+use crate::formats::report::GateFailure;
 use crate::formats::test::{TestReport, Variant};
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -98,13 +99,16 @@ enum FailOn {
     Limits,
 }
 
-// What else fails, in words.
-fn failed(on: &[FailOn], variants: &[Variant]) -> Vec<String> {
+// What else fails.
+fn failed(on: &[FailOn], variants: &[Variant]) -> Vec<GateFailure> {
     let unchecked = variants.iter().flat_map(|v| &v.expectations).filter(|e| e.verdict == "unchecked").count() as u64;
     let cut = variants.iter().flat_map(|v| &v.limits).map(|c| u64::from(c.runs)).sum();
-    let all = [(FailOn::Unchecked, unchecked, "unchecked"), (FailOn::Limits, cut, "limits")];
-    let failed = all.iter().filter(|(what, n, _)| on.contains(what) && *n > 0);
-    failed.map(|(_, n, word)| format!("{word} ({n})")).collect()
+    let all = [
+        (FailOn::Unchecked, unchecked, "unchecked", "lines could not be checked"),
+        (FailOn::Limits, cut, "limits", "runs came to a limit, and what comes after it is not known"),
+    ];
+    let failed = all.into_iter().filter(|(what, n, ..)| on.contains(what) && *n > 0);
+    failed.map(|(_, count, word, why)| GateFailure { on: word.to_owned(), count, why: why.to_owned() }).collect()
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
@@ -163,11 +167,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let broken = failed(&args.fail_on, &variants);
     let texts = refused.iter().map(Refusal::plain).collect();
     let report = TestReport::new(args.seed.seed, args.walks, complete, variants, texts);
-    if let Some(text) = args.result.format.test(&report) {
+    if let Some(text) = args.result.format.test(&report, &broken) {
         args.result.format.print(&text, &mut context.out);
     }
     if !args.fail_on.is_empty() && tally.failed == 0 {
-        let says = if broken.is_empty() { "passed".to_owned() } else { format!("failed on {}", broken.join(", ")) };
+        let words: Vec<String> = broken.iter().map(|f| format!("{} ({})", f.on, f.count)).collect();
+        let says = if broken.is_empty() { "passed".to_owned() } else { format!("failed on {}", words.join(", ")) };
         context.out.note(format_args!("gate: {says}"));
     }
     for refusal in &refused {
@@ -175,7 +180,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
     let interrupted = !complete && stop.load(Ordering::Relaxed);
     if interrupted {
-        context.out.note(format_args!("interrupted: {tested} of {} variants were tested", suite.cases.len()));
+        // As the summary counts them: what has failed before it was at its end has failed.
+        let (done, all) = (tally.done, suite.cases.len());
+        let cut = if tested < done { format!(", {} of them not to the end", done - tested) } else { String::new() };
+        context.out.note(format_args!("interrupted: {done} of {all} variants were tested{cut}"));
     }
     Ok(match () {
         () if interrupted => Status::Interrupted,

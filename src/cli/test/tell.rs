@@ -2,7 +2,7 @@
 
 use super::super::again;
 use super::super::args::ToolArgs;
-use super::super::campaign::{Bar, ending};
+use super::super::campaign::Bar;
 use super::super::check::counted;
 use super::super::outcome::limit_text;
 use super::super::output::{BAD, BOLD, DIM, GOOD, NOTE, ODD, Output, paint};
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// How many of what.
 #[derive(Default)]
 pub(super) struct Tally {
-    /// Variants tested to their end.
+    /// Variants with a verdict.
     pub(super) done: usize,
     pub(super) failed: usize,
     passed: usize,
@@ -200,12 +200,11 @@ impl<'t> Told<'t> {
             writeln!(self.out, "    {} ({})", why, did_runs(tested));
         }
         for s in shown.iter().take(SHOWN) {
-            let what = match &s.outcome {
+            // Of a limit also what raises it.
+            let end = match &s.outcome {
                 Outcome::Limit(kind, limit) => format!("the {}", limit_text(*kind, *limit)),
-                outcome => ending(&case.model, outcome).unwrap_or_default(),
+                _ => crate::formats::test::told(&self.plans[i], s),
             };
-            // The values at the end, where the line names them.
-            let end = if what.is_empty() { s.text.clone() } else { what };
             writeln!(self.out, "    {} so: {}", ended(s.runs), paint(BAD, end));
             if told.contains(&s.token) {
                 writeln!(self.out, "      {}", paint(DIM, "(replayed as above)"));

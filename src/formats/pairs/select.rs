@@ -45,6 +45,11 @@ pub enum Never {
     /// Neither writes.
     #[error("both only read")]
     Reads,
+    /// One accesses memory, the other does something else.
+    #[error(
+        "one accesses memory and the other does not, so that they are neither a race nor two operations whose order matters"
+    )]
+    Unlike,
     /// Where one writes, the other is elsewhere.
     #[error("they never touch the same memory, one of them writing")]
     Apart,
@@ -53,6 +58,10 @@ pub enum Never {
 impl Never {
     /// Of sites with no pair that can conflict.
     pub(super) fn of(a: &[SiteId], b: &[SiteId], sites: &IndexVec<SiteId, Site>) -> Self {
+        let is_access = |id: &SiteId| sites[*id].kind.access().is_some();
+        if a.iter().any(is_access) != b.iter().any(is_access) {
+            return Never::Unlike;
+        }
         let writes = a.iter().chain(b).any(|id| sites[*id].kind.access() == Some(AccessKind::Write));
         if writes { Never::Apart } else { Never::Reads }
     }
@@ -77,7 +86,7 @@ pub(super) fn is_spec(text: &str) -> bool {
 pub(super) fn select(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Result<Vec<SiteId>, Why>, Wrong> {
     if is_spec(text) {
         let spec: SiteSpec = text.parse().map_err(|_| Wrong::NoSite(shown(text)))?;
-        return match spec.resolve(sites) {
+        return match spec.resolve_any(sites) {
             Err(SpecError::NoSite { spec, near }) => Err(SpecError::NoSite { spec: shown(&spec), near }.into()),
             found => Ok(Ok(found?)),
         };
@@ -105,8 +114,9 @@ fn is_same_place(x: &str, y: &str) -> bool {
     !x.is_empty() && !y.is_empty() && (x == y || ends(x, y) || ends(y, x))
 }
 
-/// All pairs of the one and the other that can conflict.
+/// All pairs of the one and the other that can conflict, or whose order may matter.
 pub(super) fn combine(a: &[SiteId], b: &[SiteId], sites: &IndexVec<SiteId, Site>) -> BTreeSet<Pair> {
     let all = a.iter().flat_map(|x| b.iter().map(move |y| (*x, *y)));
-    all.filter(|(x, y)| sites[*x].can_conflict(&sites[*y])).map(|(x, y)| Pair::new(x, y)).collect()
+    let may = |x: &Site, y: &Site| x.can_conflict(y) || x.may_be_ordered(y);
+    all.filter(|(x, y)| may(&sites[*x], &sites[*y])).map(|(x, y)| Pair::new(x, y)).collect()
 }

@@ -6,7 +6,7 @@
 //! GitHub keeps ten of each kind from one step. The most important come first, and if some are left out the last notice says how many.
 
 use super::words::{self, Told};
-use super::{Class, Finding, Replays, Subject, all, counted, place};
+use super::{Class, Finding, GateFailure, Replays, Subject, all, counted, place};
 use crate::base::clean;
 use crate::formats::campaign::ConfirmReport;
 use std::fmt::Write as _;
@@ -22,8 +22,9 @@ const LONGEST_COMMAND: usize = 1_000;
 
 /// All reports, as lines of workflow commands.
 #[must_use]
-pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
-    let mut text = annotations(reports, replays);
+pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
+    let mut text = gate(failures);
+    text.push_str(&annotations(reports, replays, failures.len()));
     // What is not known is said once, beside what was found.
     let mut notes = Vec::new();
     for report in reports {
@@ -41,11 +42,19 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
     text
 }
 
-fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
+/// What has failed the gate: errors, in front of all others.
+pub(super) fn gate(failures: &[GateFailure]) -> String {
+    let line = |f: &GateFailure| format!("::error title=raceflip%3A gate::{}\n", escape_data(&clean(&f.told())));
+    failures.iter().map(line).collect()
+}
+
+// The annotations, beside so many errors that are there already.
+fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays, errors: usize) -> String {
     let mut findings: Vec<Finding<'_>> = all(reports).filter(|f| f.class != Class::Refuted).collect();
     findings.sort_by_key(|f| f.class);
     let of = |kind: &str| findings.iter().filter(|f| word(f.class) == kind).count();
-    let mut left_out = ["error", "warning", "notice"].map(|kind| (kind, of(kind).saturating_sub(MOST)));
+    let room = |kind: &str| if kind == "error" { MOST.saturating_sub(errors) } else { MOST };
+    let mut left_out = ["error", "warning", "notice"].map(|kind| (kind, of(kind).saturating_sub(room(kind))));
     // The line that says so is a notice itself.
     if left_out.iter().any(|(_, n)| *n > 0) {
         left_out[2].1 = of("notice").saturating_sub(MOST - 1);
@@ -53,7 +62,7 @@ fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
     let some = left_out.iter().any(|(_, n)| *n > 0);
     let mut text = String::new();
     for kind in ["error", "warning", "notice"] {
-        let most = if some && kind == "notice" { MOST - 1 } else { MOST };
+        let most = if some && kind == "notice" { MOST - 1 } else { room(kind) };
         for finding in findings.iter().filter(|f| word(f.class) == kind).take(most) {
             annotation(&mut text, finding, replays);
         }

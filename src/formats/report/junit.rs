@@ -3,11 +3,12 @@
 //! A suite is a model and variant, a case is a pair or a failure. For each failure of a run there is one case that has failed: the pair whose order it is the harm of (pairs that hurt in
 //! just the same ways are listed there), or else a case of its own, whatever the verdict of the pairs that it comes with. Pairs of no verdict were skipped. A race that does no harm has passed, since a
 //! build is not to break for it, and says so in its property `verdict` and in its output; so has a pair that is refuted. An interrupted campaign is an error.
+//! What fails the gate that was asked for (`--fail-on`) is a case of the suite `raceflip gate`, so that no board is green where the command has failed.
 //!
 //! There are no times and no host names: the same campaign gives the same bytes.
 
 use super::words::{self, Told};
-use super::{Class, Finding, Replays, Subject, findings, place};
+use super::{Class, Finding, GateFailure, Replays, Subject, findings, place};
 use crate::base::clean;
 use crate::formats::campaign::ConfirmReport;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
@@ -15,11 +16,12 @@ use std::collections::BTreeMap;
 
 /// All reports, as one XML document.
 #[must_use]
-pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
+pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
     let mut document = Report::new("raceflip confirm");
     for report in reports {
         document.add_test_suite(suite(report, replays));
     }
+    gate(&mut document, failures);
     // The writer drops control characters; these two cannot stand in XML either.
     document.to_string().expect("texts can be written to memory").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
@@ -39,7 +41,7 @@ fn suite(report: &ConfirmReport, replays: &mut dyn Replays) -> TestSuite {
     for (name, value) in &about.defines {
         suite.add_property(Property::new(clean(&format!("define {name}")), value.to_string()));
     }
-    let class = class_name(report, &path);
+    let class = class_name(&path, &about.defines);
     let mut names = BTreeMap::new();
     for finding in findings(report) {
         let mut case = case(&finding, replays);
@@ -66,12 +68,28 @@ fn suite(report: &ConfirmReport, replays: &mut dyn Replays) -> TestSuite {
     suite
 }
 
-// The path with dots, as packages have them, and the variant, so that variants are told apart.
-fn class_name(report: &ConfirmReport, path: &str) -> String {
+/// The class of a case, whichever command wrote it: the path with dots, as packages have them, and the constants, so that variants are told apart.
+pub(super) fn class_name(path: &str, defines: &BTreeMap<String, i64>) -> String {
     let stem = path.strip_suffix(".race").unwrap_or(path).trim_start_matches(['/', '.']);
-    let defines: Vec<String> = report.about.defines.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    let defines: Vec<String> = defines.iter().map(|(n, v)| format!("{n}={v}")).collect();
     let variant = if defines.is_empty() { String::new() } else { format!("[{}]", defines.join(",")) };
     clean(&format!("{}{variant}", stem.replace('/', ".")))
+}
+
+/// What has failed the gate, as a suite of its own.
+pub(super) fn gate(document: &mut Report, failures: &[GateFailure]) {
+    if failures.is_empty() {
+        return;
+    }
+    let mut suite = TestSuite::new("raceflip gate");
+    for failure in failures {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_type(format!("gate/{}", failure.on)).set_message(failure.told());
+        let mut case = TestCase::new(format!("--fail-on {}", failure.on), status);
+        case.set_classname("raceflip.gate");
+        suite.add_test_case(case);
+    }
+    document.add_test_suite(suite);
 }
 
 fn case(finding: &Finding<'_>, replays: &mut dyn Replays) -> TestCase {

@@ -4,7 +4,7 @@
 //! GitHub takes comments of 65,536 characters. What would go beyond is left out, the least important first, and a line says how much.
 
 use super::words::{self, Told};
-use super::{Class, Finding, Replays, Subject, all, counted, findings, place};
+use super::{Class, Finding, GateFailure, Replays, Subject, all, counted, findings, place};
 use crate::formats::campaign::ConfirmReport;
 use std::fmt::Write as _;
 
@@ -15,10 +15,11 @@ const MOST_OF_TABLES: usize = 30_000;
 
 /// All reports, as Markdown (GitHub's).
 #[must_use]
-pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
+pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
     let mut found: Vec<Finding<'_>> = all(reports).collect();
     found.sort_by_key(|f| f.class);
     let mut text = format!("## raceflip: {}\n\n", headline(reports, &found));
+    text.push_str(&gate(failures));
     counts(&mut text, reports, replays);
     table(&mut text, &found, replays);
     let mut left_out = 0_u64;
@@ -35,6 +36,12 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
         let _ = writeln!(text, "\nThe details of {what} are left out: a comment has no room for them.");
     }
     text
+}
+
+/// What has failed the gate, a line each.
+pub(super) fn gate(failures: &[GateFailure]) -> String {
+    let lines: String = failures.iter().map(|f| format!("**{}**\n\n", plain(&f.told()))).collect();
+    lines
 }
 
 // Failures first: each finding that is harmful or a failure is one.

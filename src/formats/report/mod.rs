@@ -59,10 +59,10 @@ pub trait Replays {
 /// let plan = Plan::new(&model);
 /// let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
 /// let reports = [ConfirmReport::new("add.race", model.digest(), &plan, &found)];
-/// assert!(junit::render(&reports, &mut NoReplays).contains("<testsuite name=\"add.race\""));
+/// assert!(junit::render(&reports, &[], &mut NoReplays).contains("<testsuite name=\"add.race\""));
 /// assert!(sarif::render(&reports, &mut NoReplays).contains("\"version\": \"2.1.0\""));
-/// assert!(github::render(&reports, &mut NoReplays).starts_with("::error file=add.race,line=1"));
-/// assert!(markdown::render(&reports, &mut NoReplays).contains("| harmful |"));
+/// assert!(github::render(&reports, &[], &mut NoReplays).starts_with("::error file=add.race,line=1"));
+/// assert!(markdown::render(&reports, &[], &mut NoReplays).contains("| harmful |"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Default, Debug)]
@@ -71,6 +71,25 @@ pub struct NoReplays;
 impl Replays for NoReplays {
     fn run(&mut self, _: &About, _: &Again, _: &[&Access]) -> Option<Run> {
         None
+    }
+}
+
+/// What has failed the gate that somebody asked for, `--fail-on`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GateFailure {
+    /// The word: `limits`.
+    pub on: String,
+    /// How many there are.
+    pub count: u64,
+    /// What it means: `what comes after a limit is not known`.
+    pub why: String,
+}
+
+impl GateFailure {
+    /// `the gate failed on limits (3): what comes after a limit is not known`
+    #[must_use]
+    pub fn told(&self) -> String {
+        format!("the gate failed on {} ({}): {}", self.on, self.count, self.why)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Results of `test` in the forms that other tools read: JUnit XML, GitHub's workflow commands, Markdown ([`super::sarif::tested`] has SARIF). What fails there is what fails the test: a line
 //! that does not hold, one that no run could be held against, and what could not be read.
 
-use super::{counted, place};
+use super::{GateFailure, counted, place};
 use crate::base::clean;
 use crate::formats::shell;
 use crate::formats::test::{Against, Expected, TestReport, Variant};
@@ -34,7 +34,7 @@ pub(super) fn fails(variant: &Variant, expected: &Expected) -> bool {
 pub(super) fn told(variant: &Variant, expected: &Expected) -> Vec<String> {
     let mut lines: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
     for against in expected.shown.iter().take(SHOWN) {
-        lines.push(format!("{} so: {}", ended(against.runs), clean(&against.end)));
+        lines.push(format!("{} so: {}", ended(against.runs), clean(against.told())));
         lines.extend(replay(variant, against));
     }
     if expected.shown.len() > SHOWN {
@@ -55,7 +55,7 @@ pub(super) fn replay(variant: &Variant, against: &Against) -> Option<String> {
 
 /// As one JUnit document: a suite for each variant, a case for each line.
 #[must_use]
-pub fn junit(report: &TestReport) -> String {
+pub fn junit(report: &TestReport, failures: &[GateFailure]) -> String {
     let mut document = Report::new("raceflip test");
     for variant in &report.variants {
         let mut suite = TestSuite::new(name(variant));
@@ -66,7 +66,9 @@ pub fn junit(report: &TestReport) -> String {
         if !variant.complete {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_type("interrupted").set_message("interrupted: not everything was tried");
-            suite.add_test_case(TestCase::new("the test is complete", status));
+            let mut case = TestCase::new("the test is complete", status);
+            case.set_classname(super::junit::class_name(&place::path(&variant.file), &variant.defines));
+            suite.add_test_case(case);
         }
         let notes = caveats(variant);
         if !notes.is_empty() {
@@ -85,12 +87,14 @@ pub fn junit(report: &TestReport) -> String {
         }
         document.add_test_suite(suite);
     }
+    super::junit::gate(&mut document, failures);
     document.to_string().expect("texts can be written to memory").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
 fn case(variant: &Variant, expected: &Expected) -> TestCase {
     let why: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
-    let first = || expected.shown.first().map(|against| format!("{} so: {}", ended(against.runs), clean(&against.end)));
+    let first =
+        || expected.shown.first().map(|against| format!("{} so: {}", ended(against.runs), clean(against.told())));
     let status = match expected.verdict.as_str() {
         _ if fails(variant, expected) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
@@ -108,7 +112,7 @@ fn case(variant: &Variant, expected: &Expected) -> TestCase {
     // Two lines may say the same; their places differ.
     let at = if expected.line > 0 { format!("{}: ", expected.line) } else { String::new() };
     let mut case = TestCase::new(format!("{at}{}", line(expected)), status);
-    case.set_classname(name(variant));
+    case.set_classname(super::junit::class_name(&place::path(&variant.file), &variant.defines));
     case.extra.insert("file".into(), clean(&place::path(&variant.file)).into());
     if expected.line > 0 {
         case.extra.insert("line".into(), expected.line.to_string().into());
@@ -126,14 +130,15 @@ pub(super) fn caveats(variant: &Variant) -> Vec<String> {
 
 /// As workflow commands: an error for each line that fails, at that line. GitHub keeps ten of each kind from one step.
 #[must_use]
-pub fn github(report: &TestReport) -> String {
-    let mut text = String::new();
+pub fn github(report: &TestReport, failures: &[GateFailure]) -> String {
+    let mut text = super::github::gate(failures);
+    let most = super::github::MOST.saturating_sub(failures.len());
     let failing = || {
         let all = report.variants.iter().flat_map(|v| v.expectations.iter().map(move |e| (v, e)));
         all.filter(|(v, e)| fails(v, e))
     };
     let errors = failing().count() + report.refused.len();
-    for (variant, expected) in failing().take(super::github::MOST) {
+    for (variant, expected) in failing().take(most) {
         let at = if expected.line > 0 { format!(",line={}", expected.line) } else { String::new() };
         let file = super::github::escape_property(&clean(&place::path(&variant.file)));
         let title = super::github::escape_property(&format!("not met: {}", line(expected)));
@@ -144,12 +149,12 @@ pub fn github(report: &TestReport) -> String {
         let says = super::github::escape_data(&lines.join("\n"));
         let _ = writeln!(text, "::error file={file}{at},title={title}::{says}");
     }
-    for refused in report.refused.iter().take(super::github::MOST.saturating_sub(failing().count())) {
+    for refused in report.refused.iter().take(most.saturating_sub(failing().count())) {
         let lines: Vec<String> = refused.lines().map(clean).collect();
         let _ = writeln!(text, "::error title=raceflip::{}", super::github::escape_data(&lines.join("\n")));
     }
-    if errors > super::github::MOST {
-        let left = errors - super::github::MOST;
+    if errors > most {
+        let left = errors - most;
         let says = format!("GitHub shows {} of each kind of one step: {left} left out here", super::github::MOST);
         let _ = writeln!(text, "::notice title=raceflip::{}", super::github::escape_data(&says));
     }
@@ -161,7 +166,7 @@ const MOST: usize = 60_000;
 
 /// As Markdown: what was counted, and the lines that fail.
 #[must_use]
-pub fn markdown(report: &TestReport) -> String {
+pub fn markdown(report: &TestReport, failures: &[GateFailure]) -> String {
     let variants = counted(report.variants.len() as u64, "variant");
     let mut parts = vec![format!("{} passed", report.passed)];
     for (n, word) in [(report.failed, "failed"), (report.skipped, "skipped"), (report.refused.len(), "not read")] {
@@ -174,6 +179,10 @@ pub fn markdown(report: &TestReport) -> String {
         parts.push(format!("{} at a limit", counted(cut, "run")));
     }
     let mut text = format!("## raceflip test: {variants}: {}\n", parts.join(", "));
+    if !failures.is_empty() {
+        let _ = write!(text, "\n{}", super::markdown::gate(failures).trim_end_matches('\n'));
+        text.push('\n');
+    }
     let mut left_out = 0_u64;
     let failing = report.variants.iter().flat_map(|v| v.expectations.iter().map(move |e| (v, e)));
     let mut rows = Vec::new();

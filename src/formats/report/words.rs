@@ -236,7 +236,30 @@ pub(super) fn belonging(finding: &Finding<'_>) -> Vec<String> {
         Subject::Pair { .. } => format!("the same failure with the pair {}{}", pair(p), sources(p)),
         Subject::Failure(..) => format!("whatever the order of the pair {}{}", pair(p), sources(p)),
     };
-    finding.pairs.iter().map(line).collect()
+    finding.pairs.iter().map(line).chain(harm_of_others(finding)).collect()
+}
+
+// Failures of a pair that are the harm of another one.
+fn harm_of_others(finding: &Finding<'_>) -> Vec<String> {
+    let Subject::Pair { pair: this, .. } = finding.subject else { return Vec::new() };
+    let hurts = |p: &Driven, f: &Fails| p.harms.iter().any(|h| h.signature == f.signature);
+    let mut told = std::collections::BTreeSet::new();
+    let mut lines = Vec::new();
+    for f in this.orders.iter().flat_map(|o| &o.failures) {
+        if hurts(this, f) || !told.insert(&f.signature) {
+            continue;
+        }
+        let mut all = finding.report.pairs.iter().chain(&finding.report.order_pairs);
+        if let Some(other) = all.find(|p| hurts(p, f)) {
+            lines.push(format!(
+                "the same failure as the harm of the pair {}{}: {}",
+                pair(other),
+                sources(other),
+                failure(f)
+            ));
+        }
+    }
+    lines
 }
 
 // ` (Main.java:12 ~ Main.java:30)`

@@ -79,7 +79,7 @@ impl Checker {
                 self.only_in_body(e.at, "a call", false)?;
                 self.method(object, name, args, e)
             }
-            Ast::Unary { op, operand } => self.unary(*op, operand, e.at),
+            Ast::Unary { op, operand } => self.unary(*op, operand),
             Ast::Binary { op, left, right } => self.binary(*op, left, right, e.at),
             Ast::Op(op) => {
                 self.only_in_body(e.at, "an operation", false)?;

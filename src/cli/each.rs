@@ -1,0 +1,79 @@
+//! Commands that do the same with one model, or with each of several, one after the other.
+
+use super::args::{Format, ResultArgs};
+use super::check::counted;
+use super::exit::Status;
+use super::load::{self, Model};
+use super::output::{BOLD, paint};
+use super::{Context, Refusal, suite};
+use crate::lang::variants::Defines;
+use std::path::PathBuf;
+
+/// The models of a command, and how it prints what it finds.
+pub(super) struct Models {
+    paths: Vec<PathBuf>,
+    unread: Vec<Refusal>,
+    /// Whether there may be several: their names are headings of the text, and the JSON is an array.
+    pub(super) many: bool,
+    defines: Defines,
+}
+
+impl Models {
+    /// The models that the paths of a command stand for.
+    ///
+    /// # Errors
+    ///
+    /// If a path does not exist, or a folder has no models.
+    pub(super) fn find(paths: &[PathBuf], defines: Defines) -> Result<Self, Refusal> {
+        let (paths, unread, many) = suite::one_or_many(paths)?;
+        Ok(Self { paths, unread, many, defines })
+    }
+
+    /// Does `one` with each model, which returns its JSON if that is the format. A model that cannot be loaded is reported, and the others follow; one alone is an error.
+    /// `stopped` says why no further model is to be begun.
+    pub(super) fn each(
+        &self,
+        result: &ResultArgs,
+        context: &mut Context,
+        stopped: impl Fn() -> Option<&'static str>,
+        mut one: impl FnMut(&Model, &mut Context) -> Result<(Status, Option<String>), Refusal>,
+    ) -> Result<Status, Refusal> {
+        let mut status = if self.unread.is_empty() { Status::Nothing } else { Status::Refused };
+        self.unread.iter().for_each(|refusal| context.out.refuse(refusal));
+        let mut reports = Vec::new();
+        for (i, path) in self.paths.iter().enumerate() {
+            if let Some(why) = stopped() {
+                let left = counted((self.paths.len() - i) as u64, "model");
+                context.out.note(format_args!("{left} not looked at: {why}"));
+                break;
+            }
+            let model = match load::model(path, &self.defines, &context.out) {
+                Ok(model) => model,
+                Err(refusal) if !self.many => return Err(refusal),
+                Err(refusal) => {
+                    context.out.refuse(&refusal);
+                    status = status.and(Status::Refused);
+                    continue;
+                }
+            };
+            if self.many && result.format == Format::Text {
+                if i > 0 && !result.quiet {
+                    writeln!(context.out);
+                }
+                writeln!(context.out, "{}:", paint(BOLD, model.name()));
+            }
+            let (found, report) = one(&model, context)?;
+            status = status.and(found);
+            reports.extend(report);
+        }
+        if result.format == Format::Json {
+            context.out.json(&if self.many { array(&reports) } else { reports.concat() });
+        }
+        Ok(status)
+    }
+}
+
+// JSON objects as one array.
+fn array(objects: &[String]) -> String {
+    if objects.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", objects.join(",\n")) }
+}
