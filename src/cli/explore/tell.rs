@@ -53,13 +53,11 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
     }
     if let Some(estimate) = &found.estimate {
         let more = estimate.met - estimate.visited;
-        let runs = counted(estimate.probes, "random run");
-        let at_least = many(estimate.at_least(found.states), "state");
-        writeln!(
-            out,
-            "  at least {at_least} in all: {runs} came to {} that the search did not visit",
-            HumanCount(more)
-        );
+        if more > 0 {
+            let runs = counted(estimate.probes, "random run");
+            let (all, more) = (many(estimate.at_least(found.states), "state"), HumanCount(more));
+            writeln!(out, "  at least {all} in all: {runs} came to {more} that the search did not visit");
+        }
         if estimate.growing > 0 {
             let runs = counted(estimate.growing, "run");
             writeln!(
