@@ -98,7 +98,7 @@ impl Causes {
         let let_go = match op {
             Op::Await { .. } => self.write,
             Op::Reacquire { on, .. } => self.notifies.get(&key(*on)).copied(),
-            Op::Down(semaphore) => self.ups.get(semaphore).copied(),
+            Op::Down(_) | Op::DownFor { .. } => op.taken(value).and_then(|s| self.ups.get(&s).copied()),
             Op::Pass { barrier, .. } => self.arrivals.get(barrier).copied(),
             Op::Join(thread) => self.exits.get(thread).copied(),
             Op::Wake => self.interrupts.get(&thread).copied(),
@@ -111,7 +111,7 @@ impl Causes {
                 let late = matches!(time, PostTime::After(1..) | PostTime::At(_));
                 (Some((world.thread_of(*target), *time, *is_async)), late)
             }
-            Op::Wake | Op::Reacquire { .. } | Op::Await { timeout: Some(_) } => (None, true),
+            Op::Wake | Op::Reacquire { .. } | Op::Await { timeout: Some(_) } | Op::DownFor { .. } => (None, true),
             _ => (None, false),
         };
         let makes = made.filter(|_| !matches!(op, Op::Begin));

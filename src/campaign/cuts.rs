@@ -167,12 +167,13 @@ impl Units {
 
 impl Observer for Units {
     fn event(&mut self, _: &World, event: &Event) {
-        if let (Happening::Performed { op: op @ (Op::Down(semaphore) | Op::Up(semaphore)), .. }, Some(context)) =
-            (&event.what, event.context)
-        {
-            let taken = self.taken.entry((context, *semaphore)).or_default();
-            *taken += if matches!(op, Op::Down(_)) { 1 } else { -1 };
-        }
+        let (Happening::Performed { op, value, .. }, Some(context)) = (&event.what, event.context) else { return };
+        let (semaphore, units) = match (op, op.taken(*value)) {
+            (_, Some(semaphore)) => (semaphore, 1),
+            (Op::Up(semaphore), None) => (*semaphore, -1),
+            _ => return,
+        };
+        *self.taken.entry((context, semaphore)).or_default() += units;
     }
 }
 

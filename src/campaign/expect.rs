@@ -91,7 +91,7 @@ pub(super) fn told_apart(expectation: &ExpectationKind, end: &Ended) -> Ended {
     told
 }
 
-fn is_kind(expected: &OutcomeRef, kind: &EndKind) -> bool {
+pub(super) fn is_kind(expected: &OutcomeRef, kind: &EndKind) -> bool {
     match &expected.kind {
         OutcomeRefKind::Ok => *kind == EndKind::Ok,
         OutcomeRefKind::Deadlock => *kind == EndKind::Deadlock,

@@ -1,4 +1,4 @@
-//! `expect race` and `expect races` lines against what a campaign confirmed.
+//! `expect race`, `expect order @a ~ @b` and `expect races` lines against what a campaign confirmed.
 
 use super::{Confirmation, PairReport};
 use crate::lang::program::{ExpectationKind, SiteRef};
@@ -7,6 +7,12 @@ use crate::lang::program::{ExpectationKind, SiteRef};
 #[must_use]
 pub(super) fn is_about_pairs(expectation: &ExpectationKind) -> bool {
     matches!(expectation, ExpectationKind::Race { .. } | ExpectationKind::Races { .. })
+}
+
+/// Whether a line speaks of order pairs, which a campaign drives only where it is asked to.
+#[must_use]
+pub(super) fn is_about_order_pairs(expectation: &ExpectationKind) -> bool {
+    matches!(expectation, ExpectationKind::Race { order: true, .. })
 }
 
 /// Why a line about pairs does not hold.
@@ -23,16 +29,21 @@ pub struct Broken {
 pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Option<Broken> {
     let broken = |why: &str, more_may_help| Some(Broken { why: why.to_owned(), more_may_help });
     match expectation {
-        ExpectationKind::Race { no, left, right, real, harmful, false_ } => {
-            let pairs = selected(found, left, right);
+        ExpectationKind::Race { no, order, left, right, real, harmful, false_ } => {
+            let word = if *order { "order" } else { "race" };
+            let pairs = selected(if *order { &found.orders } else { &found.pairs }, left, right);
             let confirmed = pairs.iter().filter(|p| p.verdict.confirmed()).count();
             let hurts = pairs.iter().any(|p| p.verdict.confirmed() && !p.hurts().is_empty());
             match (no, pairs.is_empty()) {
                 (true, true) => None,
                 (true, false) => {
                     let (left, right) = (&left.text, &right.text);
-                    let meant = format!("`race {left} ~ {right}: false` says that it is reported, and never confirmed");
-                    broken(&format!("it was reported, and `no race` says that no detector reports it; {meant}"), false)
+                    let meant =
+                        format!("`{word} {left} ~ {right}: false` says that it is reported, and never confirmed");
+                    broken(
+                        &format!("it was reported, and `no {word}` says that no detector reports it; {meant}"),
+                        false,
+                    )
                 }
                 (false, true) => broken("it was not reported", true),
                 (false, false) if *false_ && confirmed > 0 => broken("it was confirmed", false),
@@ -56,7 +67,7 @@ pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Optio
 }
 
 /// The pairs that two references select.
-fn selected<'c>(found: &'c Confirmation, left: &SiteRef, right: &SiteRef) -> Vec<&'c PairReport> {
+pub(super) fn selected<'c>(pairs: &'c [PairReport], left: &SiteRef, right: &SiteRef) -> Vec<&'c PairReport> {
     let is = |p: &PairReport, x: &SiteRef, y: &SiteRef| x.sites.contains(&p.pair.a) && y.sites.contains(&p.pair.b);
-    found.pairs.iter().filter(|p| is(p, left, right) || is(p, right, left)).collect()
+    pairs.iter().filter(|p| is(p, left, right) || is(p, right, left)).collect()
 }

@@ -37,6 +37,7 @@ mod stream;
 mod tally;
 mod tested;
 mod trial;
+mod truth;
 mod variant;
 mod ways;
 
@@ -58,6 +59,7 @@ pub use report::{
 pub use saved::{Saved, SavedEnd};
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
 pub use trial::{CONTINUED, Remade, Run, RunId, SEARCHED, Trial, remake};
+pub use truth::Truth;
 pub use variant::{RARE, test};
 pub use ways::{counts, holds};
 

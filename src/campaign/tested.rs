@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::saved::{Saved, SavedEnd};
+use super::truth::Truth;
 use crate::event::{LimitKind, Outcome};
 use crate::shrink::Size;
 use crate::vm::Model;
@@ -56,6 +57,8 @@ pub struct Line {
     pub text: String,
     /// Whether it holds.
     pub verdict: LineVerdict,
+    /// What it would have to say; `None` if it holds.
+    pub truth: Option<Truth>,
 }
 
 /// Whether a line holds.

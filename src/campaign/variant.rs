@@ -8,13 +8,14 @@
 
 use super::expect::{Unmet, is_of_absence, judge, named, told_apart, unchecked};
 use super::expect_order::{OrderTally, OrderWatch, is_about_order};
-use super::expect_race::{is_about_pairs, judge_pairs};
+use super::expect_race::{is_about_order_pairs, is_about_pairs, judge_pairs};
 use super::implied::expecting_no_failure;
 use super::saved::{Again, SavedEnd, replay_saved};
 use super::searched::search;
 use super::smaller::smaller;
 use super::tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
 use super::trial::{Run, RunId, Trial, Worker};
+use super::truth::Known;
 use super::{Confirmation, Context, Plan, confirm, parallel};
 use crate::base::mix;
 use crate::event::{LimitKind, Outcome, SiteId};
@@ -140,7 +141,9 @@ impl Test<'_> {
                 return false;
             }
         }
-        if (pairs || self.misses()) && !self.campaign(&self.plan.campaign) {
+        let orders = self.plan.campaign.orders || kinds().any(is_about_order_pairs);
+        let plan = Plan { orders, ..self.plan.campaign.clone() };
+        if (pairs || self.misses()) && !self.campaign(&plan) {
             return false;
         }
         while self.misses() && self.walks < n.saturating_mul(RARE) && self.steps < RARE_STEPS {
@@ -148,7 +151,7 @@ impl Test<'_> {
                 return false;
             }
         }
-        if self.misses_pairs() && !self.campaign(&self.plan.campaign.larger(LARGER)) {
+        if self.misses_pairs() && !self.campaign(&plan.larger(LARGER)) {
             return false;
         }
         !self.context.stop.load(Ordering::Relaxed)
@@ -298,7 +301,10 @@ impl Test<'_> {
                 }
                 verdict => verdict,
             };
-            Line { line: e.line, text: e.text.clone(), verdict }
+            let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
+            let known = Known { searched: self.searched.is_some(), tally, found: self.found.as_ref() };
+            let truth = known.truth(&e.kind, &verdict, self.ends.keys());
+            Line { line: e.line, text: e.text.clone(), verdict, truth }
         };
         let lines = expectations.iter().enumerate().map(line).collect();
         Tested {

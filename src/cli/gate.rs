@@ -2,6 +2,7 @@
 
 use super::exit::Status;
 use super::output::Output;
+use crate::campaign::same_failure;
 use crate::formats::campaign::{ConfirmReport, VerdictWord};
 use crate::formats::report::{Class, GateFailure, Subject, class, findings};
 use clap::ValueEnum;
@@ -95,12 +96,9 @@ impl Gate {
             }
             FailOn::Unconfirmed => report.pairs.iter().filter(|p| p.verdict == VerdictWord::Unconfirmed).count() as u64,
             FailOn::AnyFailure => {
-                let mut signatures: BTreeSet<&str> =
-                    report.detection_failures.iter().map(|f| f.signature.as_str()).collect();
-                signatures.extend(report.unexplained.iter().map(|f| f.signature.as_str()));
-                signatures
-                    .extend(pairs().flat_map(|p| &p.orders).flat_map(|o| &o.failures).map(|f| f.signature.as_str()));
-                signatures.len() as u64
+                let of_pairs = pairs().flat_map(|p| &p.orders).flat_map(|o| &o.failures);
+                let all = report.detection_failures.iter().chain(&report.unexplained).chain(of_pairs);
+                all.map(|f| same_failure(&f.signature)).collect::<BTreeSet<_>>().len() as u64
             }
             // That it could not be searched for is no answer to who asks for livelocks.
             FailOn::Limits => cut(),

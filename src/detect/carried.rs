@@ -92,7 +92,8 @@ impl Carried {
                 self.signal(world, held, (thread, op, value), at);
             }
             Op::Up(semaphore) => self.semaphores.entry(semaphore).or_default().join(&at.send()),
-            Op::Down(semaphore) => receive(self.semaphores.get(&semaphore), at),
+            // What has timed out has learned nothing.
+            Op::Down(_) | Op::DownFor { .. } => receive(op.taken(value).and_then(|s| self.semaphores.get(&s)), at),
             Op::Register { listener, .. } => self.listeners.entry(listener).or_default().join(&at.send()),
             Op::Perform(listener) => receive(self.listeners.get(&listener), at),
             Op::Quit { looper, .. } => self.quits.entry(looper).or_default().join(&at.send()),

@@ -95,7 +95,8 @@ pub(super) fn deeds(world: &World, thread: ThreadId, op: &Op, value: Value) -> [
             return [Some((Thing::waited(on), Deed::Wait)), Some((Thing::Thread(thread), Deed::Wait))];
         }
         Op::Up(semaphore) => (Thing::Semaphore(semaphore), Deed::Up),
-        Op::Down(semaphore) => (Thing::Semaphore(semaphore), Deed::Down),
+        // Whether it comes before an up matters all the more where it gives up.
+        Op::Down(semaphore) | Op::DownFor { semaphore, .. } => (Thing::Semaphore(semaphore), Deed::Down),
         Op::Interrupt(other) => (Thing::Thread(other), Deed::Interrupt),
         Op::Sleep(_) => (Thing::Thread(thread), Deed::Sleep),
         _ => return [None, None],

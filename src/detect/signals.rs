@@ -87,7 +87,9 @@ impl Signals {
         };
         match *op {
             Op::Up(s) => passed.sends.push(*self.semaphores.entry(s).or_insert_with(next)),
-            Op::Down(s) => passed.receives.extend(self.semaphores.get(&s)),
+            Op::Down(_) | Op::DownFor { .. } => {
+                passed.receives.extend(op.taken(value).and_then(|s| self.semaphores.get(&s)));
+            }
             Op::Register { listener, .. } => passed.sends.push(*self.listeners.entry(listener).or_insert_with(next)),
             Op::Perform(listener) => passed.receives.extend(self.listeners.get(&listener)),
             Op::Quit { looper, .. } => passed.sends.push(*self.quits.entry(looper).or_insert_with(next)),

@@ -99,6 +99,8 @@ pub enum Op {
     WriteUnlock(RwLockId),
     /// Blocks while the count is 0.
     Down(SemaphoreId),
+    /// Blocks while the count is 0 and the deadline has not passed. Its value: it has taken one.
+    DownFor { semaphore: SemaphoreId, timeout: i64 },
     /// Adds one.
     Up(SemaphoreId),
     /// Counts a thread in; the thread is then at [`Op::Pass`].
@@ -152,6 +154,16 @@ pub enum Op {
 }
 
 impl Op {
+    /// The semaphore that it has taken one of, if it came to this value.
+    #[must_use]
+    pub fn taken(&self, value: Value) -> Option<SemaphoreId> {
+        match *self {
+            Op::Down(semaphore) => Some(semaphore),
+            Op::DownFor { semaphore, .. } => (value != 0).then_some(semaphore),
+            _ => None,
+        }
+    }
+
     /// Whether there are states in which it cannot be performed.
     #[inline]
     #[must_use]
@@ -163,6 +175,7 @@ impl Op {
                 | Op::ReadLock(_)
                 | Op::WriteLock(_)
                 | Op::Down(_)
+                | Op::DownFor { .. }
                 | Op::Pass { .. }
                 | Op::Await { .. }
                 | Op::Join(_)

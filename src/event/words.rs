@@ -27,7 +27,7 @@ impl Op {
             Op::WriteLock(_) => SiteKind::WriteLock.word(),
             Op::ReadUnlock(_) => SiteKind::ReadUnlock.word(),
             Op::WriteUnlock(_) => SiteKind::WriteUnlock.word(),
-            Op::Down(_) => SiteKind::Down.word(),
+            Op::Down(_) | Op::DownFor { .. } => SiteKind::Down.word(),
             Op::Up(_) => SiteKind::Up.word(),
             Op::Arrive(_) => SiteKind::Arrive.word(),
             Op::Pass { .. } => "pass barrier",

@@ -319,6 +319,10 @@ fn operation(world: &World, op: &Op, value: i64, row: &mut Row) {
             row.place = Some(setup.rwlocks[id.0 as usize].0.clone());
         }
         Op::Down(id) | Op::Up(id) => row.place = Some(setup.semaphores[id.0 as usize].0.clone()),
+        Op::DownFor { semaphore, timeout } => {
+            let name = &setup.semaphores[semaphore.0 as usize].0;
+            (row.place, row.delay, row.value) = (Some(name.clone()), Some(*timeout), Some(value));
+        }
         Op::Arrive(id) | Op::Pass { barrier: id, .. } => row.place = Some(setup.barriers[id.0 as usize].0.clone()),
         Op::Await { timeout } => (row.delay, row.value) = (*timeout, Some(value)),
         Op::Join(t) | Op::Interrupt(t) => row.place = Some(world.thread_name(*t)),

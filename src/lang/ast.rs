@@ -519,6 +519,8 @@ pub enum Op {
     HandlerOn { target: Expr },
     /// `wait place with lock for d`
     Wait { object: Expr, with: Option<Expr>, timeout: Option<Expr> },
+    /// `down place for d`; without a limit of time it is a [`Verb`].
+    Down { semaphore: Expr, timeout: Expr },
     /// `await cond for d`
     Await { cond: Expr, timeout: Option<Expr> },
 }
@@ -540,8 +542,8 @@ pub enum PostTime {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Expect {
-    /// `[no] race a ~ b: words`
-    Race { no: bool, left: Ref, right: Ref, words: Vec<Name> },
+    /// `[no] race a ~ b: words`; with `order` in place of `race` of operations that are no plain accesses.
+    Race { no: bool, order: bool, left: Ref, right: Ref, words: Vec<Name> },
     /// `order a, b: word`
     Order { refs: Vec<Ref>, word: Name },
     /// `[no] failure ["message"|name] [at ref]`

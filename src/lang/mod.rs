@@ -31,6 +31,7 @@ pub use lexer::comments;
 pub use near::near;
 pub use parser::parse;
 pub use print::print;
+pub(crate) use print::quoted;
 pub use program::Program;
 pub use render::{render, render_warnings};
 pub use source::{MAX_SOURCE, Place, Source, SourceError};

@@ -477,6 +477,8 @@ pub enum ExprKind {
     NewHandler { looper: Box<Expr>, site: SiteId },
     /// `wait o for d`, `wait c with m for d`: Bool, false on timeout. Without `with`, the object is a lock or object and waited on with itself; with it, the object is a condition and `with` a lock.
     Wait { object: Box<Expr>, with: Option<Box<Expr>>, timeout: Option<Box<Expr>>, site: SiteId },
+    /// `down s for d`: Bool, whether one was taken.
+    DownFor { semaphore: Box<Expr>, timeout: Box<Expr>, site: SiteId },
     /// `await cond for d`: Bool. The condition is evaluated without steps ([`ExprKind::Read`] etc. in it have sites, but are no steps); only reads, locals, operators and words occur in it.
     Await { cond: Box<Expr>, timeout: Option<Box<Expr>>, site: SiteId },
 }
@@ -583,8 +585,8 @@ pub struct Expectation {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum ExpectationKind {
-    /// `race a ~ b: real, harmful, false`; `no race`
-    Race { no: bool, left: SiteRef, right: SiteRef, real: bool, harmful: bool, false_: bool },
+    /// `race a ~ b: real, harmful, false`; `no race`; and the same with `order`, of an order pair
+    Race { no: bool, order: bool, left: SiteRef, right: SiteRef, real: bool, harmful: bool, false_: bool },
     /// `order a, b: real | never | harmful`
     Order { refs: Vec<SiteRef>, word: OrderWord },
     /// `failure`

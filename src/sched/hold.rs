@@ -299,7 +299,9 @@ impl Holding {
         if let Some(thread) = runs {
             return match world.thread(thread).pending {
                 Op::Acquire(_) | Op::ReadLock(_) | Op::WriteLock(_) => Released::Lock,
-                Op::Await { .. } | Op::Reacquire { .. } | Op::Down(_) | Op::Pass { .. } => Released::Await,
+                Op::Await { .. } | Op::Reacquire { .. } | Op::Down(_) | Op::DownFor { .. } | Op::Pass { .. } => {
+                    Released::Await
+                }
                 Op::Join(_) => Released::Join,
                 Op::Begin => Released::Queue,
                 _ => Released::NeverReached,

@@ -2,6 +2,7 @@
 
 use super::blame::{Blamed, Blames};
 use super::instr::{FragmentId, Instr, Reg};
+use super::watched::Watched;
 use crate::base::{Digester, IndexVec};
 use crate::event::{BodyId, Value};
 use crate::lang::program::{ExceptionId, TextId};
@@ -31,6 +32,8 @@ pub struct Code {
     /// Properties that always hold, and at rest: name and code.
     pub(super) always: Vec<(String, FragmentId)>,
     pub(super) at_end: Vec<(String, FragmentId)>,
+    /// The terms of `always`; `None` where one has no room of its own.
+    pub(super) watched: Option<Watched>,
     pub(super) texts: IndexVec<TextId, String>,
     pub(super) exceptions: IndexVec<ExceptionId, String>,
     pub(super) global_kinds: Vec<Kind>,

@@ -162,6 +162,10 @@ impl Guest for Vm {
     }
 
     fn broken_always(&mut self, world: &World) -> Option<Failure> {
+        if !self.code.may_be_broken(world.changed_cell(), world) {
+            debug_assert!(self.broken(world, &self.code.always).is_none(), "a term was not asked that a write broke");
+            return None;
+        }
         self.broken(world, &self.code.always)
     }
 

@@ -101,6 +101,7 @@ pub(super) enum Visible {
     ReadUnlock(Reg),
     WriteUnlock(Reg),
     Down(Reg),
+    DownFor { semaphore: Reg, timeout: Reg },
     Up(Reg),
     Arrive(Reg),
     Await { condition: FragmentId, timeout: Option<Reg> },

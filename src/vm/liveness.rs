@@ -228,6 +228,10 @@ fn operands(op: &Visible, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
         | Visible::NewHandler(reg)
         | Visible::Interrupt(reg)
         | Visible::Sleep(reg) => f(reg),
+        Visible::DownFor { semaphore, timeout } => {
+            f(semaphore);
+            f(timeout);
+        }
         Visible::Await { condition, timeout } => {
             timeout.into_iter().for_each(&mut *f);
             self::condition(&fragments[condition as usize], fragments).into_iter().for_each(f);

@@ -14,6 +14,7 @@ mod operands;
 mod pure;
 mod run;
 mod unwind;
+mod watched;
 
 pub use code::Code;
 pub use compile::{CompileError, compile};

@@ -133,6 +133,9 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, Thrown>
         Visible::ReadUnlock(r) => Op::ReadUnlock(RwLockId(index(r)?)),
         Visible::WriteUnlock(r) => Op::WriteUnlock(RwLockId(index(r)?)),
         Visible::Down(r) => Op::Down(SemaphoreId(index(r)?)),
+        Visible::DownFor { semaphore, timeout } => {
+            Op::DownFor { semaphore: SemaphoreId(index(semaphore)?), timeout: get(timeout) }
+        }
         Visible::Up(r) => Op::Up(SemaphoreId(index(r)?)),
         Visible::Arrive(r) => Op::Arrive(BarrierId(index(r)?)),
         Visible::Await { timeout, .. } => Op::Await { timeout: timeout.map(get) },

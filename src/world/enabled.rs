@@ -105,7 +105,7 @@ impl World {
         match op {
             Op::Acquire(lock) | Op::Reacquire { lock, .. } => Stand::Lock(*lock),
             Op::ReadLock(lock) | Op::WriteLock(lock) => Stand::RwLock(*lock),
-            Op::Down(semaphore) => Stand::Semaphore(*semaphore),
+            Op::Down(semaphore) | Op::DownFor { semaphore, .. } => Stand::Semaphore(*semaphore),
             Op::Pass { barrier, .. } => Stand::Barrier(*barrier),
             Op::Join(thread) => Stand::Thread(*thread),
             Op::Post { target, .. } => Stand::Thread(self.thread_of(*target)),
@@ -279,6 +279,7 @@ impl World {
                 l.writer.is_none() && l.readers.is_empty() && !(l.prefer == Prefer::Readers && reader_stands())
             }
             Op::Down(id) => self.semaphores[*id].count > 0,
+            Op::DownFor { semaphore, .. } => self.semaphores[*semaphore].count > 0 || due(t.deadline, self.now),
             Op::Pass { barrier, generation } => self.barriers[*barrier].generation != *generation,
             Op::Await { .. } => t.condition || due(t.deadline, self.now),
             Op::Join(other) => self.finished(*other),

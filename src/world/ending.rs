@@ -152,7 +152,9 @@ impl World {
             }
             Op::ReadLock(id) => format!("the read side of rwlock {}", self.setup.rwlocks[id.0 as usize].0),
             Op::WriteLock(id) => format!("the write side of rwlock {}", self.setup.rwlocks[id.0 as usize].0),
-            Op::Down(id) => format!("an up of semaphore {}", self.setup.semaphores[id.0 as usize].0),
+            Op::Down(id) | Op::DownFor { semaphore: id, .. } => {
+                format!("an up of semaphore {}", self.setup.semaphores[id.0 as usize].0)
+            }
             Op::Pass { barrier, .. } => {
                 let b = &self.barriers[*barrier];
                 let name = &self.setup.barriers[barrier.0 as usize].0;

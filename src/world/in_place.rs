@@ -1,6 +1,7 @@
 //! The operations of nearly every step, in place: plain memory, locks that are no monitors, skips. Inlined into the loop of a run; all others are in `perform`.
 
 use super::World;
+use super::memory::ANYTHING;
 use super::perform::Thrown;
 use crate::event::{Location, LockId, Op, ThreadId, Value};
 
@@ -74,7 +75,20 @@ impl World {
     #[inline(always)]
     pub(super) fn store(&mut self, cell: u32, value: Value) {
         self.memory.cells[cell as usize] = value;
+        // Of two cells in one step it is not known which.
+        self.changed = if self.memory_changed && self.changed != cell { ANYTHING } else { cell };
         self.memory_changed = true;
+    }
+
+    /// More has changed than one cell.
+    pub(super) fn anything_changed(&mut self) {
+        (self.memory_changed, self.changed) = (true, ANYTHING);
+    }
+
+    /// The only cell that the last step which wrote memory has written; `None` if it has changed more.
+    #[must_use]
+    pub fn changed_cell(&self) -> Option<u32> {
+        (self.changed != ANYTHING).then_some(self.changed)
     }
 
     #[inline(always)]

@@ -35,7 +35,10 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
     after.outcome().is_none()
         && before.threads().len() == after.threads().len()
         && after.thread(thread).status == Status::Alive
-        && !matches!(after.thread(thread).pending, Op::Await { timeout: Some(_) } | Op::ReadLock(_))
+        && !matches!(
+            after.thread(thread).pending,
+            Op::Await { timeout: Some(_) } | Op::DownFor { .. } | Op::ReadLock(_)
+        )
 }
 
 // What an operation touches that is not memory.
@@ -58,7 +61,7 @@ fn thing(op: &Op) -> Thing {
         Op::ReadLock(l) | Op::Announce(l) | Op::WriteLock(l) | Op::ReadUnlock(l) | Op::WriteUnlock(l) => {
             Thing::RwLock(l)
         }
-        Op::Down(s) | Op::Up(s) => Thing::Semaphore(s),
+        Op::Down(s) | Op::DownFor { semaphore: s, .. } | Op::Up(s) => Thing::Semaphore(s),
         Op::Arrive(barrier) | Op::Pass { barrier, .. } => Thing::Barrier(barrier),
         Op::Enable { event, .. } | Op::Disable(event) => Thing::Event(event),
         Op::Register { listener, .. } | Op::Perform(listener) => Thing::Listener(listener),
@@ -165,6 +168,7 @@ fn reads_clock(world: &World, thread: ThreadId) -> bool {
         | Op::Wait { .. }
         | Op::Reacquire { .. }
         | Op::Await { .. }
+        | Op::DownFor { .. }
         | Op::Wake
         | Op::Begin
         | Op::Fence(_)

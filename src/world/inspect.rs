@@ -43,7 +43,7 @@ impl World {
         sum as u64
     }
 
-    /// The instant at which the sleep, wait or await of a thread is over.
+    /// The instant at which the sleep, wait, await or timed down of a thread is over.
     #[must_use]
     pub fn deadline(&self, thread: ThreadId) -> Option<u64> {
         self.threads[thread].deadline

@@ -124,7 +124,7 @@ impl<G: Guest> Machine<G> {
         }
         self.deliver_newborn();
         // The first state counts for properties as well.
-        self.world.memory_changed = true;
+        self.world.anything_changed();
         self.after_step();
     }
 
@@ -227,8 +227,12 @@ impl<G: Guest> Machine<G> {
         match next {
             Next::Ready => {}
             Next::Pending => {
-                if let Op::Await { timeout } = self.world.threads[thread].pending {
-                    self.begin_await(thread, timeout);
+                match self.world.threads[thread].pending {
+                    Op::Await { timeout } => self.begin_await(thread, timeout),
+                    Op::DownFor { timeout, .. } => {
+                        self.world.threads[thread].deadline = Some(self.world.after(timeout));
+                    }
+                    _ => {}
                 }
                 self.world.settle(thread);
             }

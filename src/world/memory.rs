@@ -9,6 +9,9 @@ use crate::event::{
 };
 use smallvec::SmallVec;
 
+/// Stands for a cell where more has changed than one; no memory has so many.
+pub(super) const ANYTHING: u32 = u32::MAX;
+
 /// The memory of a run.
 #[derive(Default)]
 pub struct Memory {

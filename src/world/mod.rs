@@ -53,6 +53,7 @@ use crate::event::{
     Outcome, RwLockId, SemaphoreId, SiteId, ThreadId, Value,
 };
 use environment::EventState;
+use memory::ANYTHING;
 use std::sync::Arc;
 use sync::{Barrier, Lock, RwLock, Semaphore};
 
@@ -91,6 +92,8 @@ pub struct World {
     // Threads forked in this step, which have yet to reach their first operation.
     newborn: Vec<ThreadId>,
     memory_changed: bool,
+    // The cell that has; [`ANYTHING`] if it is not that alone.
+    changed: u32,
     refused_posts: u32,
     // Of objects and stacks, those of the dead as well.
     cells: u64,
@@ -127,6 +130,7 @@ crate::clone_in_place!(World {
     timed,
     newborn,
     memory_changed,
+    changed,
     refused_posts,
     cells,
     outcome,
@@ -167,6 +171,7 @@ impl World {
             timed: IdSet::new(),
             newborn: Vec::new(),
             memory_changed: false,
+            changed: ANYTHING,
             refused_posts: 0,
             cells: 0,
             outcome: None,

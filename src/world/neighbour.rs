@@ -60,6 +60,8 @@ impl World {
             && self.args.len() == before.args.len()
             && self.horizon == before.horizon
             && self.awaiting.is_empty()
+            // Its deadline has been counted from here.
+            && !matches!(self.threads[touched.thread].pending, Op::DownFor { .. })
     }
 
     fn take_back(&mut self, before: &World, touched: Touched) {

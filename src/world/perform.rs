@@ -100,7 +100,7 @@ impl World {
                     self.end(Outcome::Limit(LimitKind::ListLength, u64::from(self.limits.list)));
                     return Ok(Reply::Value(0));
                 }
-                self.memory_changed = true;
+                self.anything_changed();
                 self.memory.list_write(list, what)?
             }
             Op::Cas { at, old, new } => {
@@ -130,7 +130,7 @@ impl World {
             Op::Free(object) => {
                 self.check_object(object, Thrown::DoubleFree)?;
                 self.memory.objects[object].freed = true;
-                self.memory_changed = true;
+                self.anything_changed();
                 0
             }
             Op::Acquire(lock) => self.acquire(thread, lock)?,
@@ -196,6 +196,15 @@ impl World {
                 self.semaphores[id].count -= 1;
                 self.refresh_all(|w| &w.semaphores[id].standing);
                 0
+            }
+            Op::DownFor { semaphore, .. } => {
+                self.threads[thread].deadline = None;
+                let takes = self.semaphores[semaphore].count > 0;
+                if takes {
+                    self.semaphores[semaphore].count -= 1;
+                    self.refresh_all(|w| &w.semaphores[semaphore].standing);
+                }
+                i64::from(takes)
             }
             Op::Up(id) => {
                 self.semaphores[id].count = self.semaphores[id].count.saturating_add(1);

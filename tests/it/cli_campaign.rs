@@ -355,3 +355,19 @@ fn what_cannot_be_read_is_refused_and_the_rest_is_confirmed() {
         assert!(bad.err.contains(says), "{says}: {}", bad.err);
     }
 }
+
+/// Runs that were made with raised limits are shown, of many models as of one.
+#[test]
+fn raised_limits_are_those_of_the_report_as_well() {
+    let folder = scratch("raised-limits");
+    let text = "var x = 0\nthread a { x = 1 }\nthread b { x = 2; assert x == 2, \"lost\" }\n";
+    let [a, b] = ["a.race", "b.race"].map(|name| file(&folder, name, text));
+    let flows = |paths: &[&str]| {
+        let options = ["--steps", "200000", "--runs", "50", "--trials", "20", "--format", "sarif"];
+        let run = call(&[&["confirm"], paths, &options].concat());
+        run.out.matches("\"threadFlows\"").count()
+    };
+    let one = flows(&[&a]);
+    assert!(one > 0);
+    assert_eq!(flows(&[&a, &b]), 2 * one);
+}

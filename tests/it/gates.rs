@@ -348,3 +348,14 @@ fn the_forms_of_a_test_tell_the_failure() {
     };
     assert_eq!(class(&test("junit")), class(&out(&["confirm", &path, "--format", "junit"])));
 }
+
+/// Deadlocks of different threads of one array are one failure, in the headline and for the gate.
+#[test]
+fn threads_of_one_array_fail_as_one() {
+    let text = "lock a\nlock b\nthread t(i in 0..3) { if i % 2 == 0 { sync a { sync b { skip } } } else { sync b { sync a { skip } } } }\n";
+    let path = file(&scratch("gate-twins"), "m.race", text);
+    let run = call(&["confirm", &path, "--runs", "200", "--trials", "30", "--fail-on", "any-failure"]);
+    assert_eq!(run.status, FOUND, "{}", run.err);
+    assert!(run.err.contains("any-failure (1)"), "{}", run.err);
+    assert!(run.out.contains("\n1 failure: "), "{}", run.out);
+}

@@ -144,6 +144,7 @@ fn op(inner: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Val
         inner.clone().prop_map(|target| Op::HandlerOn { target }),
         (inner.clone(), option::of(inner.clone()), option::of(inner.clone()))
             .prop_map(|(object, with, timeout)| Op::Wait { object, with, timeout }),
+        (inner.clone(), inner.clone()).prop_map(|(semaphore, timeout)| Op::Down { semaphore, timeout }),
         (inner.clone(), option::of(inner)).prop_map(|(cond, timeout)| Op::Await { cond, timeout }),
     ]
 }
@@ -337,12 +338,8 @@ fn expectation() -> impl Strategy<Value = Expect> {
     let outcome =
         (kind, option::of(outcome_value)).prop_map(|(kind, value)| OutcomeSpec { kind, value, at: At::default() });
     prop_oneof![
-        (any::<bool>(), reference(), reference(), vec(word, 0..3)).prop_map(|(no, left, right, words)| Expect::Race {
-            no,
-            left,
-            right,
-            words
-        }),
+        (any::<[bool; 2]>(), reference(), reference(), vec(word, 0..3))
+            .prop_map(|([no, order], left, right, words)| Expect::Race { order, no, left, right, words }),
         (vec(reference(), 1..4), name()).prop_map(|(refs, word)| Expect::Order { refs, word }),
         (any::<bool>(), option::of(failure()), option::of(reference())).prop_map(|(no, what, site)| Expect::Failure {
             no,

@@ -28,7 +28,7 @@ const DECLARATIONS: [(&str, &str); 17] = [
 ];
 
 /// Statements with their steps, about. `$l` is another statement, `$d` a delay, `$a` an instant, `$n` a name, `$q` a way to the looper, `$t` a task of it.
-const STATEMENTS: [(u32, &str); 67] = [
+const STATEMENTS: [(u32, &str); 68] = [
     (1, "x = 1"),
     (1, "x = 2"),
     (2, "x += 1"),
@@ -77,6 +77,7 @@ const STATEMENTS: [(u32, &str); 67] = [
     (2, "read rw { $l }"),
     (2, "write rw { $l }"),
     (1, "down s"),
+    (1, "if !(down s for $d) { y = 5 }"),
     (1, "up s"),
     (2, "arrive bar"),
     (2, "sleep $d"),
@@ -261,7 +262,7 @@ impl Generator {
                 let word = match hole {
                     "$l" => self.leaf(),
                     "$d" => self.delay().to_string(),
-                    "$a" if self.rng.below(6) == 0 => "0".to_owned(),
+                    "$a" if self.rng.below(5) == 0 => "0".to_owned(),
                     "$a" => (1 + self.delay()).to_string(),
                     "$q" => self.pick(&["main", "main", "h"]).to_owned(),
                     "$t" if self.in_go => self.pick(&["say(3)", "say(4)"]).to_owned(),
@@ -279,7 +280,7 @@ impl Generator {
 const KINDS: &str = "\
     x = 1|x += 1|y = x|log.push(|log.clear()|log.pop()|in log|fetch_add(|cas(|exchange(|new Box;|let fixed|o = null|fixed.v|o.v|\
     use |delete |sync m|sync k|sync fixed|acquire m|release m|wait m }|wait m for|notify m|notify_all m|with k for|with k }|\
-    signal c|signal_all c|read rw|write rw|prefer readers|prefer writers|down s|up s|arrive bar|sleep |interrupt |await x == 1 }|\
+    signal c|signal_all c|read rw|write rw|prefer readers|prefer writers|down s }|down s for|up s|arrive bar|sleep |interrupt |await x == 1 }|\
     await x == 1 for|assert |throw |catch |finally |if *|perform l|daemon |always|at end|uncaught = thread|after |at front|async|\
     cancel say|cancel all|fence main|lift |quit main }|quit main safely|enable e|disable e|initially 1|on main;|fork do_it|\
     join z|join b|spawn looper|attach queue|to h| at 4| at 0|after 5|after 3|thread d";

@@ -3,7 +3,7 @@
 use raceflip::base::Rng;
 
 /// Statements that end soon, whatever they are part of.
-const LEAVES: [&str; 49] = [
+const LEAVES: [&str; 51] = [
     "x = 1",
     "x = 2",
     "x += 1",
@@ -28,6 +28,8 @@ const LEAVES: [&str; 49] = [
     "sync m { wait m }",
     "up s",
     "down s",
+    "if !(down s for 3) { y = 5 }",
+    "down s for 0",
     "arrive bar",
     "sleep 2",
     "interrupt a",

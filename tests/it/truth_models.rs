@@ -40,7 +40,7 @@ const LEAVES: [&str; 30] = [
 ];
 
 /// Statements of threads; `$s` is a leaf, `$t` a task that is posted.
-const STATEMENTS: [&str; 40] = [
+const STATEMENTS: [&str; 41] = [
     "$s",
     "$s",
     "$s",
@@ -60,6 +60,7 @@ const STATEMENTS: [&str; 40] = [
     "sync m { sync m2 { $s } }",
     "down s; $s; up s",
     "down s; $s",
+    "if (down s for 2) { $s; up s } else { $s }",
     "up s",
     "await $v == $k; $s",
     "if !(await $v == $k for 2) { $s }",

@@ -98,8 +98,9 @@ fn the_timeline_has_whole_statements() {
 fn verbs_have_neither_values_nor_limits_of_time() {
     let folder = scratch("verbs-as-values");
     let cases = [
-        ("let ok = down s for 25", "`down` gives no value", "await free > 0 for 25"),
-        ("down s for 25", "`down` has no limit of time", "await free > 0 for 25"),
+        ("let ok = down s", "`down` gives no value", "let ok = down s for 25"),
+        ("if (down s) { skip }", "`down` gives no value", "let ok = down s for 25"),
+        ("up s for 25", "`up` has no limit of time", "await CONDITION for 25"),
         ("let ok = join t", "`join` gives no value", "await done for 25"),
         ("acquire m for 5", "`acquire` has no limit of time", "await !held for 25"),
     ];
@@ -148,4 +149,28 @@ fn lines_that_are_not_met_say_what_is_meant() {
     let text = "var x = 0\nthread a { @a: x = 1 }\nthread b { @b: x = 2 }\nexpect no race @a ~ @b\n";
     let run = call(&["test", &file(&folder, "no.race", text)]);
     assert!(run.out.contains("`race @a ~ @b: false` says that it is reported, and never confirmed"), "{}", run.out);
+}
+
+/// What a method of another language is called on is told as what it is.
+#[test]
+fn a_call_after_a_dot_says_what_has_none() {
+    let declared =
+        "looper main; handler h on main; lock m; var l: list[int]; var a: int[3]; atomic n = 0; task f() { skip }\n";
+    let cases = [
+        ("h.postDelayed(f, 100)", "this is a `handler`, and only lists", "write `post f() to h after 100`"),
+        ("main.removeCallbacks(f)", "this is a `looper`, and only lists", "write `cancel f on h`"),
+        ("m.lock()", "this is a `lock`, and only lists", "write `sync m"),
+        ("n.incrementAndGet()", "this is an `int`, and only lists", "write `fetch_add(n, 1)`"),
+        ("a.push(1)", "needs a list", "for i in 0..a.len"),
+        ("a.sort()", "an array has `len`, and no operations", "tasks are called by their name alone"),
+        ("l.add(1)", "lists have `push`", "write `l.push(e)`"),
+        ("l.pushh(1)", "lists have `push`", "did you mean `push`?"),
+        ("let x = l.len()", "not a call", "write it without parentheses"),
+        ("timer.scheduleAtFixedRate(f, 100)", "only lists have operations", "a timer that repeats posts itself again"),
+    ];
+    for (statement, reason, help) in cases {
+        let text = format!("{declared}thread t {{ {statement} }}\n");
+        let told = raceflip::vm::Model::from_text("m.race", &text, &[]).unwrap_err().to_string();
+        assert!(told.contains(reason) && told.contains(help), "{statement}: {told}");
+    }
 }

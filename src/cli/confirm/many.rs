@@ -17,6 +17,7 @@ use crate::campaign::{self, Plan, Progress};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{CampaignReport, Partition, Settings, TrialLine, VariantReport};
 use crate::formats::journal::{Entry, Header};
+use crate::world::Limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -221,7 +222,9 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut Context) -> Result<Sta
         return Ok(Status::Refused);
     };
     let out = &mut context.out;
-    let mut campaign = Campaign::open(args, &cases, Settings::of(&super::plan(args, first)), out)?;
+    let plan = super::plan(args, first);
+    let limits = plan.limits;
+    let mut campaign = Campaign::open(args, &cases, Settings::of(&plan), out)?;
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());
     campaign.perform(&stop, out);
@@ -236,7 +239,8 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut Context) -> Result<Sta
     if let Some(path) = &args.out {
         files::write(path, &format!("{}\n", report.to_json()))?;
     }
-    let status = finish(&report, args.result.format, left_out, models, gate, out);
+    let known = (models, limits);
+    let status = finish(&report, args.result.format, left_out, known, gate, out);
     saved.iter().for_each(|file| out.note(format_args!("saved {file}")));
     refused.iter().for_each(|refusal| out.refuse(refusal));
     if !report.complete {
@@ -263,12 +267,12 @@ fn digest(cases: &[Case]) -> String {
     format!("{:016x}", xxh3_64(format!("{all:?}").as_bytes()))
 }
 
-// The end of the report: the summary, or all of it in another form, with the models that are at hand.
+// The end of the report: the summary, or all of it in another form, with the models that are at hand and how far their runs are made again.
 fn finish(
     campaign: &CampaignReport,
     format: ReportFormat,
     left_out: usize,
-    known: Vec<&Model>,
+    (known, allowed): (Vec<&Model>, Limits),
     gate: &Gate,
     out: &mut Output,
 ) -> Status {
@@ -280,7 +284,8 @@ fn finish(
         ReportFormat::Json => out.json(&campaign.to_json()),
         _ => {
             let reports: Vec<ConfirmReport> = campaign.results.iter().map(|r| r.report.clone()).collect();
-            let text = format.render(&reports, &gate.failures(&reports), &mut Models::new(known, out));
+            let mut models = Models::new(known, out).allowing(allowed);
+            let text = format.render(&reports, &gate.failures(&reports), &mut models);
             format.print(&text.unwrap_or_default(), out);
         }
     }
@@ -292,7 +297,8 @@ pub(in crate::cli) fn tell(campaign: &CampaignReport, result: &ToolArgs, gate: &
     if result.format == ReportFormat::Text {
         campaign.results.iter().for_each(|r| told::variant(&r.report, result.quiet, out));
     }
-    let status = finish(campaign, result.format, 0, Vec::new(), gate, out);
+    // A report may be anybody's: its runs are made again as far as the usual limits allow.
+    let status = finish(campaign, result.format, 0, (Vec::new(), Limits::default()), gate, out);
     match () {
         () if !campaign.refused.is_empty() => Status::Refused,
         () if !campaign.complete => Status::Interrupted,

@@ -9,7 +9,7 @@ use super::super::{Refusal, again};
 use crate::base::{at_most, interval};
 use crate::campaign::{
     self, Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Refutation, SEARCHED,
-    Undecided, Verdict, WayReport,
+    Undecided, Verdict, WayReport, same_failure,
 };
 use crate::detect::Rank;
 use crate::event::SiteId;
@@ -29,14 +29,16 @@ pub(super) fn failures(found: &Confirmation) -> Vec<Apart<'_>> {
         let orders = found.orders.iter().filter(|p| !p.hurts().is_empty());
         found.pairs.iter().chain(orders).filter(|p| p.verdict.confirmed())
     };
-    let hurts = |f: &FailureReport| told().flat_map(PairReport::hurts).any(|(_, g)| g.signature == f.signature);
+    let harms: BTreeSet<String> = told().flat_map(PairReport::hurts).map(|(_, g)| same_failure(&g.signature)).collect();
+    let hurts = |f: &FailureReport| harms.contains(&same_failure(&f.signature));
     let detection = found.phase1.failures.iter().map(|f| (f, "detection run"));
     let trials = found.unexplained.iter().map(|f| (f, "trial"));
     let orders = told().flat_map(|p| &p.orders).flat_map(|o| &o.failures).map(|f| (f, "run"));
     let mut known = BTreeSet::new();
-    let once = detection.chain(trials).chain(orders).filter(|(f, _)| !hurts(f) && known.insert(&f.signature));
+    let once =
+        detection.chain(trials).chain(orders).filter(|(f, _)| !hurts(f) && known.insert(same_failure(&f.signature)));
     let has = |p: &&PairReport, f: &FailureReport| {
-        p.orders.iter().flat_map(|o| &o.failures).any(|g| g.signature == f.signature)
+        p.orders.iter().flat_map(|o| &o.failures).any(|g| same_failure(&g.signature) == same_failure(&f.signature))
     };
     once.map(|(f, runs)| (f, runs, told().filter(|p| has(p, f)).collect())).collect()
 }
@@ -367,7 +369,8 @@ impl Told<'_> {
             writeln!(self.out, "{all}: {hurt} harmful, {flipped} of no harm, {refuted} refuted, {rest} not flipped");
         }
         let all = found.pairs.iter().chain(&found.orders);
-        let harms: BTreeSet<&str> = all.flat_map(PairReport::hurts).map(|(_, f)| f.signature.as_str()).collect();
+        let harms: BTreeSet<String> =
+            all.flat_map(PairReport::hurts).map(|(_, f)| same_failure(&f.signature)).collect();
         let what = match (harms.len() as u64, apart as u64) {
             (0, 0) => return,
             (n, 0) => format!("{}: harm of one order", counted(n, "failure")),
@@ -380,7 +383,7 @@ impl Told<'_> {
 
 // As `formats::report::findings` has it.
 fn shows_the_same(pair: &PairReport, lead: &PairReport) -> bool {
-    let ways = |p: &PairReport| p.hurts().iter().map(|(_, f)| f.signature.clone()).collect::<BTreeSet<_>>();
+    let ways = |p: &PairReport| p.hurts().iter().map(|(_, f)| same_failure(&f.signature)).collect::<BTreeSet<_>>();
     !pair.hurts().is_empty() && ways(pair) == ways(lead)
 }
 

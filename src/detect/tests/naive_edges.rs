@@ -27,12 +27,22 @@ fn passes(all: &[Seen], i: usize, j: usize) -> bool {
         (Op::WriteUnlock(l), Op::ReadLock(m) | Op::WriteLock(m)) => apart && l == m && !x.threw,
         (Op::ReadUnlock(l), Op::WriteLock(m)) => apart && l == m && !x.threw,
         (Op::Up(s), Op::Down(t)) => s == t,
+        (Op::Up(s), Op::DownFor { semaphore: t, .. }) => s == t && y.value() == 1,
         (Op::Register { listener: l, .. }, Op::Perform(m)) => l == m,
         (Op::Quit { looper, .. }, Op::Begin) => made(&y.event).is_none() && y.event.thread == Some(*looper),
         _ => match (written(x), read(y)) {
             (Some(at), Some(from)) => at == from && !y.threw,
             _ => false,
         },
+    }
+}
+
+impl Seen {
+    fn value(&self) -> crate::event::Value {
+        match self.event.what {
+            Happening::Performed { value, .. } => value,
+            _ => 0,
+        }
     }
 }
 

@@ -54,7 +54,10 @@ fn signals((a, x): (&Op, &Seen), (b, y): (&Op, &Seen), world: &World) -> bool {
         (Op::Post { target, .. }, Op::Quit { looper, .. }) => world.thread_of(*target) == *looper,
         (Op::Enable { event: e, .. }, Op::Disable(f)) => e == f,
         (Op::Notify { on: a, .. }, Op::Wait { on: b, .. }) => a == b,
-        (Op::Up(s) | Op::Down(s), Op::Down(t)) => s == t,
+        (
+            Op::Up(s) | Op::Down(s) | Op::DownFor { semaphore: s, .. },
+            Op::Down(t) | Op::DownFor { semaphore: t, .. },
+        ) => s == t,
         (Op::Interrupt(t), Op::Sleep(_) | Op::Wait { .. }) => y.event.thread == Some(*t) && x.event.thread.is_some(),
         _ => false,
     }
@@ -186,7 +189,7 @@ fn touch(run: &Recorded, all: &[Seen], i: usize) -> Vec<(String, bool)> {
         Op::Enable { event, .. } | Op::Disable(event) => vec![(format!("{event:?}"), true)],
         Op::Notify { on, .. } => vec![set(on)],
         Op::Wait { on, .. } => vec![set(on), (format!("thread {own:?}"), false)],
-        Op::Up(s) | Op::Down(s) => vec![(format!("{s:?}"), true)],
+        Op::Up(s) | Op::Down(s) | Op::DownFor { semaphore: s, .. } => vec![(format!("{s:?}"), true)],
         Op::Interrupt(t) => vec![(format!("thread {t:?}"), true)],
         Op::Sleep(_) => vec![(format!("thread {own:?}"), false)],
         Op::Register { listener, .. } => vec![(format!("{listener:?}"), true)],

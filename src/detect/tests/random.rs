@@ -158,6 +158,7 @@ fn any_signal(rng: &mut Rng) -> Op {
         6 => Op::Exchange(atomic, 0),
         7 => Op::Cas { at: atomic, old: 0, new: 1 },
         8 | 9 => Op::Up(SemaphoreId(0)),
+        10 if rng.coin() => Op::DownFor { semaphore: SemaphoreId(0), timeout: 2 },
         10 => Op::Down(SemaphoreId(0)),
         11 | 12 => Op::Await { timeout: rng.coin().then_some(2) },
         13 => Op::Interrupt(ThreadId(rng.below(THREADS))),

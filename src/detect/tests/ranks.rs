@@ -36,6 +36,17 @@ fn locks_and_what_is_like_them() {
     check(app(vec![], vec![before, after]), ((t0, 0), (t1, 2)), &[Unordered, ByLocks]);
     let [up, down] = [Op::Up(SemaphoreId(0)), Op::Down(SemaphoreId(0))].map(act);
     check(app(vec![], vec![vec![write(), up], vec![down, write()]]), ((t0, 0), (t1, 1)), &[ByLocks]);
+    // The same with a limit of time, if it is kept; what has timed out has learned nothing.
+    for (timeout, limit) in [(1_000, &[Unordered, ByLocks][..]), (0, &[Unordered, ByLocks])] {
+        let down = act(Op::DownFor { semaphore: SemaphoreId(0), timeout });
+        check(
+            app(vec![], vec![vec![write(), act(Op::Up(SemaphoreId(0)))], vec![down, write()]]),
+            ((t0, 0), (t1, 1)),
+            limit,
+        );
+    }
+    let down = act(Op::DownFor { semaphore: SemaphoreId(0), timeout: 0 });
+    check(app(vec![], vec![vec![write()], vec![down, write()]]), ((t0, 0), (t1, 1)), &[Unordered]);
     let on = WaitSet::Lock(LockId(0));
     let waiter = locked(vec![act(Op::Wait { on, lock: LockId(0), timeout: None })]);
     let notifier = locked(vec![act(Op::Notify { on, all: true })]);

@@ -25,6 +25,8 @@ pub use run::{Run, Step, replayed};
 
 use super::campaign::{About, Access, Again, ConfirmReport, Driven, Fails, Harm, VerdictWord};
 use super::shell;
+use crate::campaign::same_failure;
+use std::collections::BTreeSet;
 
 /// What a report needs of the models that it is about.
 pub trait Replays {
@@ -180,7 +182,7 @@ pub(crate) fn findings(report: &ConfirmReport) -> Vec<Finding<'_>> {
 fn shows_the_same(pair: &Driven, lead: &Finding<'_>) -> bool {
     let Subject::Pair { pair: first, .. } = lead.subject else { return false };
     let both = class(pair) == Class::Harmful && lead.class == Class::Harmful;
-    let ways = |p: &Driven| p.harms.iter().map(|h| h.signature.clone()).collect::<std::collections::BTreeSet<_>>();
+    let ways = |p: &Driven| p.harms.iter().map(|h| same_failure(&h.signature)).collect::<BTreeSet<_>>();
     both && ways(pair) == ways(first)
 }
 
@@ -191,14 +193,18 @@ fn failures<'r>(report: &'r ConfirmReport) -> Vec<Finding<'r>> {
         let orders = report.order_pairs.iter().filter(|p| class(p) == Class::Harmful);
         report.pairs.iter().chain(orders).filter(|p| matches!(class(p), Class::Harmful | Class::Real))
     };
-    let hurts = |f: &Fails| confirmed().any(|p| p.harms.iter().any(|h| h.signature == f.signature));
+    let harms: BTreeSet<String> = confirmed().flat_map(|p| &p.harms).map(|h| same_failure(&h.signature)).collect();
+    let hurts = |f: &Fails| harms.contains(&same_failure(&f.signature));
     let detection = report.detection_failures.iter().map(|f| (f, Of::Detection));
     let trials = report.unexplained.iter().map(|f| (f, Of::Trials));
     let of_orders = confirmed().flat_map(|p| &p.orders).flat_map(|o| &o.failures).map(|f| (f, Of::Orders));
-    let mut known = std::collections::BTreeSet::new();
-    let once = detection.chain(trials).chain(of_orders).filter(|(f, _)| !hurts(f) && known.insert(&f.signature));
+    let mut known = BTreeSet::new();
+    let once =
+        detection.chain(trials).chain(of_orders).filter(|(f, _)| !hurts(f) && known.insert(same_failure(&f.signature)));
     let finding = |(f, of): (&'r Fails, Of)| {
-        let has = |p: &&Driven| p.orders.iter().flat_map(|o| &o.failures).any(|g| g.signature == f.signature);
+        let has = |p: &&Driven| {
+            p.orders.iter().flat_map(|o| &o.failures).any(|g| same_failure(&g.signature) == same_failure(&f.signature))
+        };
         let pairs = confirmed().filter(has).collect();
         Finding { report, class: Class::Failure, subject: Subject::Failure(f, of), pairs }
     };

@@ -37,6 +37,9 @@ pub(super) fn is_news(pending: &Op, own: bool) -> bool {
 // A thread that has failed stands at something that it could do.
 fn can_wait(pending: &Op) -> bool {
     let lock = matches!(pending, Op::Acquire(_) | Op::Reacquire { .. } | Op::ReadLock(_) | Op::WriteLock(_));
-    let other = matches!(pending, Op::Down(_) | Op::Pass { .. } | Op::Await { .. } | Op::Join(_) | Op::Wake);
+    let other = matches!(
+        pending,
+        Op::Down(_) | Op::DownFor { .. } | Op::Pass { .. } | Op::Await { .. } | Op::Join(_) | Op::Wake
+    );
     lock || other || matches!(pending, Op::Begin | Op::Post { .. })
 }

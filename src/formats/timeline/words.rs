@@ -72,6 +72,10 @@ impl Words {
                 format!("{word} {}", setup.rwlocks[id.0 as usize].0)
             }
             Op::Down(id) | Op::Up(id) => format!("{word} {}", setup.semaphores[id.0 as usize].0),
+            Op::DownFor { semaphore, timeout: t } => {
+                let result = if value != 0 { "taken" } else { "timed out" };
+                format!("{word} {}{}: {result}", setup.semaphores[semaphore.0 as usize].0, timeout(&Some(*t)))
+            }
             Op::Arrive(id) | Op::Pass { barrier: id, .. } => format!("{word} {}", setup.barriers[id.0 as usize].0),
             Op::Await { timeout: t } => {
                 let result = if value != 0 { "it holds" } else { "timed out" };

@@ -2,7 +2,9 @@
 
 use super::Checker;
 use super::items::wrong_number;
+use super::names::Named;
 use super::places::{Target, set_site};
+use super::scope::Bound;
 use super::sites::place_text;
 use super::types::article;
 use crate::event::{BodyId, SiteKind};
@@ -106,6 +108,42 @@ impl Checker {
         })
     }
 
+    /// Reports `o.f()` where there is no such operation: by what `o` is.
+    fn no_method(&mut self, object: &ast::Expr, name: &ast::Name, of_lists: [&str; 4]) -> Option<Expr> {
+        let ty = self.type_of_name(object);
+        let help = match (&ty, name.text.as_str()) {
+            (None | Some(Type::List(_) | Type::Array(..)), "len") => "write it without parentheses: `.len`".to_owned(),
+            (None | Some(Type::List(_)), text) => super::did_you_mean(text, of_lists.into_iter().chain(["len"]))
+                .unwrap_or("tasks are called by their name alone, with the object as an argument".into()),
+            _ => "tasks are called by their name alone, with the object as an argument".to_owned(),
+        };
+        let reason = match ty {
+            _ if name.text == "len" && help.contains(".len") => "not a call".to_owned(),
+            Some(Type::List(_)) => "lists have `push`, `pop`, `remove`, `clear`, `len`".to_owned(),
+            Some(Type::Array(..)) => "an array has `len`, and no operations".to_owned(),
+            Some(ty) => format!("this is {}, and only lists have operations after a dot", article(&self.name_of(&ty))),
+            None => "only lists have operations after a dot: `push`, `pop`, `remove`, `clear`, `len`".to_owned(),
+        };
+        self.error_help(name.at, format!("unknown operation `{}`", name.text), reason, help);
+        None
+    }
+
+    // The type of what is a name alone; of anything longer it is not asked, since that might report something.
+    fn type_of_name(&self, e: &ast::Expr) -> Option<Type> {
+        let ast::ExprKind::Name(name) = &e.kind else { return None };
+        match self.local(name) {
+            Some(Bound::Value(_)) => return Some(Type::Int),
+            Some(&Bound::Local { id, .. }) => return Some(self.local_type(id)),
+            Some(Bound::Broken) => return None,
+            None => {}
+        }
+        match &self.names.get(name)?.named {
+            Named::Const(ty, _) | Named::Word(ty, _) => Some(ty.clone()),
+            Named::Global(id) => Some(self.out.globals[*id].ty.clone()),
+            _ => None,
+        }
+    }
+
     fn atomic_place(&mut self, e: &ast::Expr, what: &str) -> Option<Place> {
         let target = self.target(e)?;
         let help = match target {
@@ -128,17 +166,7 @@ impl Checker {
     ) -> Option<Expr> {
         const METHODS: [&str; 4] = ["push", "pop", "remove", "clear"];
         if !METHODS.contains(&name.text.as_str()) {
-            let (reason, help) = if name.text == "len" {
-                ("not a call", "write it without parentheses: `.len`".to_owned())
-            } else {
-                let near = super::did_you_mean(&name.text, METHODS.into_iter().chain(["len"]));
-                (
-                    "lists have `push`, `pop`, `remove`, `clear`, `len`",
-                    near.unwrap_or("tasks are called by their name alone, with the object as an argument".into()),
-                )
-            };
-            self.error_help(name.at, format!("unknown operation `{}`", name.text), reason, help);
-            return None;
+            return self.no_method(object, name, METHODS);
         }
         let (mut list, of) = self.list(object, &format!("`{}` needs", name.text))?;
         let wanted = usize::from(matches!(name.text.as_str(), "push" | "remove"));

@@ -38,10 +38,11 @@ impl Checker {
 
     fn expectation(&mut self, expect: &Expect, counts: Counts) -> Option<ExpectationKind> {
         Some(match expect {
-            Expect::Race { no, left, right, words } => {
-                let refs = (self.reference(left, counts, Use::Race), self.reference(right, counts, Use::Race));
-                let (real, harmful, false_) = self.race_words(*no, words)?;
-                ExpectationKind::Race { no: *no, left: refs.0?, right: refs.1?, real, harmful, false_ }
+            Expect::Race { no, order, left, right, words } => {
+                let uses = if *order { Use::Order } else { Use::Race };
+                let refs = (self.reference(left, counts, uses), self.reference(right, counts, uses));
+                let (real, harmful, false_) = self.pair_words((*no, *order), words)?;
+                ExpectationKind::Race { no: *no, order: *order, left: refs.0?, right: refs.1?, real, harmful, false_ }
             }
             Expect::Order { refs, word } => {
                 let refs: Vec<Option<SiteRef>> = refs.iter().map(|r| self.reference(r, counts, Use::Order)).collect();
@@ -89,7 +90,7 @@ impl Checker {
     }
 
     /// `real`, `harmful`, `false`
-    fn race_words(&mut self, no: bool, words: &[ast::Name]) -> Option<(bool, bool, bool)> {
+    fn pair_words(&mut self, (no, order): (bool, bool), words: &[ast::Name]) -> Option<(bool, bool, bool)> {
         let mut said = [false; 3];
         for word in words {
             let index = self.one_of(word, "word", &[("real", 0), ("harmful", 1), ("false", 2)])?;
@@ -103,7 +104,13 @@ impl Checker {
         if let Some(word) = words.first()
             && no
         {
-            self.error_help(word.at, "`no race` with a word", "it is not even reported", "leave the word out");
+            let line = if order { "order" } else { "race" };
+            self.error_help(
+                word.at,
+                format!("`no {line}` with a word"),
+                "it is not even reported",
+                "leave the word out",
+            );
             return None;
         }
         if let Some(word) = words.last()

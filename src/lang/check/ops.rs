@@ -36,6 +36,13 @@ impl Checker {
                 Some(Expr::new(ExprKind::NewHandler { looper, site }, Type::Handler))
             }
             Op::Wait { object, with, timeout } => self.wait(object, with.as_ref(), timeout.as_ref(), at),
+            Op::Down { semaphore, timeout } => {
+                let of = self.expr_of(semaphore, &Type::Semaphore, "the operand of `down`");
+                let timeout = self.expr_of(timeout, &Type::Int, "a timeout");
+                let (of, timeout) = (Box::new(of?), Box::new(timeout?));
+                let site = self.site(SiteKind::Down, place_text(semaphore), at);
+                Some(Expr::new(ExprKind::DownFor { semaphore: of, timeout, site }, Type::Bool))
+            }
             Op::Await { cond, timeout } => {
                 let cond = self.in_mode(Mode::Await, |c| c.truth(cond));
                 let timeout = self.milliseconds(timeout.as_ref())?;

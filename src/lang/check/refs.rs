@@ -81,7 +81,7 @@ impl Checker {
             let (reason, help) = match uses {
                 Use::Race => (
                     "no access of the statement, or of what it calls",
-                    "a race is about memory: label the statement that reads or writes. Of `if`, `while`, `for` and `sync` a label covers the head alone",
+                    "a race is about memory: label the statement that reads or writes; of locks, posts, signals and the like it is `expect order @a ~ @b`. Of `if`, `while`, `for` and `sync` a label covers the head alone",
                 ),
                 Use::Order => (
                     "nothing of the statement, or of what it calls, is a step",

@@ -17,10 +17,9 @@ impl Parser<'_> {
         if !negatable && !matches!(word, "order" | "executes_before" | "races" | "outcomes") {
             return Err(self.no_expectation());
         }
-        if no && !negatable {
+        if no && !negatable && word != "order" {
             let diagnostic = Diagnostic::new(first, format!("`no` cannot stand before `{word}`"), "remove it");
-            let help = (word == "order").then(|| "write `expect order @a, @b: never`".to_owned());
-            return Err(self.report(Diagnostic { help, ..diagnostic }));
+            return Err(self.report(diagnostic));
         }
         self.bump();
         Ok(match word {
@@ -30,13 +29,19 @@ impl Parser<'_> {
                     let diagnostic = self.expected_diagnostic("`~`").help("a race is between two: `race @a ~ @b`");
                     return Err(self.report(diagnostic));
                 }
-                self.bump();
-                let right = self.reference()?;
-                let words = if self.eat(Kind::Colon) { self.commas(Self::race_word)? } else { Vec::new() };
-                Expect::Race { no, left, right, words }
+                self.pair(no, false, left)?
             }
             "order" => {
                 let refs = self.commas(Self::reference)?;
+                if refs.len() == 1 && self.peek() == Kind::Tilde {
+                    let left = refs.into_iter().next().expect("there is one");
+                    return self.pair(no, true, left);
+                }
+                if no {
+                    let diagnostic = Diagnostic::new(first, "`no` cannot stand before this `order`", "remove it")
+                        .help("write `expect order @a, @b: never`; of a pair that is not even reported it is `expect no order @a ~ @b`");
+                    return Err(self.report(diagnostic));
+                }
                 if self.peek() != Kind::Colon {
                     let diagnostic = self.expected_diagnostic("`:`");
                     return Err(
@@ -74,6 +79,14 @@ impl Parser<'_> {
                 Expect::Outcomes { of, outcomes: self.commas(Self::outcome)? }
             }
         })
+    }
+
+    /// The rest of `race @a ~ @b: words`, from the `~` on.
+    fn pair(&mut self, no: bool, order: bool, left: Ref) -> Parse<Expect> {
+        self.bump();
+        let right = self.reference()?;
+        let words = if self.eat(Kind::Colon) { self.commas(Self::race_word)? } else { Vec::new() };
+        Ok(Expect::Race { no, order, left, right, words })
     }
 
     fn no_expectation(&mut self) -> Reported {

@@ -3,7 +3,7 @@
 //! Their words are names too; they are operations only where a whole right side, a statement or something in
 //! parentheses begins, and only before an operand.
 
-use super::super::ast::{Expr, ExprKind, Instance, Op, PostTime, Text};
+use super::super::ast::{Expr, ExprKind, Instance, Op, PostTime, Text, Verb};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::Kind;
 use super::super::words::is_reserved;
@@ -38,7 +38,7 @@ impl Parser<'_> {
             "post" | "fork" => self.name_at(1),
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on",
-            "fence" | "wait" => self.place_at(1),
+            "fence" | "wait" | "down" => self.place_at(1),
             _ => false,
         }
     }
@@ -51,7 +51,7 @@ impl Parser<'_> {
             "post" | "fork" => self.name_at(1) && !followed,
             "spawn" => self.word_at(1) == "looper",
             "handler" => self.word_at(1) == "on" && self.name_at(2),
-            "fence" | "wait" => self.kind_at(1) == Kind::Word && self.place_at(1) && !followed,
+            "fence" | "wait" | "down" => self.kind_at(1) == Kind::Word && self.place_at(1) && !followed,
             _ => false,
         }
     }
@@ -90,6 +90,13 @@ impl Parser<'_> {
                 let object = self.measured(&mut height, Self::place)?;
                 let with = if self.eat_word("with") { Some(self.measured(&mut height, Self::place)?) } else { None };
                 Op::Wait { object, with, timeout: self.timeout(&mut height)? }
+            }
+            "down" => {
+                let semaphore = self.measured(&mut height, Self::place)?;
+                let Some(timeout) = self.timeout(&mut height)? else {
+                    return Err(self.no_value(Verb::Down, word));
+                };
+                Op::Down { semaphore, timeout }
             }
             _ => {
                 let cond = self.measured(&mut height, Self::expr)?;

@@ -1,6 +1,6 @@
 //! Statements that begin with a verb: a word that is one only before an operand.
 
-use super::super::ast::{ComponentVerb, StmtKind, Verb};
+use super::super::ast::{ComponentVerb, Expr, ExprKind, Op, Span, StmtKind, Verb};
 use super::super::diagnostic::Diagnostic;
 use super::super::token::Kind;
 use super::{Parse, Parser, Reported};
@@ -13,8 +13,13 @@ impl Parser<'_> {
             if !self.operand_at(1) {
                 return Ok(None);
             }
+            let start = self.start();
             self.bump();
-            let operand = self.expr()?;
+            let mut height = 0;
+            let operand = self.measured(&mut height, Self::expr)?;
+            if verb == Verb::Down && self.word() == "for" {
+                return self.down_for(operand, start, height).map(Some);
+            }
             if self.word() == "for" {
                 return Err(self.no_timeout(verb));
             }
@@ -80,13 +85,23 @@ impl Parser<'_> {
         Ok(Some(kind))
     }
 
-    /// Reports `down s for 25`.
+    /// The rest of `down s for 25`.
+    fn down_for(&mut self, semaphore: Expr, start: u32, mut height: u32) -> Parse<StmtKind> {
+        self.bump();
+        let timeout = self.measured(&mut height, Self::expr)?;
+        let at = self.at_from(start);
+        self.grow(height + 1, at)?;
+        let op = Op::Down { semaphore, timeout };
+        Ok(StmtKind::Expr(Expr { kind: ExprKind::Op(Box::new(op)), at }))
+    }
+
+    /// Reports `join t for 25`.
     fn no_timeout(&mut self, verb: Verb) -> Reported {
         let word = verb.word();
         let diagnostic = Diagnostic::new(
             self.token().span,
             format!("`{word}` has no limit of time"),
-            "only `await` and `wait` have one",
+            "only `await`, `wait` and `down` have one",
         );
         self.report(diagnostic.help(timed(verb)))
     }
@@ -97,10 +112,13 @@ impl Parser<'_> {
         if self.kind_at(1) != Kind::Word || !self.operand_at(1) {
             return None;
         }
-        let word = verb.word();
-        let message = format!("`{word}` gives no value");
-        let diagnostic = Diagnostic::new(self.token().span, message, "it is a statement of its own");
-        Some(self.report(diagnostic.help(timed(verb))))
+        Some(self.no_value(verb, self.token().span))
+    }
+
+    /// Reports a verb that stands as a value and has none; `at` is its word.
+    pub(super) fn no_value(&mut self, verb: Verb, at: Span) -> Reported {
+        let message = format!("`{}` gives no value", verb.word());
+        self.report(Diagnostic::new(at, message, "it is a statement of its own").help(timed(verb)))
     }
 
     fn optional_args(&mut self) -> Parse<Vec<super::Expr>> {
@@ -112,7 +130,7 @@ impl Parser<'_> {
 fn timed(verb: Verb) -> &'static str {
     match verb {
         Verb::Down => {
-            "count in an `atomic`: `let ok = await free > 0 for 25`, then `if ok { fetch_add(free, -1) }`; where several threads may take the last one, `cas(free, n, n - 1)`"
+            "with a limit of time it has one: `let ok = down s for 25` waits for at most 25 ms, and is true if it has taken one; `for 0` does not wait"
         }
         Verb::Acquire => {
             "hold a flag instead: `atomic held = false`, `let ok = await !held for 25`, then `cas(held, false, true)`"

@@ -6,8 +6,8 @@ use super::Printer;
 impl Printer {
     pub(super) fn expectation(&mut self, expect: &Expect) {
         match expect {
-            Expect::Race { no, left, right, words } => {
-                self.kind(*no, "race ");
+            Expect::Race { no, order, left, right, words } => {
+                self.kind(*no, if *order { "order " } else { "race " });
                 self.reference(left);
                 self.push(" ~ ");
                 self.reference(right);

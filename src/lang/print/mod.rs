@@ -31,6 +31,13 @@ pub fn print(file: &File) -> String {
     printer.out
 }
 
+/// A text as a model writes it: in quotes, with escapes.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut printer = Printer::default();
+    printer.text(text);
+    printer.out
+}
+
 #[derive(Default)]
 struct Printer {
     out: String,

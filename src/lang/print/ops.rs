@@ -41,6 +41,11 @@ impl Printer {
                 }
                 self.timeout(timeout.as_ref());
             }
+            Op::Down { semaphore, timeout } => {
+                self.push("down ");
+                self.place(semaphore);
+                self.timeout(Some(timeout));
+            }
             Op::Await { cond, timeout } => {
                 self.push("await ");
                 self.expr(cond);

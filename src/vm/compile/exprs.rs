@@ -189,6 +189,11 @@ impl<'p> Compiler<'p> {
                 self.blame(blame);
                 notified
             }
+            ExprKind::DownFor { semaphore, timeout, site } => {
+                let semaphore = self.expr(semaphore);
+                let timeout = self.delay(timeout);
+                self.visible(Visible::DownFor { semaphore, timeout }, Kind::Word, *site)
+            }
             ExprKind::Await { cond, timeout, site } => {
                 let timeout = timeout.as_deref().map(|d| self.delay(d));
                 let condition = self.fragment(cond);

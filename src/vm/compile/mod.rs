@@ -11,6 +11,7 @@ use super::blame::{self, Blame, Blamed, Blames};
 use super::code::{self, BodyCode, Code, Fragment};
 use super::instr::{FragmentId, Instr, Reg, Visible};
 use super::liveness;
+use super::watched::Watched;
 use crate::base::{Id, IndexVec};
 use crate::event::{BodyId, NULL, SiteId};
 use crate::lang::Program;
@@ -79,6 +80,8 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
         let to = if property.when == When::Always { &mut always } else { &mut at_end };
         to.push((property.name.clone(), fragment));
     }
+    let always_hold = program.properties.iter().filter(|p| p.when == When::Always);
+    let watched = Compiler::terms(program, &mut shared, always_hold.map(|p| &p.expr)).map(Watched::new);
     let Shared { fragments, times, instrs, blamed, fragments_blamed, blames } = shared;
     times.tell(&mut setup);
     Ok(Code {
@@ -94,6 +97,7 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
         fragments,
         always,
         at_end,
+        watched,
         texts: program.texts.clone(),
         exceptions: program.exceptions.clone(),
         global_kinds: program.globals.iter().flat_map(|g| setup::cell_kinds(&g.ty)).collect(),
@@ -218,6 +222,30 @@ impl<'p> Compiler<'p> {
         let id = c.fragment(expr);
         c.check_size()?;
         Ok(id)
+    }
+
+    // The terms of properties, each by itself: what `&&` puts together. `None` if one does not fit.
+    fn terms(
+        program: &'p Program,
+        shared: &'p mut Shared,
+        properties: impl Iterator<Item = &'p program::Expr>,
+    ) -> Option<Vec<code::Fragment>> {
+        let (fragments, blamed) = (shared.fragments.len(), shared.fragments_blamed.len());
+        let mut c = Self::empty(program, "property", shared);
+        let mut open: Vec<&program::Expr> = properties.collect();
+        let mut fits = true;
+        while let Some(expr) = open.pop() {
+            if let program::ExprKind::And(left, right) = &expr.kind {
+                open.extend([&**left, &**right]);
+                continue;
+            }
+            (c.regs, c.constants) = (Registers::default(), BTreeMap::new());
+            c.fragment(expr);
+            fits &= c.check_size().is_ok();
+        }
+        let terms = c.shared.fragments.split_off(fragments);
+        c.shared.fragments_blamed.truncate(blamed);
+        fits.then_some(terms)
     }
 
     fn finish(self, params: u16) -> Result<BodyCode, CompileError> {

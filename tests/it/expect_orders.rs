@@ -1,0 +1,63 @@
+//! `expect order @a ~ @b`: the verdicts of order pairs, as `expect race @a ~ @b` is those of accesses.
+
+use raceflip::campaign::{Context, LineVerdict, Plan, Silent, TestPlan, test};
+use raceflip::vm::Model;
+use std::sync::atomic::AtomicBool;
+
+/// A wake-up that comes too early is lost.
+const LOST: &str = "lock m\nthread a { sync m { @n: notify m } }\nthread b { sync m { @w: wait m } }\n";
+
+/// What nobody orders, and what hurts in neither order.
+const COUNTED: &str = "semaphore s = 0\nthread a { @u: up s }\nthread b { @d: down s }\n";
+
+/// The post is performed before the fork that leads to the cancel.
+const ORDERED: &str =
+    "looper main\ntask m() { skip }\ntask c() { @c: cancel m on main }\nthread a { @p: post m() to main; fork c() }\n";
+
+/// Whether each line holds, and why not.
+fn held(model: &str, lines: &[&str]) -> Vec<String> {
+    let lines: String = lines.iter().map(|line| format!("expect {line}\n")).collect();
+    let model = Model::from_text("m.race", &format!("{model}{lines}"), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let campaign = Plan { runs: 100, trials: 100, ..Plan::new(&model) };
+    let plan = TestPlan { model: &model, campaign, walks: 100, states: 0, saved: &[], shrinks: false };
+    let tested = test(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });
+    let told = |verdict: &LineVerdict| match verdict {
+        LineVerdict::Met => "met".to_owned(),
+        LineVerdict::Unmet(why, ..) => why.join(", "),
+        other => format!("{other:?}"),
+    };
+    tested.lines.iter().map(|line| told(&line.verdict)).collect()
+}
+
+#[test]
+fn a_verdict_that_differs_breaks_the_line() {
+    let told = held(
+        LOST,
+        &[
+            "order @n ~ @w",
+            "order @w ~ @n: real",
+            "order @n ~ @w: real, harmful",
+            "order @n ~ @w: false",
+            "no order @n ~ @w",
+        ],
+    );
+    assert_eq!(told[..3], ["met", "met", "met"]);
+    assert_eq!(told[3], "it was confirmed");
+    assert!(told[4].starts_with("it was reported, and `no order` says that no detector reports it"), "{told:?}");
+    let told = held(COUNTED, &["order @u ~ @d", "order @u ~ @d: false", "order @u ~ @d: harmful"]);
+    assert_eq!(told, ["met", "met", "it was reported, and not confirmed"]);
+    let told = held(ORDERED, &["no order @p ~ @c", "order @p ~ @c"]);
+    assert_eq!(told, ["met", "it was not reported"]);
+}
+
+#[test]
+fn what_cannot_be_said_is_refused() {
+    let error =
+        |line: &str| Model::from_text("m.race", &format!("{LOST}expect {line}\n"), &[]).unwrap_err().to_string();
+    let told = error("race @n ~ @w");
+    assert!(told.contains("`expect order @a ~ @b`"), "{told}");
+    assert!(error("no order @n, @w: real").contains("`no` cannot stand before this `order`"));
+    assert!(error("order @n ~ @w: never").contains("never"));
+    assert!(error("order @n ~ @w, @n").contains("expected"));
+    assert!(error("no order @n ~ @w: real").contains("`no order` with a word"));
+}

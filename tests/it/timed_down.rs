@@ -1,0 +1,90 @@
+//! `down s for d`: a down that gives up when its time has passed.
+
+use crate::explore::{context, search};
+use crate::support;
+use raceflip::campaign::{self, Silent, confirm};
+use raceflip::explore::{Clock, Plan};
+use raceflip::vm::Model;
+use std::collections::BTreeSet;
+
+fn model(text: &str) -> Model {
+    Model::from_text("t.race", text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// All ends of a model with the values of `got`, by exhaustive search; random walks see the same.
+fn ends(text: &str) -> Vec<String> {
+    let model = model(text);
+    let of = crate::enumerate::words(&model.program);
+    let searched = |reduce, clock| -> BTreeSet<String> {
+        let found = search(&Plan { reduce, clock, observe: of.clone(), ..Plan::new(&model) });
+        assert!(found.complete(), "{text}");
+        found.ends.keys().map(|end| end.ended.text()).collect()
+    };
+    let all = searched(true, Clock::Exact);
+    assert_eq!(searched(false, Clock::Exact), all, "without reduction: {text}");
+    let walked: BTreeSet<String> = support::walk(&model.program, &of, 400).keys().map(|end| end.text()).collect();
+    assert_eq!(walked, all, "random walks: {text}");
+    all.into_iter().collect()
+}
+
+#[test]
+fn both_results_come_about_where_both_can() {
+    let cases: [(&str, &str, &[&str]); 11] = [
+        // Nobody ups: the time passes.
+        ("", "got = down s for 5", &["ok 0 false"]),
+        // One is there, and nobody else takes it.
+        ("up s;", "got = down s for 5", &["ok 0 false", "ok 0 true"]),
+        // The same instant: either may come first.
+        ("sleep 5; up s;", "got = down s for 5", &["ok 0 false", "ok 0 true"]),
+        // The clock may move past a thread that could run.
+        ("sleep 9; up s;", "got = down s for 5", &["ok 0 false", "ok 0 true"]),
+        // No time at all: a try.
+        ("", "got = down s for 0", &["ok 0 false"]),
+        ("up s;", "got = down s for 0", &["ok 0 false", "ok 0 true"]),
+        ("up s;", "got = down s for -3", &["ok 0 false", "ok 0 true"]),
+        // As a statement, and as a condition.
+        ("up s;", "down s for 5; got = true", &["ok 0 true"]),
+        ("", "if !(down s for 5) { got = true }", &["ok 0 true"]),
+        // It gave up, and what comes later is still there for a down without a limit.
+        ("up s;", "if !(down s for 1) { down s; got = true }", &["ok 0 false", "ok 0 true"]),
+        // Whoever takes it leaves none.
+        ("if (down s for 3) { x = 1 };", "up s; got = down s for 2", &["ok 0 true", "ok 1 false"]),
+    ];
+    for (other, waits, expected) in cases {
+        let text = format!(
+            "semaphore s = 0\nvar x = 0\nvar got = false\nthread a {{ {other} skip }}\nthread b {{ {waits} }}\n"
+        );
+        assert_eq!(ends(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_longest_and_shortest_times_are_fine() {
+    for time in ["9223372036854775807", "0 - 9223372036854775807", "0x7fffffffffffffff"] {
+        let text = format!("semaphore s = 1\nvar got = false\nthread b {{ got = down s for {time} }}\n");
+        let model = model(&text);
+        let found = search(&Plan { observe: crate::enumerate::words(&model.program), ..Plan::new(&model) });
+        let ends: Vec<String> = found.ends.keys().map(|end| end.ended.text()).collect();
+        assert!(ends.contains(&"ok true".to_owned()), "{time}: {ends:?}");
+        assert!(!ends.iter().any(|end| end.starts_with("deadlock")), "{time}: {ends:?}");
+    }
+}
+
+/// One that has taken is ordered after the up; one that gave up is not.
+#[test]
+fn what_it_orders_is_what_it_took() {
+    let text = |then: &str| {
+        format!(
+            "semaphore s = 0\nvar x = 0\nthread a {{ @w: x = 1; up s }}\nthread b {{ let ok = down s for 5; {then} }}\n"
+        )
+    };
+    let real = |then: &str| {
+        let model = model(&text(then));
+        let plan = campaign::Plan { runs: 60, trials: 60, ..campaign::Plan::new(&model) };
+        let found = confirm(&plan, campaign::Context { stop: context().stop, progress: &Silent });
+        let real: Vec<bool> = found.pairs.iter().map(|pair| pair.verdict.confirmed()).collect();
+        real
+    };
+    assert!(!real("if ok { @r: x = 2 }").contains(&true), "it has taken what came after the write");
+    assert!(real("if !ok { @r: x = 2 }").contains(&true), "it gave up: nothing orders it");
+}
