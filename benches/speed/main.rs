@@ -60,7 +60,6 @@ impl Tool {
     }
 }
 
-
 const FULL: Effort =
     Effort { rounds: 9, turn: Duration::from_millis(400), counted: 1_000, endless: 5_000, points: 400_000 };
 const QUICK: Effort = Effort { rounds: 2, turn: Duration::from_millis(2), counted: 10, endless: 100, points: 2_000 };

@@ -101,7 +101,8 @@ fn root() -> &'static Path {
 fn pages() -> Vec<String> {
     let pages = std::fs::read_dir(root().join("docs")).expect("the manual");
     let names = pages.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
-    let mut pages: Vec<String> = names.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")).collect();
+    let mut pages: Vec<String> =
+        names.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")).collect();
     pages.push("README.md".to_owned());
     pages.sort();
     pages
@@ -113,7 +114,8 @@ fn readme_and_manual_commands_print_what_they_say() {
     for name in pages() {
         let page = read(&name);
         // A page that begins with a new model begins in an empty folder.
-        let anew = page.lines().find(|line| line.starts_with("$ ")).is_some_and(|line| line.starts_with("$ raceflip new"));
+        let anew =
+            page.lines().find(|line| line.starts_with("$ ")).is_some_and(|line| line.starts_with("$ raceflip new"));
         let folder = if anew { scratch("manual") } else { root().to_owned() };
         let (now, ran) = rerun(&page, &folder);
         commands += ran;
@@ -239,7 +241,8 @@ fn links_lead_somewhere() {
 #[test]
 fn every_page_is_in_the_summary() {
     let summary: BTreeSet<String> = links(&read("docs/SUMMARY.md")).into_iter().collect();
-    let mut pages: BTreeSet<String> = pages().iter().filter_map(|p| p.strip_prefix("docs/")).map(str::to_owned).collect();
+    let mut pages: BTreeSet<String> =
+        pages().iter().filter_map(|p| p.strip_prefix("docs/")).map(str::to_owned).collect();
     pages.remove("SUMMARY.md");
     let results = std::fs::read_dir(root().join("docs/results")).expect("results");
     let results = results.map(|e| format!("results/{}", e.expect("an entry").file_name().to_string_lossy()));
