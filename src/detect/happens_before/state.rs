@@ -118,11 +118,11 @@ impl State {
     /// Learns what is st-before, all of it by an edge of the own thread.
     pub(super) fn join(&mut self, other: &State) {
         join(&mut self.st, &other.st);
-        let mut grown = join(&mut self.far, &other.far);
+        let grown = join(&mut self.far, &other.far);
         let lists = [(&mut self.two, &other.two), (&mut self.long, &other.long), (&mut self.back, &other.back)];
         for (mine, theirs) in lists {
             for (thread, clock) in theirs {
-                grown |= learn(&self.far, mine, *thread, clock);
+                learn(&self.far, mine, *thread, clock);
             }
         }
         if grown {
@@ -137,19 +137,27 @@ impl State {
         // Of the receiver's own points the way back is remembered, unless nobody goes there again.
         for (owner, clock) in other.two.iter().chain(&other.long) {
             let returns = *owner == to && !fleeting;
-            grown |= if returns { learn(&self.far, &mut self.back, from, clock) } else { join(&mut self.far, clock) };
+            if returns {
+                learn(&self.far, &mut self.back, from, clock);
+            } else {
+                grown |= join(&mut self.far, clock);
+            }
         }
         for (via, clock) in &other.back {
             let returns = *via == to;
-            grown |= if returns { learn(&self.far, &mut self.long, from, clock) } else { join(&mut self.far, clock) };
+            if returns {
+                learn(&self.far, &mut self.long, from, clock);
+            } else {
+                grown |= join(&mut self.far, clock);
+            }
         }
-        grown |= learn(&self.far, &mut self.two, from, &other.st);
+        learn(&self.far, &mut self.two, from, &other.st);
         if grown {
             self.trim();
         }
     }
 
-    // Drops what `far` covers.
+    // Drops what `far` covers, after it has grown: nothing that it covers was learned.
     fn trim(&mut self) {
         let far = &self.far;
         for list in [&mut self.two, &mut self.long, &mut self.back] {
@@ -158,9 +166,11 @@ impl State {
     }
 }
 
-// Learns a clock of a thread, if `far` does not cover it; says whether that is news.
-fn learn(far: &Clock, list: &mut ByThread, thread: ThreadNo, clock: &Arc<Clock>) -> bool {
-    !far.covers(clock) && join(entry(list, thread), clock)
+// Learns a clock of a thread, if `far` does not cover it.
+fn learn(far: &Clock, list: &mut ByThread, thread: ThreadNo, clock: &Arc<Clock>) {
+    if !far.covers(clock) {
+        join(entry(list, thread), clock);
+    }
 }
 
 fn of(list: &ByThread, thread: ThreadNo) -> Option<&Clock> {
