@@ -218,7 +218,11 @@ fn detect(name: &str, n: usize) -> Result<(u64, f64), String> {
 
 fn analyses(page: &mut String, rounds: u32, divisor: usize) -> Result<(), String> {
     let all = [
-        ("DroidRacer's rules, as printed", "`raceflip analyze`: also what only locks and signals order, and coverage.", false),
+        (
+            "DroidRacer's rules, as printed",
+            "`raceflip analyze`: also what only locks and signals order, and coverage.",
+            false,
+        ),
         (
             "DroidRacer's rules, as in its source",
             "`raceflip analyze --rules source`: a bit for each pair of nodes, so that it is quadratic at least (`src/detect/happens_before/source`). `--time` and Ctrl-C stop it.",

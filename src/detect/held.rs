@@ -87,8 +87,13 @@ impl Default for Thread {
 
 impl Held {
     pub(super) fn new() -> Self {
-        let mut held =
-            Self { threads: BTreeMap::new(), all: IndexVec::new(), ids: BTreeMap::new(), sets: Sets::default(), dead: BTreeSet::new() };
+        let mut held = Self {
+            threads: BTreeMap::new(),
+            all: IndexVec::new(),
+            ids: BTreeMap::new(),
+            sets: Sets::default(),
+            dead: BTreeSet::new(),
+        };
         held.intern(Lockset::EMPTY);
         held
     }
@@ -156,11 +161,6 @@ impl Held {
         let locks = of(locks).map(|number| Hold::Lock(LockId(number)));
         let reads = of(reads).map(|number| Hold::Read(RwLockId(number)));
         locks.chain(reads).chain(of(writes).map(|number| Hold::Write(RwLockId(number))))
-    }
-
-    /// Whether the write side is in a set.
-    pub(super) fn writes(&self, set: LocksetId, RwLockId(number): RwLockId) -> bool {
-        self.sets.has(self.all[set].writes, number)
     }
 
     /// What the thread holds now.

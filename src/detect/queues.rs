@@ -103,7 +103,6 @@ impl Tasks {
             let ends = |theirs| clock.block(number).is_some_and(|mine| knows(mine, theirs));
             let is_news = !self.last.block(number).is_none_or(|theirs| ends(theirs));
             let may_follow = self.posted_ends.get(number).is_some_and(|ends| !clock.covers(ends));
-            if cfg!(test) { eprintln!("TMP block {number} follow {may_follow} ends {:?} clock {:?}", self.posted_ends.get(number).map(|e| (0..e.len()).flat_map(|n| e.block_points(n)).map(|p| (p.chain.0, p.epoch)).collect::<Vec<_>>()), (0..clock.len()).flat_map(|n| clock.block_points(n)).map(|p| (p.chain.0, p.epoch)).collect::<Vec<_>>()); }
             let mut chains = BTreeSet::new();
             if may_follow {
                 chains.extend(self.by_poster.range(block.clone()).map(|(chain, _)| *chain));
@@ -161,18 +160,5 @@ impl Tasks {
     /// The last tasks of all chains.
     pub(super) fn last(&self) -> impl Iterator<Item = &Arc<Ended>> {
         self.by_chain.values().filter_map(|tasks| tasks.last())
-    }
-}
-
-#[cfg(test)]
-mod tmp_tests {
-    #[test]
-    fn tmp_chain() {
-        use crate::{detect::Hybrid, exec::run, sched::RoundRobin, vm::Model, world::Limits};
-        let text = "var x = 0\nlooper main\ntask tick() { fork fetch() }\ntask fetch() { x = 1 - x; post fetched() to main }\ntask fetched() { post tick() to main after 1000 }\nthread t { post tick() to main; x = 5 }";
-        let model = Model::from_text("a.race", text, &[]).unwrap();
-        let stop = std::sync::atomic::AtomicBool::new(false);
-        let mut hybrid = Hybrid::new();
-        run(&mut model.machine(Limits { threads: 14, ..Limits::default() }), &mut RoundRobin::default(), 0, &mut hybrid, &stop);
     }
 }

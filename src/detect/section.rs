@@ -183,23 +183,12 @@ impl Sections {
         let begun = self.locks.get(&thing(hold)).and_then(|lock| now.filter(|now| now.misses(&lock.last))).cloned();
         let mut open = Open { hold, act, footprint: Footprint::new(), begun, met: BTreeSet::new() };
         let Self { open: nests, locks, footprints, .. } = self;
-        let mut touch = |open: &mut Open, hold| {
-            open.touch(world, watch, (&mut *locks, &*footprints), Touched::hold(hold), &mut *found);
-        };
         for around in watch.held.holds(act.by.lockset) {
-            touch(&mut open, around);
+            open.touch(world, watch, (locks, footprints), Touched::hold(around), found);
+            // None of the others tells it anything: nobody holds both sides of a reader-writer lock.
             if open.is_full() {
                 break;
             }
-        }
-        if open.is_full() {
-            // Of the rest only that is news which it holds in both ways.
-            let rwlocks = open.read().filter_map(|touched| match touched {
-                Touched::Thing(Thing::RwLock(lock)) => Some(lock),
-                _ => None,
-            });
-            let written: Vec<_> = rwlocks.filter(|lock| watch.held.writes(act.by.lockset, *lock)).collect();
-            written.into_iter().for_each(|lock| touch(&mut open, Hold::Write(lock)));
         }
         nests.entry(act.thread).or_default().add(open);
     }
@@ -221,7 +210,7 @@ impl Sections {
     fn touch(&mut self, world: &World, watch: &Watch, thread: ThreadId, touch: Touch, found: &mut Found) {
         let Self { open, locks, footprints, .. } = self;
         if let Some(nest) = open.get_mut(&thread) {
-            nest.touch(touch, |open| open.touch(world, watch, (&mut *locks, &*footprints), touch, &mut *found));
+            nest.touch(touch, |open| open.touch(world, watch, (&mut *locks, footprints), touch, found));
         }
     }
 }
