@@ -3,6 +3,8 @@
 //! A terminal obeys control characters, an editor hides or turns round what stands between others, and a CI system takes some beginnings of lines for commands
 //! to itself. None of that may come from a text that is only shown. The command line sends everything it prints through [`clean`] (`cli::output`).
 
+use std::borrow::Cow;
+
 /// Whether a character commands the terminal, cannot be seen, or changes how its neighbours are seen: control characters, separators of lines and paragraphs,
 /// bidirectional controls, the default-ignorable characters of Unicode (version 16, `DerivedCoreProperties.txt`), annotations and noncharacters.
 #[must_use]
@@ -24,6 +26,33 @@ const ANYWHERE: [&str; 3] = ["##[", "##vso[", "##teamcity["];
 
 /// What GitHub and GitLab look for where a line begins, be there spaces before it or not.
 const AT_START: [&str; 3] = ["::", "section_start:", "section_end:"];
+
+/// Names with more parts are deep.
+const DEEP: usize = 16;
+
+/// The name of a thread or task for a text: of a deep one, which says of each of its makers by whom that was made, the first part, the last three and how many there are. Data has it whole.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::base::elided;
+/// assert_eq!(elided("t/tick#1/fetch#1"), "t/tick#1/fetch#1");
+/// let deep = format!("t{}/fetch#1", "/tick#1".repeat(2_000));
+/// assert_eq!(elided(&deep), "t/…/tick#1/tick#1/fetch#1 (2,002 deep)");
+/// ```
+#[must_use]
+pub fn elided(name: &str) -> Cow<'_, str> {
+    let ends: Vec<usize> = name.match_indices('/').map(|(at, _)| at).collect();
+    if ends.len() < DEEP {
+        return Cow::Borrowed(name);
+    }
+    let (first, last) = (&name[..ends[0]], &name[ends[ends.len() - 3]..]);
+    let depth = match ends.len() + 1 {
+        n @ ..1_000 => n.to_string(),
+        n => format!("{},{:03}", n / 1_000, n % 1_000),
+    };
+    Cow::Owned(format!("{first}/…{last} ({depth} deep)"))
+}
 
 /// A text on one line: what is [`hidden`] is written as `\u{202e}`, the end of a line as `\n`, a tab as a space, and the `#` of a command to a CI system as `\u{23}`.
 #[must_use]

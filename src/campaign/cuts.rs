@@ -190,7 +190,7 @@ fn never_performs(machine: Machine<Vm>, site: SiteId, stop: &AtomicBool) -> bool
             continue;
         }
         let openings = world.openings();
-        let actors = (0..openings.total()).map(|k| world.open_actor(&openings, k)).filter(|a| *a != Actor::Stop);
+        let actors = world.open_actors(openings).filter(|a| *a != Actor::Stop);
         let choices = actors.flat_map(|actor| {
             let arguments = match world.question(actor) {
                 None => 0..1,

@@ -4,6 +4,7 @@ use super::args::{Format, ResultArgs, head};
 use super::check::counted;
 use super::exit::Status;
 use super::output::{BOLD, paint};
+use super::timer::{Timer, duration};
 use super::{Context, Refusal, interrupt, trace};
 use crate::detect::fasttrack;
 use crate::detect::happens_before::{Analysis, Options, Race, RaceClass, SourceOrder, analyze};
@@ -12,6 +13,7 @@ use crate::trace::Trace;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 const ABOUT: &str = "\
 Reads a recorded trace (of `raceflip run --trace`, or a log of DroidRacer), computes what happens before what, and prints the accesses \
@@ -56,6 +58,9 @@ pub(super) struct Args {
     /// What happens before what
     #[arg(long, value_enum, default_value_t, value_name = "RULES", help_heading = head::EFFORT)]
     rules: Rules,
+    /// Stop after this time, as in `30s`, `10m` or `1h`, with an error: of half a trace nothing is told
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
+    time: Option<Duration>,
     /// Also the pairs that only locks and signals order (rank B)
     #[arg(long, help_heading = head::RESULT)]
     locked: bool,
@@ -78,7 +83,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
     let trace = trace::read(&args.file)?;
     let stop = interrupt::install();
+    let timer = Timer::start(args.time, stop.clone());
     let Some(found) = find(&args, &trace, &stop)? else {
+        if timer.is_up() {
+            return Err(Refusal::new("the time is up, and of half a trace nothing is told: give it more (`--time`)"));
+        }
         context.out.note("interrupted: of half a trace nothing is told");
         return Ok(Status::Interrupted);
     };
@@ -101,7 +110,11 @@ fn find(args: &Args, trace: &Trace, stop: &AtomicBool) -> Result<Option<Analysis
     let plain = |races: Vec<Race>| Analysis { races, overtaken: Vec::new(), lost: false, covered: false };
     Ok(match args.rules {
         Rules::Printed => analyze(trace, Options::default(), stop),
-        Rules::Source => SourceOrder::until(trace, stop).map_err(Refusal::new)?.map(|order| plain(order.races())),
+        Rules::Source => {
+            let order = SourceOrder::until(trace, stop).map_err(Refusal::new)?;
+            let found = order.and_then(|order| order.races_until(stop));
+            found.map(|(races, lost)| Analysis { lost, ..plain(races) })
+        }
         Rules::Fasttrack => fasttrack(trace, stop).map(plain),
     })
 }

@@ -3,6 +3,7 @@
 use super::check::counted;
 use super::load::Model;
 use super::output::{BAD, DIM, GOOD, ODD, Output, paint};
+use crate::base::elided;
 use crate::event::{BlockedThread, DeadlockReport, Failure, LimitKind, Outcome, Site, SiteId};
 use crate::formats::failing;
 use crate::formats::result::{Left, remaining, task_of};
@@ -46,14 +47,14 @@ fn higher(kind: LimitKind, limit: u64) -> u64 {
 fn stuck(out: &mut Output, world: &World, messages: u32) {
     writeln!(out, "{}: {} can never run", paint(ODD, "stuck"), counted(u64::from(messages), "message"));
     for Left { looper, task } in remaining(world) {
-        writeln!(out, "  {task} in the queue of {looper}");
+        writeln!(out, "  {} in the queue of {}", elided(&task), elided(&looper));
     }
 }
 
 fn doer(world: &World, thread: &str) -> String {
     match task_of(world, thread) {
-        Some(task) => format!("{task} on {thread}"),
-        None => thread.to_owned(),
+        Some(task) => format!("{} on {}", elided(&task), elided(thread)),
+        None => elided(thread).into_owned(),
     }
 }
 
@@ -73,7 +74,7 @@ fn deadlock(out: &mut Output, model: &Model, world: &World, report: &DeadlockRep
     let blocked = counted(report.blocked.len() as u64, "thread");
     let text = match report.cycle.as_slice() {
         [] => format!("{blocked} can never go on"),
-        ring => format!("a ring of threads: {} -> {}", ring.join(" -> "), ring[0]),
+        ring => format!("a ring of threads: {} -> {}", failing::elided_all(ring).join(" -> "), elided(&ring[0])),
     };
     writeln!(out, "{}: {text}", paint(BAD, "deadlock"));
     let blocked = if brief { &[] } else { report.blocked.as_slice() };
@@ -82,9 +83,9 @@ fn deadlock(out: &mut Output, model: &Model, world: &World, report: &DeadlockRep
         let at = site.map_or(String::new(), |s| format!(" at {}", place(model, &world.setup().sites[s])));
         let held = match held_by {
             None => String::new(),
-            Some(holder) if *holder_ended => format!(", held by {holder}, which has ended"),
+            Some(holder) if *holder_ended => format!(", held by {}, which has ended", elided(holder)),
             Some(holder) if holder == thread => ", held by itself".to_owned(),
-            Some(holder) => format!(", held by {holder}"),
+            Some(holder) => format!(", held by {}", elided(holder)),
         };
         writeln!(out, "  {}{at} waits for {waits_for}{held}", doer(world, thread));
         if let Some(site) = site {

@@ -24,6 +24,9 @@ pub(super) struct Point {
     pub(super) epoch: u32,
 }
 
+/// The last epoch of a chain. One beyond it would be taken for less than any other ([`knows`]).
+pub(super) const LAST: u32 = u32::MAX >> 1;
+
 /// Chains of a block; few in unit tests, so that short traces have several.
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 32 };
 
@@ -84,6 +87,7 @@ impl Clock {
 
     /// Learns the point, and so what is before it on its chain.
     pub(super) fn learn(&mut self, point: Point) {
+        debug_assert!(point.epoch <= LAST, "{point:?}");
         if self.has(point) {
             return;
         }
@@ -96,6 +100,16 @@ impl Clock {
     pub(super) fn learn_block(&mut self, number: usize, theirs: &Arc<Block>) {
         if self.block(number).is_none_or(|mine| !block_covers(mine, theirs)) {
             join_block(&mut self.page(number / PAGE)[number % PAGE], theirs);
+        }
+    }
+
+    /// Knows nothing of a chain any more.
+    pub(super) fn forget(&mut self, chain: ChainId) {
+        let i = chain.0 as usize;
+        if self.get(chain) > 0
+            && let Some(block) = &mut self.page(i / WIDTH / PAGE)[i / WIDTH % PAGE]
+        {
+            Arc::make_mut(block)[i % WIDTH] = 0;
         }
     }
 
@@ -175,6 +189,23 @@ pub(super) fn join_block(mine: &mut Option<Arc<Block>>, theirs: &Arc<Block>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_knows_all_of_a_chain_knows_each_of_its_epochs_and_none() {
+        let point = |epoch| {
+            let mut clock = Clock::default();
+            clock.learn(Point { chain: INIT, epoch });
+            clock.learn(Point { chain: ChainId(1), epoch: 7 });
+            clock
+        };
+        let mut other = Clock::default();
+        other.learn(Point { chain: ChainId(1), epoch: 7 });
+        let (mut all, one) = (point(LAST), point(1));
+        assert!(all.covers(&one) && all.covers(&other) && !one.covers(&all) && !other.covers(&one));
+        all.join(&one);
+        all.join(&other);
+        assert_eq!((all.get(INIT), all.get(ChainId(1))), (LAST, 7));
+    }
 
     #[test]
     fn agrees_with_a_plain_vector_under_random_learning_and_joining() {

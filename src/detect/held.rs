@@ -4,6 +4,7 @@
 //! performs nothing between the two, so that no access sees the difference: both are left out, and a wait that threw at once needs no
 //! telling apart.
 
+use super::sets::{SetId, Sets};
 use crate::base::{Id, IndexVec};
 use crate::event::{Happening, LockId, Op, RwLockId, ThreadId};
 use crate::world::World;
@@ -50,35 +51,56 @@ impl Hold {
 /// The locks that all threads hold.
 pub(super) struct Held {
     threads: BTreeMap<ThreadId, Thread>,
-    sets: IndexVec<LocksetId, Vec<Hold>>,
-    ids: BTreeMap<Vec<Hold>, LocksetId>,
+    all: IndexVec<LocksetId, Lockset>,
+    ids: BTreeMap<Lockset, LocksetId>,
+    sets: Sets,
     // Monitors of objects whose life has ended: to acquire or release one throws, and changes nothing.
     dead: BTreeSet<LockId>,
 }
 
-#[derive(Default)]
+// The numbers of what is held.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Lockset {
+    locks: SetId,
+    reads: SetId,
+    writes: SetId,
+}
+
+impl Lockset {
+    const EMPTY: Self = Self { locks: SetId::EMPTY, reads: SetId::EMPTY, writes: SetId::EMPTY };
+}
+
 struct Thread {
     // invariant: no count is 0
     counts: BTreeMap<Hold, u32>,
+    // Those that are counted.
+    held: Lockset,
     // The interned set, unless it has changed since.
     lockset: Option<LocksetId>,
 }
 
+impl Default for Thread {
+    fn default() -> Self {
+        Self { counts: BTreeMap::new(), held: Lockset::EMPTY, lockset: None }
+    }
+}
+
 impl Held {
     pub(super) fn new() -> Self {
-        let mut held =
-            Self { threads: BTreeMap::new(), sets: IndexVec::new(), ids: BTreeMap::new(), dead: BTreeSet::new() };
-        held.intern(Vec::new());
+        let mut held = Self {
+            threads: BTreeMap::new(),
+            all: IndexVec::new(),
+            ids: BTreeMap::new(),
+            sets: Sets::default(),
+            dead: BTreeSet::new(),
+        };
+        held.intern(Lockset::EMPTY);
         held
     }
 
-    fn intern(&mut self, set: Vec<Hold>) -> LocksetId {
-        if let Some(id) = self.ids.get(&set) {
-            return *id;
-        }
-        let id = self.sets.add(set.clone());
-        self.ids.insert(set, id);
-        id
+    fn intern(&mut self, set: Lockset) -> LocksetId {
+        let Self { all, ids, .. } = self;
+        *ids.entry(set).or_insert_with(|| all.add(set))
     }
 
     pub(super) fn observe(&mut self, world: &World, thread: ThreadId, what: &Happening) {
@@ -100,11 +122,22 @@ impl Held {
     // A release of what is not held throws, and changes nothing.
     fn count(&mut self, thread: ThreadId, hold: Hold, more: bool) {
         let thread = self.threads.entry(thread).or_default();
-        let n = thread.counts.get(&hold).copied().unwrap_or(0);
-        match if more { n + 1 } else { n.saturating_sub(1) } {
+        let was = thread.counts.get(&hold).copied().unwrap_or(0);
+        let now = if more { was + 1 } else { was.saturating_sub(1) };
+        match now {
             0 => thread.counts.remove(&hold),
             n => thread.counts.insert(hold, n),
         };
+        if (was == 0) == (now == 0) {
+            return;
+        }
+        let Lockset { locks, reads, writes } = &mut thread.held;
+        let (set, number) = match hold {
+            Hold::Lock(LockId(number)) => (locks, number),
+            Hold::Read(RwLockId(number)) => (reads, number),
+            Hold::Write(RwLockId(number)) => (writes, number),
+        };
+        *set = if more { self.sets.with(*set, number) } else { self.sets.without(*set, number) };
         thread.lockset = None;
     }
 
@@ -121,9 +154,13 @@ impl Held {
         matches!(hold, Hold::Lock(lock) if self.dead.contains(&lock))
     }
 
-    /// The holds of a set.
-    pub(super) fn holds(&self, set: LocksetId) -> &[Hold] {
-        &self.sets[set]
+    /// The holds of a set, in their order.
+    pub(super) fn holds(&self, set: LocksetId) -> impl Iterator<Item = Hold> + '_ {
+        let Lockset { locks, reads, writes } = self.all[set];
+        let of = |set| self.sets.members(set);
+        let locks = of(locks).map(|number| Hold::Lock(LockId(number)));
+        let reads = of(reads).map(|number| Hold::Read(RwLockId(number)));
+        locks.chain(reads).chain(of(writes).map(|number| Hold::Write(RwLockId(number))))
     }
 
     /// What the thread holds now.
@@ -132,20 +169,20 @@ impl Held {
         if let Some(id) = t.lockset {
             return id;
         }
-        let set = t.counts.keys().copied().collect();
-        let id = self.intern(set);
+        let id = self.intern(t.held);
         self.threads.entry(thread).or_default().lockset = Some(id);
         id
     }
 
     /// Whether no two threads can have these sets at once.
     pub(super) fn exclude(&self, a: LocksetId, b: LocksetId) -> bool {
-        let b = &self.sets[b];
-        self.sets[a].iter().any(|x| b.iter().any(|y| x.excludes(*y)))
+        let (a, b, sets) = (&self.all[a], &self.all[b], &self.sets);
+        let crossed = sets.meet(a.writes, b.reads) || sets.meet(a.reads, b.writes);
+        crossed || sets.meet(a.locks, b.locks) || sets.meet(a.writes, b.writes)
     }
 
     /// The names of a set's locks.
     pub(super) fn names(&self, world: &World, set: LocksetId) -> Vec<String> {
-        self.sets[set].iter().map(|hold| hold.name(world)).collect()
+        self.holds(set).map(|hold| hold.name(world)).collect()
     }
 }

@@ -76,6 +76,7 @@ mod order_pairs;
 mod queues;
 mod record;
 mod section;
+mod sets;
 mod signals;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@
 
 use super::awaits::Turned;
 use super::carried::Carried;
-use super::clock::{Block, ChainId, Clock, INIT, Point, knows};
+use super::clock::{Block, ChainId, Clock, INIT, LAST, Point, knows};
 use super::held::Held;
 use super::queues::{Ended, Posted, Tasks};
 use crate::base::{Id, IndexVec};
@@ -146,7 +146,7 @@ impl Order {
         let init = chains.add(Chain { last: None });
         debug_assert_eq!(init, INIT);
         let mut root = Clock::default();
-        root.learn(Point { chain: INIT, epoch: u32::MAX });
+        root.learn(Point { chain: INIT, epoch: LAST });
         Self {
             edges,
             started: false,

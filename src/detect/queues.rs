@@ -13,7 +13,7 @@
 //!
 //! # Cost
 //!
-//! A begin looks at the chains that its post knows, 32 at once: those whose tasks it knows to their ends are skipped together. Of a chain that has posted with many
+//! A begin looks at the chains that its post knows, 32 at once: those whose tasks, and the tasks that they have posted, it knows to their ends are skipped together. Of a chain that has posted with many
 //! different delays it looks at those alone that have a post which is not before another one that was found (`delayed`); posts to the front are skipped once all of their
 //! tasks are known.
 
@@ -51,6 +51,8 @@ pub(super) struct Tasks {
     // The ends of the last ones.
     last: Clock,
     by_poster: BTreeMap<ChainId, Poster>,
+    // By block of posters: the ends of the last tasks that they have posted. What knows all of these learns nothing from their posts.
+    posted_ends: Vec<Clock>,
 }
 
 // Tasks that one chain has posted.
@@ -71,6 +73,11 @@ impl Tasks {
         self.by_chain.entry(begin.chain).or_default().push(ended.clone());
         self.last.learn(end);
         let (Some(Point { chain: poster, epoch: post }), Some(class)) = (post, class) else { return };
+        let block = poster.0 as usize / WIDTH;
+        if self.posted_ends.len() <= block {
+            self.posted_ends.resize_with(block + 1, Clock::default);
+        }
+        self.posted_ends[block].learn(end);
         let poster = self.by_poster.entry(poster).or_default();
         let entry = Entry { post, end, ended };
         if class.is_fifo() {
@@ -95,7 +102,11 @@ impl Tasks {
             let block = ChainId(first as u32)..ChainId((first + WIDTH) as u32);
             let ends = |theirs| clock.block(number).is_some_and(|mine| knows(mine, theirs));
             let is_news = !self.last.block(number).is_none_or(|theirs| ends(theirs));
-            let mut chains: BTreeSet<ChainId> = self.by_poster.range(block.clone()).map(|(chain, _)| *chain).collect();
+            let may_follow = self.posted_ends.get(number).is_some_and(|ends| !clock.covers(ends));
+            let mut chains = BTreeSet::new();
+            if may_follow {
+                chains.extend(self.by_poster.range(block.clone()).map(|(chain, _)| *chain));
+            }
             if is_news {
                 chains.extend(self.by_chain.range(block).map(|(chain, _)| *chain));
             }

@@ -6,6 +6,9 @@
 //!
 //! A section is compared with those before it whenever it touches something new: a run that ends inside of it (a deadlock) has been looked at. It looks up those
 //! that have touched the same, and of them those that it was not ordered with when it began.
+//!
+//! What a thread does is in all its open sections, and n locks that it takes one inside another would cost n². So a section that is `full`, of which it is not known any more what
+//! else is in it, is left alone: only a write to what it has read tells it anything, and by that it is found (`Nest`).
 
 use super::candidate::{ContextKind, Place};
 use super::clock::Clock;
@@ -33,7 +36,7 @@ const MOST_FOOTPRINTS: usize = 16;
 pub(super) struct Sections {
     locks: BTreeMap<Thing, Lock>,
     footprints: Footprints,
-    open: BTreeMap<ThreadId, Vec<Open>>,
+    open: BTreeMap<ThreadId, Nest>,
     // The acquisitions that a wait has given up.
     waiting: BTreeMap<ThreadId, Act>,
 }
@@ -83,6 +86,21 @@ impl Footprints {
             all.len() as u32 - 1
         })
     }
+}
+
+// The open sections of a thread.
+#[derive(Default)]
+struct Nest {
+    // By number, in the order in which they began.
+    open: BTreeMap<u32, Open>,
+    // Those of each hold. invariant: not empty, ascending
+    of: BTreeMap<Hold, Vec<u32>>,
+    // Those that are not full. invariant: ascending
+    heedful: Vec<u32>,
+    // Of those that are full: what they have read.
+    read: BTreeMap<Touched, BTreeSet<u32>>,
+    // The next number.
+    next: u32,
 }
 
 struct Open {
@@ -163,20 +181,21 @@ impl Sections {
     fn begin(&mut self, world: &World, watch: &Watch, hold: Hold, act: Act, found: &mut Found) {
         let now = watch.now(act.when.context);
         let begun = self.locks.get(&thing(hold)).and_then(|lock| now.filter(|now| now.misses(&lock.last))).cloned();
-        let open = Open { hold, act, footprint: Footprint::new(), begun, met: BTreeSet::new() };
-        self.open.entry(act.thread).or_default().push(open);
+        let mut open = Open { hold, act, footprint: Footprint::new(), begun, met: BTreeSet::new() };
+        let Self { open: nests, locks, footprints, .. } = self;
         for around in watch.held.holds(act.by.lockset) {
-            let Self { open, locks, footprints, .. } = self;
-            let own = open.get_mut(&act.thread).and_then(|open| open.last_mut());
-            own.into_iter().for_each(|own| own.touch(world, watch, (locks, footprints), Touched::hold(*around), found));
+            open.touch(world, watch, (locks, footprints), Touched::hold(around), found);
+            // None of the others tells it anything: nobody holds both sides of a reader-writer lock.
+            if open.is_full() {
+                break;
+            }
         }
+        nests.entry(act.thread).or_default().add(open);
     }
 
     // Ends the section, and keeps it; what had begun it.
     fn end(&mut self, thread: ThreadId, hold: Hold) -> Option<Act> {
-        let open = self.open.get_mut(&thread)?;
-        let at = open.iter().rposition(|open| open.hold == hold)?;
-        let Open { hold, act, footprint, .. } = open.remove(at);
+        let Open { hold, act, footprint, .. } = self.open.get_mut(&thread)?.remove(hold)?;
         let lock = self.locks.entry(thing(hold)).or_default();
         let mut what = (hold, self.footprints.id(footprint));
         let of_site = lock.of_site.entry(act.by.site).or_default();
@@ -190,9 +209,71 @@ impl Sections {
 
     fn touch(&mut self, world: &World, watch: &Watch, thread: ThreadId, touch: Touch, found: &mut Found) {
         let Self { open, locks, footprints, .. } = self;
-        for open in open.get_mut(&thread).into_iter().flatten() {
-            open.touch(world, watch, (locks, footprints), touch, found);
+        if let Some(nest) = open.get_mut(&thread) {
+            nest.touch(touch, |open| open.touch(world, watch, (&mut *locks, footprints), touch, found));
         }
+    }
+}
+
+impl Nest {
+    fn add(&mut self, open: Open) {
+        let number = self.next;
+        self.next += 1;
+        self.of.entry(open.hold).or_default().push(number);
+        if open.is_full() {
+            Self::leave(&mut self.read, number, &open);
+        } else {
+            self.heedful.push(number);
+        }
+        self.open.insert(number, open);
+    }
+
+    // A section is full.
+    fn leave(read: &mut BTreeMap<Touched, BTreeSet<u32>>, number: u32, open: &Open) {
+        for touched in open.read() {
+            read.entry(touched).or_default().insert(number);
+        }
+    }
+
+    // Something is touched in all of them: those that it may tell anything, in the order in which they began.
+    fn touch(&mut self, (touched, kind): Touch, mut tell: impl FnMut(&mut Open)) {
+        let mut numbers = std::mem::take(&mut self.heedful);
+        if kind == AccessKind::Write {
+            numbers.extend(self.read.remove(&touched).unwrap_or_default());
+        }
+        numbers.sort_unstable();
+        numbers.retain(|number| {
+            let Some(open) = self.open.get_mut(number) else { return false };
+            let was_full = open.is_full();
+            tell(open);
+            if !was_full && open.is_full() {
+                Self::leave(&mut self.read, *number, open);
+            }
+            !open.is_full()
+        });
+        self.heedful = numbers;
+    }
+
+    // Takes out the last one of a hold.
+    fn remove(&mut self, hold: Hold) -> Option<Open> {
+        let of = self.of.get_mut(&hold)?;
+        let number = of.pop()?;
+        if of.is_empty() {
+            self.of.remove(&hold);
+        }
+        let open = self.open.remove(&number)?;
+        if let Ok(at) = self.heedful.binary_search(&number) {
+            self.heedful.remove(at);
+        }
+        for touched in open.read().filter(|_| open.is_full()) {
+            if let Some(numbers) = self.read.get_mut(&touched) {
+                numbers.remove(&number);
+                if numbers.is_empty() {
+                    self.read.remove(&touched);
+                }
+            }
+        }
+        Some(open)
     }
 }
 
@@ -244,6 +325,16 @@ impl Lock {
 }
 
 impl Open {
+    // Whether it is not known what else is in it: of what is new to it nothing tells it anything.
+    fn is_full(&self) -> bool {
+        self.footprint.len() >= MOST_TOUCHED && self.footprint.get(&Touched::Anything) == Some(&AccessKind::Write)
+    }
+
+    // What it has read, and not written.
+    fn read(&self) -> impl Iterator<Item = Touched> + '_ {
+        self.footprint.iter().filter(|(_, kind)| **kind == AccessKind::Read).map(|(touched, _)| *touched)
+    }
+
     // Adds to the footprint, and meets the sections that now conflict.
     fn touch(
         &mut self,

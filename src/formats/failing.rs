@@ -3,10 +3,11 @@
 //! `NullPointer (o.next is null) at :6:22 in a`: what failed, the expression that it is about, line and column in the model, the thread. Two failures on one line differ
 //! in the column, two of one statement in the expression.
 
-use crate::base::IndexVec;
+use crate::base::{IndexVec, elided};
 use crate::event::{BlockedThread, Failure, FailureKind, Outcome, Site, SiteId};
 use crate::vm::Model;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// How a run failed.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -92,19 +93,25 @@ pub fn ending(model: &Model, outcome: &Outcome) -> Option<String> {
         Outcome::Failure(f) => {
             let at = place(&model.code.setup.sites, f);
             let at = at.map_or(String::new(), |(line, column)| format!(" at :{line}:{column}"));
-            let thread = if f.thread.is_empty() { String::new() } else { format!(" in {}", f.thread) };
+            let thread = if f.thread.is_empty() { String::new() } else { format!(" in {}", elided(&f.thread)) };
             format!("{}{at}{thread}", headline(f))
         }
         Outcome::Deadlock(report) => match report.cycle.as_slice() {
             [] => {
-                let names: Vec<&str> = report.blocked.iter().map(|b| b.thread.as_str()).collect();
+                let names: Vec<_> = report.blocked.iter().map(|b| elided(&b.thread)).collect();
                 format!("deadlock: {} can never go on", names.join(", "))
             }
-            ring => format!("deadlock {} -> {}", ring.join(" -> "), ring[0]),
+            ring => format!("deadlock {} -> {}", elided_all(ring).join(" -> "), elided(&ring[0])),
         },
         Outcome::Stuck { .. } => "stuck: messages that can never run".to_owned(),
         Outcome::Ok | Outcome::Limit(..) => return None,
     })
+}
+
+/// The names of threads or tasks for a text.
+#[must_use]
+pub fn elided_all(names: &[String]) -> Vec<Cow<'_, str>> {
+    names.iter().map(|name| elided(name)).collect()
 }
 
 /// The same with its place; a deadlock is where its first thread stands.

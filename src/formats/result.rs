@@ -276,7 +276,7 @@ pub(crate) fn remaining(world: &World) -> Vec<Left> {
 
 /// The task that a thread of this name was in, if it was in one.
 pub(crate) fn task_of(world: &World, thread: &str) -> Option<String> {
-    let id = world.threads().ids().find(|id| world.thread_name(*id) == thread)?;
+    let id = world.thread_named(thread)?;
     let t = world.thread(id);
     (t.context != t.home).then(|| world.contexts().name(world.setup(), t.context))
 }

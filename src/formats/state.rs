@@ -186,7 +186,7 @@ fn thread(world: &World, words: &Types, id: ThreadId) -> ThreadState {
     let ended = world.finished(id);
     let blocked = world.waits(id);
     let failure = match world.outcome() {
-        Some(Outcome::Failure(f)) if f.thread == world.thread_name(id) => Some(f),
+        Some(Outcome::Failure(f)) if world.contexts().is_named(world.setup(), t.home, &f.thread) => Some(f),
         _ => None,
     };
     let standing = match &blocked {

@@ -120,7 +120,7 @@ impl Strategy for Avoiding {
         };
         let free = view.openings.total() - self.held.len() - usize::from(view.openings.stop());
         let k = self.rng.below(free as u32) as usize;
-        let mut all = (0..view.openings.total()).map(|k| world.open_actor(&view.openings, k)).filter(is_free);
+        let mut all = world.open_actors(view.openings).filter(is_free);
         Ok(all.nth(k).unwrap_or(Actor::Thread(self.held[0])))
     }
 

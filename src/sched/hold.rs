@@ -267,7 +267,7 @@ impl Holding {
             return None;
         }
         let hold = self.holds.ways.get(self.way)?;
-        let mut open = (0..view.openings.total()).map(|k| view.world.open_actor(&view.openings, k));
+        let mut open = view.world.open_actors(view.openings);
         let [what, outermost, ..] = Self::moments(hold);
         let is = |actor: &Actor| {
             let at = |moment: Option<&Moment>, i: usize| {
@@ -387,8 +387,7 @@ impl Strategy for Holding {
         // Among the others; the run does not end while somebody is held.
         let free = view.openings.total() - 1 - usize::from(view.openings.stop());
         let k = self.rng.below(free as u32) as usize;
-        let all = (0..view.openings.total()).map(|k| view.world.open_actor(&view.openings, k));
-        let actor = all.filter(|a| *a != held && *a != Actor::Stop).nth(k);
+        let actor = view.world.open_actors(view.openings).filter(|a| *a != held && *a != Actor::Stop).nth(k);
         Ok(actor.unwrap_or(held))
     }
 

@@ -9,8 +9,10 @@
 
 use super::{Divergence, Strategy, View, random_actor, random_argument, random_priority};
 use crate::base::{Id, Rng};
-use crate::event::{Actor, Choice};
+use crate::event::{Actor, Choice, ThreadId};
 use crate::world::{Question, World};
+use smallvec::SmallVec;
+use std::cmp::Reverse;
 
 /// The scheduler.
 ///
@@ -45,6 +47,8 @@ pub struct Pct {
     stop: u64,
     events: Vec<u64>,
     threads: Vec<u64>,
+    // The threads by their initial priority, the highest first, of equals the older one first. Without those that were found to have finished.
+    ranked: Vec<(Reverse<u64>, ThreadId)>,
     // Below all that were never lowered: an actor with its level, once each.
     lowered: Vec<(Actor, u32)>,
 }
@@ -70,6 +74,7 @@ impl Pct {
             stop: 0,
             events: Vec::new(),
             threads: Vec::new(),
+            ranked: Vec::new(),
             lowered: Vec::new(),
         }
     }
@@ -82,8 +87,28 @@ impl Pct {
     fn welcome(&mut self, world: &World) {
         while self.threads.len() < world.threads().len() {
             let priority = self.draw();
+            let rank = (Reverse(priority), ThreadId::new(self.threads.len()));
             self.threads.push(priority);
+            let at = self.ranked.partition_point(|other| *other < rank);
+            self.ranked.insert(at, rank);
         }
+    }
+
+    // The enabled thread with the highest initial priority, among those that were never lowered.
+    fn highest(&mut self, world: &World) -> Option<ThreadId> {
+        let Self { ranked, lowered, .. } = self;
+        let is_lowered = |thread| lowered.iter().any(|(actor, _)| *actor == Actor::Thread(thread));
+        let mut at = 0;
+        while let Some((_, thread)) = ranked.get(at).copied() {
+            if world.finished(thread) {
+                ranked.remove(at);
+            } else if world.enabled().contains(thread) && !is_lowered(thread) {
+                return Some(thread);
+            } else {
+                at += 1;
+            }
+        }
+        None
     }
 
     fn priority(&self, actor: Actor) -> Priority {
@@ -111,6 +136,7 @@ impl Strategy for Pct {
         (self.clock, self.stop) = (self.draw(), self.draw());
         self.events.clear();
         self.threads.clear();
+        self.ranked.clear();
         self.lowered.clear();
     }
 
@@ -126,8 +152,13 @@ impl Strategy for Pct {
             self.events = (0..world.setup().events.len()).map(|_| self.draw()).collect();
         }
         self.welcome(world);
+        // Of the threads that were never lowered only the highest can act; the others are few.
+        let thread = self.highest(world);
+        let mut lowered: SmallVec<[Actor; 4]> = self.lowered.iter().map(|(actor, _)| *actor).collect();
+        lowered.retain(|actor| matches!(actor, Actor::Thread(_)) && world.is_open(*actor));
+        let others = (openings.threads()..openings.total()).map(|k| world.open_actor(&openings, k));
+        let open = thread.map(Actor::Thread).into_iter().chain(lowered).chain(others);
         // Of equals the first: `max_by_key` would take the last.
-        let open = (0..openings.total()).map(|k| world.open_actor(&openings, k));
         let highest = open.reduce(|a, b| if self.priority(b) > self.priority(a) { b } else { a });
         Ok(highest.unwrap_or(Actor::Stop))
     }

@@ -168,8 +168,7 @@ impl Strategy for Pctcp {
         }
         let who = self.who(world, first);
         let (mut highest, mut most) = (first, self.priority(who));
-        for k in 1..openings.total() {
-            let actor = world.open_actor(&openings, k);
+        for actor in world.open_actors(openings).skip(1) {
             let who = self.who(world, actor);
             let priority = self.priority(who);
             // Of equals the first acts.

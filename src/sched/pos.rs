@@ -137,8 +137,7 @@ impl Strategy for Pos {
             return Ok(highest);
         }
         let mut most = self.priority(highest);
-        for k in 1..openings.total() {
-            let actor = world.open_actor(&openings, k);
+        for actor in world.open_actors(openings).skip(1) {
             let priority = self.priority(actor);
             // Should two be equal, the first in the order of actors acts.
             if priority > most {

@@ -305,8 +305,7 @@ impl Surw {
     fn free(&self, view: &View<'_>, k: Option<usize>) -> (usize, Option<Actor>) {
         let View { world, openings } = *view;
         let mut n = 0;
-        for i in 0..openings.total() {
-            let actor = world.open_actor(&openings, i);
+        for actor in world.open_actors(openings) {
             let waits = self.intended != Some(actor) && self.is_interesting(world, actor) || actor == Actor::Stop;
             if !waits {
                 if Some(n) == k {

@@ -95,8 +95,7 @@ impl<S: Strategy> Departures<S> {
     fn keep_others(&mut self, view: &View<'_>, default: Choice) {
         let step = view.world.steps();
         let Some((_, most)) = self.survey.filter(|(from, _)| step >= *from) else { return };
-        for k in 0..view.openings.total() {
-            let actor = view.world.open_actor(&view.openings, k);
+        for actor in view.world.open_actors(view.openings) {
             let arguments = match view.world.question(actor) {
                 None => vec![0],
                 Some(Question::Branch) => vec![0, 1],

@@ -173,7 +173,15 @@ impl Contexts {
     /// The context of this [`name`](Self::name), if it is there.
     #[must_use]
     pub fn named(&self, setup: &Setup, name: &str) -> Option<ContextId> {
-        self.all.enumerate().map(|(id, _)| id).find(|id| self.name(setup, *id) == name)
+        self.all.enumerate().map(|(id, _)| id).find(|id| self.is_named(setup, *id, name))
+    }
+
+    /// Whether a context has this [`name`](Self::name), without making the names of all that have not.
+    #[must_use]
+    pub fn is_named(&self, setup: &Setup, context: ContextId, name: &str) -> bool {
+        let line = || std::iter::successors(Some(context), |at| self.all[*at].parent);
+        let parts = || name.rsplit('/');
+        line().count() == parts().count() && line().zip(parts()).all(|(at, part)| self.own_name(setup, at) == part)
     }
 
     /// How many of this kind `parent` has made.
@@ -219,6 +227,18 @@ impl Contexts {
         }
         parts.reverse();
         parts.join("/")
+    }
+
+    /// The pedigree for a text that tells it from others by what stands at its ends: of a deep one the first part and the last three, `t/…/fetched#1/tick#1/fetch#1`.
+    #[must_use]
+    pub fn elided_name(&self, setup: &Setup, context: ContextId) -> String {
+        const MOST: usize = 16;
+        let line: Vec<ContextId> = std::iter::successors(Some(context), |at| self.all[*at].parent).collect();
+        if line.len() <= MOST {
+            return self.name(setup, context);
+        }
+        let part = |at: usize| self.own_name(setup, line[at]);
+        format!("{}/…/{}/{}/{}", part(line.len() - 1), part(2), part(1), part(0))
     }
 
     /// The last part of the pedigree: `download#1`.

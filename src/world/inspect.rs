@@ -2,7 +2,7 @@
 
 use super::World;
 use super::threads::Status;
-use crate::event::{BlockedThread, Op, ThreadId};
+use crate::event::{BlockedThread, Op, ThreadId, Value};
 
 /// A lock, or something else that threads stand at.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,7 +28,8 @@ impl World {
     #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         let of_queues: usize = self.threads.iter().filter_map(|t| t.queue.as_ref()).map(|q| q.bytes()).sum();
-        let of_lists: usize = self.memory.lists.iter().map(|l| size_of_val(l) + size_of_val(&*l.items)).sum();
+        let of_lists: usize =
+            self.memory.lists.iter().map(|l| size_of_val(l) + l.items.len() * size_of::<Value>()).sum();
         let of_enables: usize = self.events.iter().map(|e| size_of_val(e) + e.enables.len() * 16).sum();
         let sum = size_of::<Self>()
             + size_of_val(&*self.threads)

@@ -8,6 +8,7 @@ use crate::event::{
     AccessPlace, ContextId, LimitKind, ListId, ListRead, ListWrite, Location, LockId, ObjectId, Outcome, Value,
 };
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 
 /// Stands for a cell where more has changed than one; no memory has so many.
 pub(super) const ANYTHING: u32 = u32::MAX;
@@ -41,8 +42,8 @@ pub struct Object {
 /// A list: one location.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct List {
-    /// Its elements.
-    pub items: Vec<Value>,
+    /// Its elements. Both ends are cheap: a list that is used as a queue is taken from at its front.
+    pub items: VecDeque<Value>,
     // Counts changes of length, for fail-fast iterators.
     pub(super) version: u32,
 }
@@ -132,13 +133,13 @@ impl Memory {
                 return Ok(0);
             }
             ListWrite::Push(value) => {
-                l.items.push(value);
+                l.items.push_back(value);
                 0
             }
-            ListWrite::Pop => l.items.pop().ok_or(Thrown::IndexOutOfBounds)?,
+            ListWrite::Pop => l.items.pop_back().ok_or(Thrown::IndexOutOfBounds)?,
             ListWrite::Remove(index) => {
                 let i = slot(index, l.items.len())?;
-                l.items.remove(i)
+                l.items.remove(i).ok_or(Thrown::IndexOutOfBounds)?
             }
             ListWrite::Clear => {
                 l.items.clear();
@@ -195,7 +196,8 @@ impl World {
             FirstValue::New(class) => self.allocate(*class, maker),
             FirstValue::List(items) => {
                 let list = self.memory.lists.add(|l| {
-                    l.items.clone_from(items);
+                    l.items.clear();
+                    l.items.extend(items);
                     l.version = 0;
                 });
                 i64::from(list.0)

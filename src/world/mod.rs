@@ -277,6 +277,12 @@ impl World {
         self.contexts.name(&self.setup, self.threads[thread].home)
     }
 
+    /// The thread of this [`name`](Self::thread_name).
+    #[must_use]
+    pub fn thread_named(&self, name: &str) -> Option<ThreadId> {
+        self.threads.ids().find(|id| self.contexts.is_named(&self.setup, self.threads[*id].home, name))
+    }
+
     /// Its memory.
     #[must_use]
     pub fn memory(&self) -> &Memory {

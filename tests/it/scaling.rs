@@ -7,9 +7,11 @@ use crate::load::load_bytes;
 use crate::{scaling_models, scaling_traces};
 use allocation_counter::measure;
 use raceflip::campaign::{Context, Explore, Phase1, Plan, Silent, confirm, detect};
+use raceflip::detect::happens_before::SourceOrder;
 use raceflip::detect::{Candidates, Hybrid};
 use raceflip::event::Outcome;
 use raceflip::exec::{Unobserved, run};
+use raceflip::formats::traces;
 use raceflip::sched::RandomWalk;
 use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine};
@@ -57,7 +59,8 @@ fn work(name: &str, n: usize, most_pairs: u32) -> [f64; 4] {
 fn detection_grows_by_little_more_than_what_it_looks_at() {
     // Where there are more pairs than are kept, as many are kept of each size: else the pairs themselves are the square.
     // Of threads, forks and posts to the front every two are unordered, and detection looks at each two until it has looked at 65,536: only larger sizes tell.
-    let sizes: [(&str, usize); 9] = [
+    // Of locks a section keeps what it has touched up to 64 of them.
+    let sizes: [(&str, usize); 13] = [
         ("events", 40),
         ("stmts", 100),
         ("manysites", 40),
@@ -65,6 +68,10 @@ fn detection_grows_by_little_more_than_what_it_looks_at() {
         ("posts", 60),
         ("threads", 250),
         ("forks", 250),
+        ("forkchain", 250),
+        ("timerthreads", 100),
+        ("locks", 200),
+        ("monitor", 60),
         ("labels", 60),
         ("front", 250),
     ];
@@ -197,6 +204,45 @@ fn every_size_ends_with_a_status_of_its_own() {
 fn every_full_size_ends_with_a_status_of_its_own() {
     let [nothing, something, refused] = through_all("scaling-full", false);
     assert!(nothing > 100 && something > 20 && refused < 60, "{nothing}, {something}, {refused}");
+}
+
+#[test]
+fn an_analysis_in_the_rules_of_the_source_stops_when_it_is_told() {
+    let stopped = AtomicBool::new(true);
+    let read = |name: &str, n: usize| traces::read(name, scaling_traces::text(name, n).as_bytes()).unwrap();
+    let trace = read("threads", 500);
+    let order = SourceOrder::new(&trace).unwrap();
+    assert!(order.races_until(&stopped).is_none());
+    assert!(SourceOrder::until(&trace, &stopped).unwrap().is_none());
+    // Each two of them race.
+    let (races, more) = order.races_until(&AtomicBool::new(false)).unwrap();
+    assert_eq!((races.len(), more), (SourceOrder::MOST_RACES, true));
+    let folder = scratch("scaling-time");
+    let path = file(&folder, "chain.txt", &scaling_traces::text("post_chain_two", 2_000));
+    let ran = call(&["analyze", "--rules", "source", "--time", "1ms", &path]);
+    assert_eq!(ran.status, REFUSED, "{}", ran.out);
+    assert!(ran.err.contains("the time is up") && ran.err.contains("--time") && ran.out.is_empty(), "{}", ran.err);
+    std::fs::remove_dir_all(&folder).ok();
+}
+
+#[test]
+fn names_of_deep_threads_are_short_in_texts_and_whole_in_data() {
+    let folder = scratch("scaling-names");
+    let text =
+        "var x = 0\ntask f(i) { x = i\n if i < 40 { fork f(i + 1) } else { fail \"deep\" } }\nthread t { fork f(0) }\n";
+    let path = file(&folder, "deep.race", text);
+    let whole = format!("t{}", "/f#1".repeat(41));
+    let run = call(&["run", &path, "--no-shrink"]);
+    assert!(run.out.contains("in t/…/f#1/f#1/f#1 (42 deep)") && !run.out.contains(&whole), "{}", run.out);
+    let json = call(&["run", &path, "--no-shrink", "--format", "json"]);
+    assert!(json.out.contains(&format!("\"{whole}\"")), "{}", json.out);
+    let confirm = call(&["confirm", &path, "-j1", "--runs", "2"]);
+    assert!(
+        confirm.out.contains("deep at :3:31 in t/…/f#1/f#1/f#1 (42 deep)") && !confirm.out.contains(&whole),
+        "{}",
+        confirm.out
+    );
+    std::fs::remove_dir_all(&folder).ok();
 }
 
 #[test]

@@ -55,6 +55,9 @@ pub(crate) const MODELS: &[Sized] = &[
     row("consts_back", [40, 3_000], C, |n| format!("{}const c{n} = 1\n", lines(n, |i| format!("const c{i} = c{} + 1", i + 1)))),
     row("threads", [20, 200], CRD, |n| format!("var x = 0\nthread t(i in 0..{n}) {{ x = i }}\n")),
     row("forks", [20, 500], RD, |n| format!("var x = 0\ntask f() {{ x = 1 }}\nthread t {{ for i in 0..{n} {{ fork f() }} }}\n")),
+    row("forkchain", [20, 500], RD, |n| format!("var x = 0\ntask f(i) {{ x = i\n if i < {n} {{ fork f(i + 1) }} }}\nthread t {{ fork f(0) }}\n")),
+    // Each thread is made by a task that the one before it has posted: a name is the way there, and no thread has ended before the next one begins.
+    row("timerthreads", [20, 500], RD, |n| format!("var x = 0\nlooper main\ntask tick(i) {{ fork fetch(i) }}\ntask fetch(i) {{ x = i\n post fetched(i) to main }}\ntask fetched(i) {{ if i < {n} {{ post tick(i + 1) to main after 1000 }} }}\nthread t {{ post tick(0) to main\n x = 5 }}\n")),
     row("locks", [20, 400], CRD, |n| format!("var x = 0\nlock l[{n}]\nthread t(i in 0..2) {{ for j in 0..{n} {{ acquire l[j] }}\n x = i\n for j in 0..{n} {{ release l[j] }} }}\n")),
     row("lockdecl", [40, 2_400], C, |n| lines(n, |i| format!("lock l{i}"))),
     row("delays", [20, 250], RD, |n| format!("var x = 0\nlooper m\ntask t(i) {{ x = i }}\nthread e {{ for i in 0..{n} {{ post t(i) to m after i }} }}\nthread f {{ x = 1 }}\n")),

@@ -54,6 +54,11 @@ fn threads(n: usize, body: impl Fn(usize) -> Vec<String>) -> String {
     numbered(vec![each(n + 1, |i| vec![init(i + 1)]), each(n, body)])
 }
 
+/// The text of a name.
+pub(crate) fn text(name: &str, n: usize) -> String {
+    (TRACES.iter().find(|trace| trace.name == name).unwrap_or_else(|| panic!("no trace {name}")).text)(n)
+}
+
 /// All of them.
 #[rustfmt::skip]
 pub(crate) const TRACES: &[Sized] = &[

@@ -1,6 +1,7 @@
 //! The answer of a search, for people.
 
 use super::Answer;
+use crate::base::elided;
 use crate::campaign::{SEARCHED, remake};
 use crate::cli::again;
 use crate::cli::campaign::{access, ending, pair};
@@ -192,7 +193,8 @@ fn endless(answer: &Answer<'_>, out: &mut Output) {
     for livelock in answer.livelocks.iter().flatten() {
         let limits = Limits { steps: livelock.way.steps, ..answer.plan.limits };
         let remade = remake(answer.plan.model, &limits, &livelock.way);
-        let names: Vec<String> = livelock.threads.iter().map(|t| remade.machine.world.thread_name(*t)).collect();
+        let names: Vec<String> =
+            livelock.threads.iter().map(|t| elided(&remade.machine.world.thread_name(*t)).into_owned()).collect();
         let (first, next) = livelock.round;
         let verb = if names.len() == 1 { "comes" } else { "come" };
         let what = format!("possible livelock: {} never {verb} to an end", names.join(", "));

@@ -13,8 +13,8 @@ use crate::base::IndexVec;
 use crate::detect::Rank;
 use crate::detect::clock::Point;
 use crate::trace::{LocationNo, OpNo, SiteNo, Trace};
-use indexmap::IndexMap;
 use indexmap::map::Entry;
+use indexmap::{IndexMap, IndexSet};
 use xxhash_rust::xxh3::Xxh3Builder;
 
 /// The most unordered entries of one location and kind that are kept.
@@ -39,6 +39,8 @@ pub(super) struct Accesses<'t> {
     free: u32,
     merging: bool,
     found: IndexMap<(LocationNo, Ends, RaceClass), Race, Xxh3Builder>,
+    // What stands in the races of each location.
+    ends: IndexSet<(LocationNo, u64), Xxh3Builder>,
     lost: bool,
 }
 
@@ -85,6 +87,7 @@ impl<'t> Accesses<'t> {
             free: NONE,
             merging,
             found: IndexMap::with_hasher(Xxh3Builder::new()),
+            ends: IndexSet::with_hasher(Xxh3Builder::new()),
             lost: false,
         }
     }
@@ -98,7 +101,7 @@ impl<'t> Accesses<'t> {
         op: OpNo,
         (at, writes): (LocationNo, bool),
     ) {
-        let lockset = locks.map_or(0, |(_, lockset)| lockset);
+        let lockset = locks.map_or(Lockset::EMPTY, |(_, lockset)| lockset);
         let new = Seen { next: NONE, context: now.number, at: now.at, site: self.trace.ops[op].site, op, lockset };
         let Lists { reads, writes: written, .. } = self.places[at];
         let mine = if writes { written } else { reads };
@@ -163,10 +166,12 @@ impl<'t> Accesses<'t> {
         new: &Seen,
         (place, list, since): (LocationNo, List, OpNo),
     ) {
+        // Then no race is told of it: it matters only whether there would have been one.
+        let is_left_out = self.places[place].races >= MOST_RACES && !self.ends.contains(&(place, end(new)));
         let mut at = list.head;
         while at != NONE {
             let old = self.entries[at as usize];
-            if old.op < since {
+            if old.op < since || is_left_out && self.lost {
                 return;
             }
             let guarded = || {
@@ -198,6 +203,7 @@ impl<'t> Accesses<'t> {
                     Entry::Vacant(free) if *races < MOST_RACES => {
                         *races += 1;
                         free.insert(fresh());
+                        self.ends.extend([(place, x), (place, y)]);
                     }
                     Entry::Vacant(_) => self.lost = true,
                 }

@@ -90,7 +90,7 @@ fn pass(trace: &Trace, classes: &Classes<'_>, (edges, merging): (Edges, bool), s
     // Without the edges of locks, those who hold a lock together are kept apart by it.
     let mut locksets = (edges == Edges::Forced).then(|| Locksets::new(trace));
     for (op, operation) in trace.ops.enumerate() {
-        if op.0 % 65536 == 0 && stop.load(Ordering::Relaxed) {
+        if op.0 % 1024 == 0 && stop.load(Ordering::Relaxed) {
             return None;
         }
         order.step(op);

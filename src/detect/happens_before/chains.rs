@@ -155,10 +155,11 @@ impl Chains {
         match self.blocks[block] {
             Owner::One(owner) if owner == thread => Lanes::MAX,
             Owner::One(_) => 0,
-            Owner::Several => {
-                let is_own = |k: &usize| self.owners[ChainId((block * WIDTH + k) as u32)] == thread;
-                (0..WIDTH).filter(is_own).fold(0, |lanes, k| lanes | 1 << k)
-            }
+            // Only first chains are there.
+            Owner::Several => match self.of[thread].chains.first() {
+                Some(first) if first.index() / WIDTH == block => 1 << (first.index() % WIDTH),
+                _ => 0,
+            },
         }
     }
 

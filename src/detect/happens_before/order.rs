@@ -275,10 +275,10 @@ impl<'t> Order<'t> {
         self.threads[thread].context.as_mut().map(Context::send).unwrap_or_default()
     }
 
-    fn hop(&self, from: ThreadNo, to: ThreadNo) -> Hop {
+    fn hop(&self, from: ThreadNo, to: ThreadNo) -> Hop<'_> {
         let is_environment = |thread: ThreadNo| self.trace.threads[thread].environment;
         let fleeting = is_environment(from) || is_environment(to) || self.threads[from].ended;
-        Hop { from, to, fleeting }
+        Hop { from, to, fleeting, own: self.chains.of(to) }
     }
 
     // An edge, within a thread or between two.

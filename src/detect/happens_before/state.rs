@@ -23,11 +23,13 @@ use std::sync::Arc;
 
 /// From one thread to another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hop {
+pub(super) struct Hop<'c> {
     pub(super) from: ThreadNo,
     pub(super) to: ThreadNo,
     /// Nothing will go back: one of the two is the environment, whose every act is a thread of its own, or the first one has ended.
     pub(super) fleeting: bool,
+    /// The chains of the receiver.
+    pub(super) own: &'c [ChainId],
 }
 
 /// Nothing is known of the chains of a block.
@@ -44,7 +46,12 @@ pub(super) struct State {
     two: ByThread,
     long: ByThread,
     back: ByThread,
+    // All that `two` and `long` know, if those are many: so that a receiver need not look at each. It may know more, but that `far` knows as well.
+    many: Option<Arc<Clock>>,
 }
+
+// More clocks by thread than this are many.
+const MANY: usize = if cfg!(test) { 3 } else { 16 };
 
 impl State {
     /// Up to where a chain of this thread is st-before.
@@ -118,38 +125,86 @@ impl State {
     /// Learns what is st-before, all of it by an edge of the own thread.
     pub(super) fn join(&mut self, other: &State) {
         join(&mut self.st, &other.st);
-        let mut grown = join(&mut self.far, &other.far);
+        let grown = join(&mut self.far, &other.far);
         let lists = [(&mut self.two, &other.two), (&mut self.long, &other.long), (&mut self.back, &other.back)];
         for (mine, theirs) in lists {
             for (thread, clock) in theirs {
-                grown |= learn(&self.far, mine, *thread, clock);
+                learn(&self.far, mine, *thread, clock);
             }
         }
+        match (&mut self.many, &other.many) {
+            (Some(many), Some(theirs)) => _ = join(many, theirs),
+            (Some(many), None) => other.by_two().for_each(|(_, clock)| _ = join(many, clock)),
+            (None, _) => {}
+        }
+        self.count();
         if grown {
             self.trim();
         }
     }
 
     /// Learns what another thread knows, by an edge from there.
-    pub(super) fn receive(&mut self, other: &State, hop: Hop) {
-        let Hop { from, to, fleeting } = hop;
+    pub(super) fn receive(&mut self, other: &State, hop: Hop<'_>) {
+        let Hop { from, to, fleeting, own } = hop;
         let mut grown = join(&mut self.far, &other.far);
         // Of the receiver's own points the way back is remembered, unless nobody goes there again.
-        for (owner, clock) in other.two.iter().chain(&other.long) {
-            let returns = *owner == to && !fleeting;
-            grown |= if returns { learn(&self.far, &mut self.back, from, clock) } else { join(&mut self.far, clock) };
+        let returns = |owner: ThreadNo| owner == to && !fleeting;
+        let returning = [&other.two, &other.long].into_iter().filter_map(|list| of(list, to).filter(|_| returns(to)));
+        match &other.many {
+            // What is of the receiver's chains is of the receiver.
+            Some(many) if own.len() < other.by_two().count() => {
+                let mut many = many.clone();
+                for chain in own.iter().filter(|_| !fleeting) {
+                    if many.get(*chain) > 0 {
+                        Arc::make_mut(&mut many).forget(*chain);
+                    }
+                }
+                grown |= join(&mut self.far, &many);
+            }
+            _ => {
+                for (_, clock) in other.by_two().filter(|(owner, _)| !returns(*owner)) {
+                    grown |= join(&mut self.far, clock);
+                }
+            }
+        }
+        for clock in returning {
+            learn(&self.far, &mut self.back, from, clock);
         }
         for (via, clock) in &other.back {
             let returns = *via == to;
-            grown |= if returns { learn(&self.far, &mut self.long, from, clock) } else { join(&mut self.far, clock) };
+            if returns {
+                learn(&self.far, &mut self.long, from, clock);
+            } else {
+                grown |= join(&mut self.far, clock);
+            }
         }
-        grown |= learn(&self.far, &mut self.two, from, &other.st);
+        learn(&self.far, &mut self.two, from, &other.st);
+        if let Some(many) = &mut self.many {
+            let news = [&self.two, &self.long].into_iter().filter_map(|list| of(list, from));
+            news.for_each(|clock| _ = join(many, clock));
+        }
+        self.count();
         if grown {
             self.trim();
         }
     }
 
-    // Drops what `far` covers.
+    fn by_two(&self) -> impl Iterator<Item = &(ThreadNo, Arc<Clock>)> {
+        self.two.iter().chain(&self.long)
+    }
+
+    // There may be many clocks by thread now, or no more.
+    fn count(&mut self) {
+        if self.two.len() + self.long.len() <= MANY {
+            self.many = None;
+        } else if self.many.is_none() {
+            let mut many = Arc::default();
+            self.by_two().for_each(|(_, clock)| _ = join(&mut many, clock));
+            self.many = Some(many);
+        }
+    }
+
+    // Drops what `far` covers, after it has grown: nothing that it covers was learned.
     fn trim(&mut self) {
         let far = &self.far;
         for list in [&mut self.two, &mut self.long, &mut self.back] {
@@ -158,13 +213,16 @@ impl State {
     }
 }
 
-// Learns a clock of a thread, if `far` does not cover it; says whether that is news.
-fn learn(far: &Clock, list: &mut ByThread, thread: ThreadNo, clock: &Arc<Clock>) -> bool {
-    !far.covers(clock) && join(entry(list, thread), clock)
+// Learns a clock of a thread, if `far` does not cover it.
+fn learn(far: &Clock, list: &mut ByThread, thread: ThreadNo, clock: &Arc<Clock>) {
+    if !far.covers(clock) {
+        join(entry(list, thread), clock);
+    }
 }
 
-fn of(list: &ByThread, thread: ThreadNo) -> Option<&Clock> {
-    list.iter().find(|(t, _)| *t == thread).map(|(_, clock)| &**clock)
+fn of(list: &ByThread, thread: ThreadNo) -> Option<&Arc<Clock>> {
+    let at = list.binary_search_by_key(&thread, |(t, _)| *t).ok()?;
+    Some(&list[at].1)
 }
 
 fn get(list: &ByThread, thread: ThreadNo, chain: ChainId) -> u32 {

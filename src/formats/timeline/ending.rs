@@ -131,7 +131,7 @@ impl Recorder<'_> {
 }
 
 fn thread(world: &World, name: &str) -> Option<ThreadId> {
-    world.threads().ids().find(|id| !name.is_empty() && world.thread_name(*id) == name)
+    world.thread_named(name).filter(|_| !name.is_empty())
 }
 
 fn held_name(world: &World, held: Held) -> String {

@@ -94,10 +94,10 @@ impl<'s> Recorder<'s> {
         self.flush();
         let ending = self.ending(world, &summary.end);
         let environment = Column { name: "environment".to_owned(), looper: false };
-        let threads = world
-            .threads()
-            .enumerate()
-            .map(|(id, t)| Column { name: world.thread_name(id), looper: t.queue.is_some() });
+        let threads = world.threads().enumerate().map(|(_, t)| Column {
+            name: world.contexts().elided_name(world.setup(), t.home),
+            looper: t.queue.is_some(),
+        });
         let mut timeline = Timeline {
             columns: std::iter::once(environment).chain(threads).collect(),
             items: self.rows.finish(),

@@ -46,10 +46,10 @@ struct Closure<'t> {
 
 /// Closes the relation. `None` if it was interrupted.
 pub(super) fn close(trace: &Trace, nodes: &Nodes, rows: Rows, sent: Vec<Sent>, stop: &AtomicBool) -> Option<Rows> {
-    let mut closure = Closure::new(trace, nodes, rows, sent);
+    let mut closure = Closure::new(trace, nodes, rows, sent, stop);
     let mut order: Vec<Node> = nodes.op.ids().collect();
     order.sort_by_key(|node| std::cmp::Reverse(nodes.op[*node]));
-    while closure.transitive(&order, stop) | closure.rules() {
+    while closure.transitive(&order, stop) | closure.rules(stop) {
         if stop.load(Ordering::Relaxed) {
             return None;
         }
@@ -58,7 +58,7 @@ pub(super) fn close(trace: &Trace, nodes: &Nodes, rows: Rows, sent: Vec<Sent>, s
 }
 
 impl<'t> Closure<'t> {
-    fn new(trace: &'t Trace, nodes: &'t Nodes, rows: Rows, sent: Vec<Sent>) -> Self {
+    fn new(trace: &'t Trace, nodes: &'t Nodes, rows: Rows, sent: Vec<Sent>, stop: &AtomicBool) -> Self {
         let none = || trace.threads.ids().map(|_| vec![0; nodes.len().div_ceil(64)]).collect();
         let mut of = Self {
             trace,
@@ -83,6 +83,10 @@ impl<'t> Closure<'t> {
         }
         of.allowed = Rows::new(of.runs.len(), nodes.len());
         for (at, run) in of.runs.iter().enumerate() {
+            // Then nobody asks for the rest.
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
             let row = of.allowed.row_mut(at);
             row.fill(u64::MAX);
             for (_, piece) in nodes.pieces.enumerate() {
@@ -102,7 +106,7 @@ impl<'t> Closure<'t> {
         of
     }
 
-    // One round of transitivity; says whether anything is new.
+    // One round of transitivity; says whether anything is new, or it was interrupted.
     fn transitive(&mut self, order: &[Node], stop: &AtomicBool) -> bool {
         let mut changed = false;
         let (mut row, mut done) = (Words::new(), Words::new());
@@ -179,7 +183,13 @@ impl<'t> Closure<'t> {
                     }
                     let from = self.rows.of(next);
                     match allowed {
-                        None => row.iter_mut().zip(from).for_each(|(to, from)| *to |= from),
+                        None => {
+                            row.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
+                            // This round has closed its row already, and there was no rule of tasks: what comes after that is in it.
+                            if self.nodes.task(next).is_none() && self.nodes.op[next] > self.nodes.op[node] {
+                                done.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
+                            }
+                        }
                         Some(mask) => {
                             row.iter_mut().zip(from).zip(mask).for_each(|((to, from), mask)| *to |= from & mask);
                         }
@@ -198,10 +208,13 @@ impl<'t> Closure<'t> {
         set_all(self.allowed.row_mut(at), piece.first, piece.end);
     }
 
-    // One round of the rules; says whether anything is new.
-    fn rules(&mut self) -> bool {
+    // One round of the rules; says whether anything is new, or it was interrupted.
+    fn rules(&mut self, stop: &AtomicBool) -> bool {
         let mut changed = false;
         for at in 0..self.runs.len() {
+            if stop.load(Ordering::Relaxed) {
+                return true;
+            }
             let run = self.runs[at];
             let Some(end) = run.end else { continue };
             // FIFO: of two posts with an order.
@@ -217,6 +230,9 @@ impl<'t> Closure<'t> {
         }
         // What intents start is posted in their order.
         for first in &self.sent {
+            if stop.load(Ordering::Relaxed) {
+                return true;
+            }
             for second in &self.sent {
                 if first.sender != second.sender && self.rows.contains(first.sender, second.sender) {
                     changed |= self.rows.add(first.post, second.post);

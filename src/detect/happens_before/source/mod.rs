@@ -33,7 +33,11 @@
 //!
 //! # Cost
 //!
-//! One bit for each pair of nodes, so that more than [`SourceOrder::MOST`] are refused: 200 MB. The largest log that is known has 2,649 nodes.
+//! One bit for each pair of nodes, so that more than [`SourceOrder::MOST`] are refused: 200 MB, and half of that again for what tasks may come before. The largest log that is known has 2,649 nodes.
+//!
+//! Time is quadratic at least, and no clock helps: the relation is transitive only in part, so that what is before a node is no prefix of each thread, and has to be known for each pair by itself. In a chain of
+//! threads, or of tasks, each of n nodes comes before all later ones: n² / 64 words are written, and n² pairs of tasks are asked for FIFO and NOPRE in each round. Where many tasks of one looper have
+//! no order, a row is put together of the rows of all contexts after it: n³ / 64. Whoever stops it is noticed at each node, at each task and at each access.
 
 mod closure;
 mod direct;
@@ -91,6 +95,9 @@ impl<'t> SourceOrder<'t> {
     /// The most nodes that a trace may have.
     pub const MOST: usize = 40_000;
 
+    /// The most races that are told.
+    pub const MOST_RACES: usize = 100_000;
+
     /// Computes it.
     ///
     /// # Errors
@@ -132,6 +139,12 @@ impl<'t> SourceOrder<'t> {
     /// The races, by location and then in the order of the run. Their rank is [`Rank::Unordered`](crate::detect::Rank::Unordered).
     #[must_use]
     pub fn races(&self) -> Vec<Race> {
-        races::races(self)
+        self.races_until(&AtomicBool::new(false)).map_or_else(Vec::new, |(races, _)| races)
+    }
+
+    /// The same, and whether there are more than [`SourceOrder::MOST_RACES`], which are all that are told; `None` if somebody stops it.
+    #[must_use]
+    pub fn races_until(&self, stop: &AtomicBool) -> Option<(Vec<Race>, bool)> {
+        races::races(self, stop)
     }
 }

@@ -8,6 +8,7 @@ use crate::detect::happens_before::classes::Line;
 use crate::detect::happens_before::{Race, RaceClass};
 use crate::trace::{Action, LocationNo, OpNo, SiteNo, TaskNo, Trace};
 use indexmap::IndexMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::Xxh3Builder;
 
 /// An access; of those of one node, statement and kind the first.
@@ -28,27 +29,36 @@ enum Place {
     Context(Context),
 }
 
-pub(super) fn races(order: &SourceOrder<'_>) -> Vec<Race> {
+pub(super) fn races(order: &SourceOrder<'_>, stop: &AtomicBool) -> Option<(Vec<Race>, bool)> {
     let causes = causes(order.trace);
-    let mut races = Vec::new();
+    let (mut races, mut lost) = (Vec::new(), false);
     for (location, accesses) in accesses(order).enumerate() {
         if accesses.iter().any(|access| access.writes) {
             let from = races.len();
-            races.extend(races_at(order, &causes, location, accesses));
+            let room = SourceOrder::MOST_RACES - from;
+            let (found, more) = races_at(order, &causes, (location, accesses), room, stop)?;
+            races.extend(found);
+            lost |= more;
             races[from..].sort_by_key(|race: &Race| (race.first, race.second));
         }
     }
-    races
+    Some((races, lost))
 }
 
+// Those of one location, not more than there is room for, and whether there are more.
 fn races_at(
     order: &SourceOrder<'_>,
     causes: &IndexVec<TaskNo, Line>,
-    location: LocationNo,
-    accesses: &[Access],
-) -> impl Iterator<Item = Race> + use<> {
+    (location, accesses): (LocationNo, &[Access]),
+    room: usize,
+    stop: &AtomicBool,
+) -> Option<(impl Iterator<Item = Race> + use<>, bool)> {
     let mut found: IndexMap<Key, Race, Xxh3Builder> = IndexMap::default();
+    let mut lost = false;
     for (at, second) in accesses.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
         for first in &accesses[..at] {
             let ordered = || order.is_before(first.op, second.op) || order.is_before(second.op, first.op);
             let apart = order.nodes.context[first.node] != order.nodes.context[second.node];
@@ -61,7 +71,12 @@ fn races_at(
                 SiteNo::NONE => Place::Context(order.nodes.context[access.node]),
                 site => Place::Site(site),
             };
-            let race = found.entry((place(first), place(second), class)).or_insert(Race {
+            let key = (place(first), place(second), class);
+            if found.len() >= room && !found.contains_key(&key) {
+                lost = true;
+                continue;
+            }
+            let race = found.entry(key).or_insert(Race {
                 location,
                 first: first.op,
                 second: second.op,
@@ -74,7 +89,7 @@ fn races_at(
             race.count += 1;
         }
     }
-    found.into_values()
+    Some((found.into_values(), lost))
 }
 
 // The accesses of each location in the order of the run.

@@ -1,0 +1,204 @@
+//! Sets of numbers that share what they have in common: locksets, of which a thread that holds n locks makes n.
+//!
+//! Big-endian Patricia tries (Okasaki and Gill, "Fast Mergeable Integer Maps", 1998) each node of which is kept once. So a set that has one member more or less than
+//! another costs a path of nodes, not a copy, and two sets are equal if their ids are.
+
+use std::collections::BTreeMap;
+
+/// A set in [`Sets`]. Which sets have which ids depends on the order in which they were made.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct SetId(u32);
+
+/// Sets of numbers.
+#[derive(Default)]
+pub(super) struct Sets {
+    nodes: Vec<Node>,
+    ids: BTreeMap<Node, SetId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Node {
+    Leaf(u32),
+    Branch(Branch),
+}
+
+// invariant: neither half is empty; the members of both agree in the bits above `bit`, which are `prefix`; those of `zero` lack it, those of `one` have it
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Branch {
+    prefix: u32,
+    bit: u32,
+    zero: SetId,
+    one: SetId,
+}
+
+impl SetId {
+    /// The set without members.
+    pub(super) const EMPTY: SetId = SetId(u32::MAX);
+}
+
+// The bits above this one.
+fn above(number: u32, bit: u32) -> u32 {
+    number & !(bit | (bit - 1))
+}
+
+impl Branch {
+    fn may_have(&self, number: u32) -> bool {
+        above(number, self.bit) == self.prefix
+    }
+
+    fn half(&self, number: u32) -> SetId {
+        if number & self.bit == 0 { self.zero } else { self.one }
+    }
+
+    fn with_half(self, number: u32, half: SetId) -> Self {
+        if number & self.bit == 0 { Self { zero: half, ..self } } else { Self { one: half, ..self } }
+    }
+}
+
+impl Sets {
+    fn node(&self, set: SetId) -> Option<Node> {
+        self.nodes.get(set.0 as usize).copied()
+    }
+
+    fn add(&mut self, node: Node) -> SetId {
+        let Self { nodes, ids } = self;
+        *ids.entry(node).or_insert_with(|| {
+            nodes.push(node);
+            SetId(nodes.len() as u32 - 1)
+        })
+    }
+
+    // Two sets without a common member; all of each agree with this member of it in the bits above the highest one in which the two members differ.
+    fn both(&mut self, (a, of_a): (u32, SetId), (b, of_b): (u32, SetId)) -> SetId {
+        let bit = 1 << (31 - (a ^ b).leading_zeros());
+        let (zero, one) = if a & bit == 0 { (of_a, of_b) } else { (of_b, of_a) };
+        self.add(Node::Branch(Branch { prefix: above(a, bit), bit, zero, one }))
+    }
+
+    /// The set with this number.
+    pub(super) fn with(&mut self, set: SetId, number: u32) -> SetId {
+        let leaf = Node::Leaf(number);
+        match self.node(set) {
+            None => self.add(leaf),
+            Some(node) if node == leaf => set,
+            Some(Node::Leaf(other)) => {
+                let leaf = self.add(leaf);
+                self.both((number, leaf), (other, set))
+            }
+            Some(Node::Branch(branch)) if branch.may_have(number) => {
+                let half = self.with(branch.half(number), number);
+                self.add(Node::Branch(branch.with_half(number, half)))
+            }
+            Some(Node::Branch(branch)) => {
+                let leaf = self.add(leaf);
+                self.both((number, leaf), (branch.prefix, set))
+            }
+        }
+    }
+
+    /// The set without this number.
+    pub(super) fn without(&mut self, set: SetId, number: u32) -> SetId {
+        match self.node(set) {
+            Some(Node::Leaf(other)) if other == number => SetId::EMPTY,
+            Some(Node::Branch(branch)) if branch.may_have(number) => {
+                let branch = branch.with_half(number, self.without(branch.half(number), number));
+                match branch {
+                    Branch { zero: SetId::EMPTY, one: left, .. } | Branch { zero: left, one: SetId::EMPTY, .. } => left,
+                    branch => self.add(Node::Branch(branch)),
+                }
+            }
+            _ => set,
+        }
+    }
+
+    /// Whether the number is in the set.
+    pub(super) fn has(&self, set: SetId, number: u32) -> bool {
+        let mut at = self.node(set);
+        while let Some(Node::Branch(branch)) = at {
+            if !branch.may_have(number) {
+                return false;
+            }
+            at = self.node(branch.half(number));
+        }
+        at == Some(Node::Leaf(number))
+    }
+
+    /// Whether two sets have a member in common.
+    pub(super) fn meet(&self, a: SetId, b: SetId) -> bool {
+        if a == b {
+            return a != SetId::EMPTY;
+        }
+        match (self.node(a), self.node(b)) {
+            (None, _) | (_, None) => false,
+            (Some(Node::Leaf(number)), _) => self.has(b, number),
+            (_, Some(Node::Leaf(number))) => self.has(a, number),
+            (Some(Node::Branch(x)), Some(Node::Branch(y))) => {
+                if x.bit == y.bit {
+                    x.prefix == y.prefix && (self.meet(x.zero, y.zero) || self.meet(x.one, y.one))
+                } else if x.bit > y.bit {
+                    x.may_have(y.prefix) && self.meet(x.half(y.prefix), b)
+                } else {
+                    y.may_have(x.prefix) && self.meet(a, y.half(x.prefix))
+                }
+            }
+        }
+    }
+
+    /// The members, ascending.
+    pub(super) fn members(&self, set: SetId) -> impl Iterator<Item = u32> + '_ {
+        let mut todo: Vec<SetId> = vec![set];
+        std::iter::from_fn(move || {
+            while let Some(node) = todo.pop().and_then(|set| self.node(set)) {
+                match node {
+                    Node::Leaf(number) => return Some(number),
+                    Node::Branch(Branch { zero, one, .. }) => todo.extend([one, zero]),
+                }
+            }
+            None
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn agrees_with_plain_sets_and_keeps_each_once() {
+        let mut rng = crate::base::Rng::seeded(5);
+        let mut sets = Sets::default();
+        let mut all = vec![(SetId::EMPTY, BTreeSet::new()); 8];
+        for round in 0..6_000 {
+            let (i, j) = (rng.below(8) as usize, rng.below(8) as usize);
+            // Near each other, and at both ends.
+            let number = rng.below(40).wrapping_sub(10);
+            let (set, plain) = &mut all[i];
+            if rng.coin() {
+                *set = sets.with(*set, number);
+                plain.insert(number);
+            } else {
+                *set = sets.without(*set, number);
+                plain.remove(&number);
+            }
+            if round % 50 == 0 {
+                all[i] = all[j].clone();
+            }
+            let ((a, plain), (b, other)) = (&all[i], &all[j]);
+            assert!(sets.members(*a).eq(plain.iter().copied()));
+            assert_eq!(sets.has(*a, number), plain.contains(&number));
+            assert_eq!(sets.meet(*a, *b), !plain.is_disjoint(other));
+            assert_eq!(a == b, plain == other);
+        }
+    }
+
+    #[test]
+    fn a_set_with_one_more_costs_a_path() {
+        let mut sets = Sets::default();
+        let all = (0..4_096).fold(SetId::EMPTY, |set, number| sets.with(set, number));
+        assert!(sets.nodes.len() < 4_096 * 14, "{}", sets.nodes.len());
+        let none = (0..4_096).fold(all, |set, number| sets.without(set, number));
+        assert_eq!(none, SetId::EMPTY);
+        assert!(sets.nodes.len() < 4_096 * 28, "{}", sets.nodes.len());
+    }
+}
