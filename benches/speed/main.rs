@@ -23,8 +23,6 @@ use callgrind::Instructions;
 use clap::Parser;
 use measure::{Counted, Effort, Tool};
 use report::Row;
-use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 use workloads::Workload;
