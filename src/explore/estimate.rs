@@ -185,11 +185,14 @@ impl<M: Monitor> Prober<'_, M> {
             self.choices.list(&node.machine.world, &self.numbers, self.plan.clock);
             let all = &self.choices.all;
             if all.is_empty() {
+                made.ended = true;
                 break;
             }
             let choice = all[pick(all)];
             made.size *= all.len() as f64;
+            // The search goes no further here either, so this is no run without end.
             if !node.follow(choice) {
+                made.ended = true;
                 break;
             }
             self.left = self.left.saturating_sub(node.bytes());

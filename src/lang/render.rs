@@ -93,7 +93,21 @@ fn one(level: &Level<'_>, source: &Source, diagnostic: &Diagnostic, renderer: &R
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(short(help)));
     }
-    renderer.render(&[group])
+    one_arrow(&renderer.render(&[group]))
+}
+
+// With the arrow of the first excerpt before the place of the others, too: a line that begins with two colons is a command to GitHub.
+fn one_arrow(rendered: &str) -> String {
+    let arrows = |line: &str| {
+        let before = line.split(":::").next().unwrap_or_default();
+        let blank = before
+            .split("\u{1b}[")
+            .skip(1)
+            .all(|part| part.split_once('m').is_some_and(|(_, rest)| rest.trim().is_empty()));
+        let first = before.split("\u{1b}[").next().is_some_and(|part| part.trim().is_empty());
+        if first && blank { line.replacen(":::", "-->", 1) } else { line.to_owned() }
+    };
+    rendered.split('\n').map(arrows).collect::<Vec<_>>().join("\n")
 }
 
 fn short(message: &str) -> Cow<'_, str> {

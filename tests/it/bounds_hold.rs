@@ -86,6 +86,17 @@ fn a_search_stops_at_its_bound_of_memory() {
     }
 }
 
+/// A random run that a bound on preemptions stops has an end there.
+#[test]
+fn a_bound_of_preemptions_makes_no_run_endless() {
+    let model =
+        file(&scratch("preemptions"), "m.race", "var x = 0\nvar y = 0\nthread a(i in 0..3) { x += i; y += x }\n");
+    for preemptions in ["0", "1"] {
+        let cut = call(&["explore", &model, "--preemptions", preemptions, "--states", "30"]).out;
+        assert!(cut.contains("cut at 30 states") && !cut.contains("infinitely"), "{cut}");
+    }
+}
+
 /// A whole search is none the less whole if the bounds leave no room but for itself.
 #[test]
 fn a_bound_that_is_not_reached_changes_nothing() {

@@ -231,3 +231,15 @@ fn names_of_files_are_only_shown() {
         check(&folder, args);
     }
 }
+
+/// The place of a second excerpt is a line of our own: it is no command, and nothing in it has to be escaped.
+#[test]
+fn the_place_of_a_note_far_away_is_no_command() {
+    let text = format!("var x = 0\n{}thread t {{ let x = 1 }}\n", "\n".repeat(20));
+    let path = file(&scratch("far"), "m.race", &text);
+    for colour in ["never", "always"] {
+        let ran = ran(raceflip().args(["check", &path, "--color", colour]).output().expect("it runs"));
+        assert_eq!(ran.err.matches("-->").count(), 2, "{}", ran.err);
+        assert!(!ran.err.contains(":::") && !ran.err.contains("u{3a}"), "{}", ran.err);
+    }
+}
