@@ -148,9 +148,13 @@ impl World {
     }
 
     fn deadlines(&self) -> impl Iterator<Item = u64> + '_ {
-        let threads = self.timed.iter().filter_map(|t| self.threads[t].deadline);
-        let messages = self.threads.iter().filter_map(|t| t.queue.as_ref()).flat_map(|q| q.messages().map(|m| m.when));
-        threads.chain(messages).filter(|d| *d > self.now)
+        let messages = self.threads.iter().filter_map(|t| t.queue.as_ref()).flat_map(|q| q.after(self.now));
+        self.timeouts().chain(messages)
+    }
+
+    // Those of threads.
+    fn timeouts(&self) -> impl Iterator<Item = u64> + '_ {
+        self.timed.iter().filter_map(|t| self.threads[t].deadline).filter(|d| *d > self.now)
     }
 
     /// Whether a deadline lies ahead.
@@ -163,7 +167,8 @@ impl World {
     /// The first deadline that lies ahead; now if there is none.
     #[must_use]
     pub fn next_deadline(&self) -> u64 {
-        self.deadlines().min().unwrap_or(self.now)
+        let messages = self.threads.iter().filter_map(|t| t.queue.as_ref()?.after(self.now).next());
+        self.timeouts().chain(messages).min().unwrap_or(self.now)
     }
 
     /// The critical instants, ascending: each deadline ahead, each deadline less each delay of the app, each constant of an `at`.

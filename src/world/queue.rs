@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 pub struct Queue {
     // invariant: strictly ascending by (when, seq)
     messages: VecDeque<Message>,
+    // How many of them are asynchronous tasks: behind a fence nobody looks for one that is not there.
+    asynchronous: u32,
     // Ordinary enqueues rise from 1, front ones fall from -1.
     last_seq: i64,
     first_seq: i64,
@@ -16,7 +18,7 @@ pub struct Queue {
     pub(super) quit: bool,
 }
 
-crate::clone_in_place!(Queue { messages, last_seq, first_seq, next_token, quit });
+crate::clone_in_place!(Queue { messages, asynchronous, last_seq, first_seq, next_token, quit });
 
 /// What stands in a queue.
 #[derive(Clone, Debug)]
@@ -54,11 +56,17 @@ pub struct TaskMessage {
     pub instance: Option<u32>,
 }
 
+impl Message {
+    fn is_async(&self) -> bool {
+        matches!(&self.kind, MessageKind::Task(task) if task.is_async)
+    }
+}
+
 impl Queue {
     /// Back to a queue that nothing was ever posted to.
     pub(super) fn renew(&mut self) {
         self.messages.clear();
-        (self.last_seq, self.first_seq, self.next_token, self.quit) = (0, 0, 0, false);
+        (self.asynchronous, self.last_seq, self.first_seq, self.next_token, self.quit) = (0, 0, 0, 0, false);
     }
 
     /// Enqueues at `when`; 0 goes to the very front (rule 1).
@@ -71,6 +79,7 @@ impl Queue {
             if mutant::is(Mutant::TiesTurnedRound) { -self.last_seq } else { self.last_seq }
         };
         let message = Message { when, seq, kind };
+        self.asynchronous += u32::from(message.is_async());
         // Most messages belong at the end.
         if self.messages.back().is_none_or(|last| (last.when, last.seq) < (when, seq)) {
             self.messages.push_back(message);
@@ -99,6 +108,7 @@ impl Queue {
         let head = self.messages.front()?;
         match head.kind {
             MessageKind::Task(_) => Some(0),
+            MessageKind::Fence(_) if self.asynchronous == 0 && !mutant::is(Mutant::FencesLetAllPass) => None,
             MessageKind::Fence(_) => {
                 let passes = |t: &TaskMessage| {
                     t.is_async && !mutant::is(Mutant::AsyncIgnored) || mutant::is(Mutant::FencesLetAllPass)
@@ -133,7 +143,10 @@ impl Queue {
         let i = self.next().filter(|&i| self.messages[i].when <= now)?;
         let message = if i == 0 { self.messages.pop_front() } else { self.messages.remove(i) };
         match message {
-            Some(Message { kind: MessageKind::Task(task), .. }) => Some(task),
+            Some(Message { kind: MessageKind::Task(task), .. }) => {
+                self.asynchronous -= u32::from(task.is_async);
+                Some(task)
+            }
             _ => None,
         }
     }
@@ -141,6 +154,7 @@ impl Queue {
     /// Removes the tasks that `dead` says (rule 5).
     pub(super) fn cancel(&mut self, dead: impl Fn(&TaskMessage) -> bool) {
         self.messages.retain(|m| !matches!(&m.kind, MessageKind::Task(t) if dead(t)));
+        self.count();
     }
 
     /// Rule 6: drops all, or with `safely` what is not due at `now`.
@@ -154,16 +168,28 @@ impl Queue {
         } else {
             self.messages.clear();
         }
+        self.count();
+    }
+
+    fn count(&mut self) {
+        self.asynchronous = self.messages.iter().filter(|m| m.is_async()).count() as u32;
     }
 
     /// Drops everything: the looper has left its loop.
     pub(super) fn clear(&mut self) {
         self.messages.clear();
+        self.asynchronous = 0;
     }
 
     /// The messages in key order.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.messages.iter()
+    }
+
+    /// When those that are due later than `now` are due, in order.
+    pub(super) fn after(&self, now: u64) -> impl Iterator<Item = u64> + '_ {
+        let due = self.messages.partition_point(|m| m.when <= now);
+        self.messages.range(due..).map(|m| m.when)
     }
 
     /// About how many bytes it takes.

@@ -7,7 +7,7 @@ use crate::load::load_bytes;
 use crate::{scaling_models, scaling_traces};
 use allocation_counter::measure;
 use raceflip::campaign::{Context, Explore, Phase1, Plan, Silent, confirm, detect};
-use raceflip::detect::happens_before::SourceOrder;
+use raceflip::detect::happens_before::{Options, SourceOrder, analyze};
 use raceflip::detect::{Candidates, Hybrid};
 use raceflip::event::Outcome;
 use raceflip::exec::{Unobserved, run};
@@ -58,7 +58,7 @@ fn work(name: &str, n: usize, most_pairs: u32) -> [f64; 4] {
 #[test]
 fn detection_grows_by_little_more_than_what_it_looks_at() {
     // Where there are more pairs than are kept, as many are kept of each size: else the pairs themselves are the square.
-    // Of threads, forks and posts to the front every two are unordered, and detection looks at each two until it has looked at 65,536: only larger sizes tell.
+    // Of threads, forks, waiters and posts to the front every two are unordered, and detection looks at each two until it has looked at 65,536: only larger sizes tell.
     // Of locks a section keeps what it has touched up to 64 of them.
     let sizes: [(&str, usize); 13] = [
         ("events", 40),
@@ -71,7 +71,7 @@ fn detection_grows_by_little_more_than_what_it_looks_at() {
         ("forkchain", 250),
         ("timerthreads", 100),
         ("locks", 200),
-        ("monitor", 60),
+        ("monitor", 240),
         ("labels", 60),
         ("front", 250),
     ];
@@ -84,6 +84,25 @@ fn detection_grows_by_little_more_than_what_it_looks_at() {
             if exponent >= MOST {
                 wrong.push(format!("{what} of {name}: {exponent:.2}, {rows:?}"));
             }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_analysis_of_a_trace_grows_by_little_more_than_the_trace() {
+    let mut wrong = Vec::new();
+    for (name, n) in
+        [("locks", 500), ("forkchain", 250), ("notify", 250), ("post_chain_two", 250), ("threads_locs", 250)]
+    {
+        let bytes = [2 * n, 4 * n].map(|n| {
+            let trace = traces::read(name, scaling_traces::text(name, n).as_bytes()).unwrap();
+            let options = Options { coverage: false, ..Options::default() };
+            measure(|| drop(analyze(&trace, options, &AtomicBool::new(false)))).bytes_total as f64
+        });
+        let exponent = (bytes[1] / bytes[0]).log2();
+        if exponent >= MOST {
+            wrong.push(format!("bytes of {name}: {exponent:.2}, {bytes:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -238,7 +257,7 @@ fn names_of_deep_threads_are_short_in_texts_and_whole_in_data() {
     assert!(json.out.contains(&format!("\"{whole}\"")), "{}", json.out);
     let confirm = call(&["confirm", &path, "-j1", "--runs", "2"]);
     assert!(
-        confirm.out.contains("deep at :3:31 in t/…/f#1/f#1/f#1 (42 deep)") && !confirm.out.contains(&whole),
+        confirm.out.contains("deep at :3:37 in t/…/f#1/f#1/f#1 (42 deep)") && !confirm.out.contains(&whole),
         "{}",
         confirm.out
     );
