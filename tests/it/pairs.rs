@@ -175,7 +175,10 @@ fn what_is_wrong_is_told_with_its_place() {
         ("@set.wrote @get", &format!("error: line 1: `@set.wrote` {no_site}")),
         ("[]", &format!("error: line 1: a pair has two sites, and here are 1: {not_two}")),
         ("@set @gut", "error: line 1: no memory access at `@gut`; did you mean `@get`?"),
-        ("@set @lock", "error: line 1: no memory access at `@lock`"),
+        (
+            "@set @lock",
+            "error: line 1: `@set ~ @lock` is no pair: one accesses memory and the other does not, so that they are neither a race nor two operations whose order matters; take it out of the list",
+        ),
         ("\r\n@set 1:1", "error: line 2: no memory access at `1:1`"),
         ("A.java:1 @gut", "error: line 1: no memory access at `@gut`; did you mean `@get`?"),
         ("@get @peek", "error: line 1: `@get ~ @peek` is no pair: both only read; take it out of the list"),
