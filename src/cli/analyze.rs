@@ -58,7 +58,9 @@ pub(super) struct Args {
     /// What happens before what
     #[arg(long, value_enum, default_value_t, value_name = "RULES", help_heading = head::EFFORT)]
     rules: Rules,
-    /// Stop after this time, as in `30s`, `10m` or `1h`, with an error: of half a trace nothing is told
+    /// Stop after this time, as in `30s`, `10m` or `1h`
+    ///
+    /// What a part of a trace shows is not reported: a run that this stops ends with an error.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
     time: Option<Duration>,
     /// Also the pairs that only locks and signals order (rank B)

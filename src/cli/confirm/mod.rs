@@ -91,7 +91,9 @@ pub(super) struct Args {
     /// States that are searched at most
     #[arg(long, value_name = "STATES", default_value_t = campaign::Plan::STATES, help_heading = head::EFFORT)]
     explore_limit: u64,
-    /// Stop after this time, as in `30s`, `10m` or `1h`, with what there is by then: that is not reproducible
+    /// Stop after this time, as in `30s`, `10m` or `1h`
+    ///
+    /// What there is by then is reported. It depends on the machine, so it is not reproducible.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
     time: Option<Duration>,
     #[command(flatten)]

@@ -20,7 +20,9 @@ pub(super) struct BoundArgs {
     /// Memory, as in `512M` or `8G` [default: 4G]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = head::BOUNDS)]
     memory: Option<u64>,
-    /// Stop after this time, as in `30s`, `10m` or `1h`, with what there is by then: that is not reproducible
+    /// Stop after this time, as in `30s`, `10m` or `1h`
+    ///
+    /// What there is by then is reported. It depends on the machine, so it is not reproducible.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
     pub(super) time: Option<Duration>,
 }
