@@ -1,16 +1,15 @@
 //! The result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
-use super::failing::{Operand, ending};
+use super::failing::{Told, ending};
 pub use super::harms::Harm;
 use super::harms::{Hurts, Often, harm, hurts, often, rounded};
-use super::result::At;
 use crate::base::{at_most, interval};
 use crate::campaign::{
     self, Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Phase1, Plan, Refutation,
     Undecided, Verdict, WayReport,
 };
 use crate::detect::{ContextKind, Detector};
-use crate::event::{LimitKind, Outcome, SiteId};
+use crate::event::{LimitKind, SiteId};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -214,6 +213,9 @@ pub struct Order {
     /// `a` or `b`.
     pub first: String,
     pub runs: u32,
+    /// Of these, runs in which the other access never came, though it was still to come.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_off: u32,
     pub failures: Vec<Fails>,
     pub passes: Option<Again>,
 }
@@ -226,14 +228,9 @@ pub struct Fails {
     pub runs: u32,
     /// The least stall of all these runs, as far as they are known; in files of before another run than the one below may have it.
     pub least_stall: u64,
-    /// The run below: how it ended in a line (files of before have none),
-    #[serde(default)]
-    pub text: String,
-    /// where, and for which expression,
-    #[serde(default)]
-    pub at: Option<At>,
-    #[serde(default)]
-    pub operand: Option<Operand>,
+    /// The run below: how it ended,
+    #[serde(flatten)]
+    pub told: Told,
     /// its steps, its end on the virtual clock, and its stall.
     #[serde(default)]
     pub steps: Option<u64>,
@@ -245,17 +242,10 @@ pub struct Fails {
 }
 
 impl Fails {
-    /// Line and column of what failed.
-    #[must_use]
-    pub fn place(&self) -> Option<(u32, u32)> {
-        let operand = self.operand.as_ref().map(|o| (o.line, o.column));
-        operand.or_else(|| self.at.as_ref().map(|at| (at.line, at.column)))
-    }
-
     /// How the run ended, in a line; of a file that does not say it: its signature.
     #[must_use]
     pub fn told(&self) -> &str {
-        if self.text.is_empty() { &self.signature } else { &self.text }
+        self.told.or(&self.signature)
     }
 }
 
@@ -322,18 +312,12 @@ fn again(evidence: &Evidence) -> Again {
 }
 
 pub(super) fn fails(plan: &Plan, report: &FailureReport) -> Fails {
-    let (failure, site) = match &report.outcome {
-        Outcome::Failure(failure) => (Some(failure), failure.site),
-        Outcome::Deadlock(deadlock) => (None, deadlock.blocked.iter().find_map(|b| b.site)),
-        _ => (None, None),
-    };
+    let text = ending(&plan.model, &report.outcome).unwrap_or_default();
     Fails {
         signature: report.signature.clone(),
         runs: report.runs,
         least_stall: report.stall,
-        text: ending(&plan.model, &report.outcome).unwrap_or_default(),
-        at: site.map(|site| At::of(&plan.model.code.setup, site)),
-        operand: failure.and_then(Operand::of),
+        told: Told::of(&plan.model, &report.outcome, text),
         steps: Some(report.steps),
         virtual_time: Some(report.virtual_time),
         stall: Some(report.stall),
@@ -355,10 +339,16 @@ pub(super) fn side(first: First) -> String {
     if first == First::A { "a" } else { "b" }.to_owned()
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
 fn order(plan: &Plan, report: &OrderReport) -> Order {
     Order {
         first: side(report.first),
         runs: report.runs,
+        cut_off: report.cut_off,
         failures: report.failures.iter().map(|f| fails(plan, f)).collect(),
         passes: report.passes.as_ref().map(again),
     }

@@ -5,6 +5,7 @@
 
 use crate::base::{IndexVec, elided};
 use crate::event::{BlockedThread, Failure, FailureKind, Outcome, Site, SiteId};
+use crate::formats::result::At;
 use crate::vm::Model;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -39,6 +40,52 @@ impl Operand {
     pub fn of(failure: &Failure) -> Option<Self> {
         let operand = failure.operand.as_ref()?;
         Some(Self { text: operand.text.clone(), line: operand.line, column: operand.column })
+    }
+}
+
+/// How a run ended, in files. Files of older versions have none of it.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Told {
+    /// In a line, as [`ending`] has it, or as the line of the model that it contradicts does.
+    #[serde(default)]
+    pub text: String,
+    /// Where it failed; a deadlock is where its first thread stands. `None` where there is no place.
+    #[serde(default)]
+    pub at: Option<At>,
+    /// The expression that the failure is about.
+    #[serde(default)]
+    pub operand: Option<Operand>,
+}
+
+impl Told {
+    /// That of a run which ended so; `text` says it.
+    #[must_use]
+    pub fn of(model: &Model, outcome: &Outcome, text: String) -> Self {
+        let operand = if let Outcome::Failure(failure) = outcome { Operand::of(failure) } else { None };
+        Self { text, at: site(outcome).map(|site| At::of(&model.code.setup, site)), operand }
+    }
+
+    /// Line and column, of the expression if it is about one.
+    #[must_use]
+    pub fn place(&self) -> Option<(u32, u32)> {
+        let operand = self.operand.as_ref().map(|o| (o.line, o.column));
+        operand.or_else(|| self.at.as_ref().map(|at| (at.line, at.column)))
+    }
+
+    /// The text, or `other` in a file that has none.
+    #[must_use]
+    pub fn or<'a>(&'a self, other: &'a str) -> &'a str {
+        if self.text.is_empty() { other } else { &self.text }
+    }
+}
+
+/// The statement at which a run failed; of a deadlock, where its first thread stands.
+#[must_use]
+pub fn site(outcome: &Outcome) -> Option<SiteId> {
+    match outcome {
+        Outcome::Failure(failure) => failure.site,
+        Outcome::Deadlock(report) => report.blocked.iter().find_map(|BlockedThread { site, .. }| *site),
+        Outcome::Ok | Outcome::Stuck { .. } | Outcome::Limit(..) => None,
     }
 }
 
@@ -119,13 +166,10 @@ pub fn elided_all(names: &[String]) -> Vec<Cow<'_, str>> {
 pub fn failing(model: &Model, outcome: &Outcome) -> Option<Failing> {
     let text = ending(model, outcome)?;
     let sites = &model.code.setup.sites;
-    let (site, at) = match outcome {
-        Outcome::Failure(failure) => (failure.site, place(sites, failure)),
-        Outcome::Deadlock(report) => {
-            let site = report.blocked.iter().find_map(|BlockedThread { site, .. }| *site);
-            (site, site.map(|s| (sites[s].line, sites[s].column)))
-        }
-        _ => (None, None),
+    let site = site(outcome);
+    let at = match outcome {
+        Outcome::Failure(failure) => place(sites, failure),
+        _ => site.map(|s| (sites[s].line, sites[s].column)),
     };
     let (line, column) = at.unzip();
     let from = site.and_then(|site| sites[site].from.clone());

@@ -1,7 +1,6 @@
 //! The result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
 
-use super::failing::{Operand, ending};
-use super::result::At;
+use super::failing::{Told, ending};
 use super::shrink::Sizes;
 use crate::campaign::{LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
@@ -65,14 +64,10 @@ pub struct Expected {
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Against {
     pub end: String,
-    /// How it ended in a line, as the text has it (files of before have none),
-    #[serde(default)]
-    pub text: String,
-    /// where it failed, for which expression, and in which thread; null where there is none.
-    #[serde(default)]
-    pub at: Option<At>,
-    #[serde(default)]
-    pub operand: Option<Operand>,
+    /// How it ended, and where it failed,
+    #[serde(flatten)]
+    pub told: Told,
+    /// and in which thread.
     #[serde(default)]
     pub thread: Option<String>,
     pub signature: String,
@@ -101,7 +96,7 @@ impl Against {
     /// How it ended, in a line: of a file that does not say it, what it says.
     #[must_use]
     pub fn told(&self) -> &str {
-        if self.text.is_empty() { &self.end } else { &self.text }
+        self.told.or(&self.end)
     }
 }
 
@@ -118,17 +113,11 @@ fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
         Origin::Drawn { strategy, seed } => Some((strategy.clone(), *seed)),
         Origin::Saved(_) | Origin::Searched => None,
     };
-    let (failure, site) = match &shown.outcome {
-        Outcome::Failure(failure) => (Some(failure), failure.site),
-        Outcome::Deadlock(deadlock) => (None, deadlock.blocked.iter().find_map(|b| b.site)),
-        _ => (None, None),
-    };
+    let thread = if let Outcome::Failure(failure) = &shown.outcome { failure.thread.clone() } else { String::new() };
     Against {
         end: shown.text.clone(),
-        text: told(plan, shown),
-        at: site.map(|site| At::of(&plan.model.code.setup, site)),
-        operand: failure.and_then(Operand::of),
-        thread: failure.map(|f| f.thread.clone()).filter(|thread| !thread.is_empty()),
+        told: Told::of(plan.model, &shown.outcome, told(plan, shown)),
+        thread: Some(thread).filter(|thread| !thread.is_empty()),
         signature: shown.signature.clone(),
         runs: shown.runs,
         seed: drawn.as_ref().map(|(_, seed)| *seed),

@@ -1,9 +1,10 @@
 //! The program as it is used: output, statuses, bad input.
 
 use crate::load;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 pub(crate) const FOUND: i32 = 1;
 pub(crate) const REFUSED: i32 = 2;
@@ -42,6 +43,21 @@ pub(crate) fn call_with(args: &[&str], stdin: &str) -> Ran {
         .expect("it starts");
     child.stdin.take().expect("piped").write_all(stdin.as_bytes()).expect("it reads");
     ran(child.wait_with_output().expect("it ends"))
+}
+
+/// Runs it, and interrupts it when it has printed as many bytes and as long after.
+#[cfg(unix)]
+pub(crate) fn interrupt(command: &mut Command, printed: usize, then: Duration) -> Ran {
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut start = vec![0; printed];
+    child.stdout.as_mut().expect("piped").read_exact(&mut start).expect("it prints something");
+    std::thread::sleep(then);
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(sent.success());
+    let mut ran = ran(child.wait_with_output().expect("it ends"));
+    ran.out.insert_str(0, std::str::from_utf8(&start).expect("UTF-8"));
+    ran
 }
 
 /// A folder of its own for each test.
@@ -300,7 +316,7 @@ fn bad_input() {
         (&["detect", &ok, "--runs", "0"], "1..=100000"),
         (&["confirm", &ok, "--jobs", "1000"], "1..=256"),
         (&["run", &ok, "--strategy", "clever"], "unknown strategy `clever`: use `random`, `round-robin`"),
-        (&["run", &ok, "--strategy", "directed:@w~@v"], "no memory access at `@v`; did you mean `@w`?"),
+        (&["run", &ok, "--strategy", "directed:@w~@v"], "no statement has the label `@v`; did you mean `@w`?"),
         (&["run", &ok, "--strategy", "directed:w~@w"], "is not a site"),
         (&["run", &ok, "--strategy", "directed:@w~@w,patience=x"], "is not a number of steps"),
         (&["run", &ok, "--trace", &trace], "error: cannot write the trace to"),
@@ -422,20 +438,13 @@ fn a_full_disk_is_told() {
 #[cfg(unix)]
 #[test]
 fn interrupted() {
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
     let folder = scratch("interrupt");
     let model = file(&folder, "a.race", ENDLESS);
-    let child = raceflip()
-        .args(["run", &model, "--steps", "18446744073709551615", "--quiet"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    std::thread::sleep(Duration::from_millis(500));
     let asked = Instant::now();
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(sent.success());
-    let ran = ran(child.wait_with_output().expect("it ends"));
+    let mut command = raceflip();
+    command.args(["run", &model, "--steps", "18446744073709551615", "--quiet"]);
+    let ran = interrupt(&mut command, 0, Duration::from_millis(500));
     assert_eq!(ran.status, 130, "{}", ran.err);
     assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
     assert!(ran.err.contains("note: interrupted after ") && ran.err.contains("no token"), "{}", ran.err);

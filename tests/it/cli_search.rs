@@ -243,11 +243,7 @@ fn a_search_can_be_interrupted() {
     let folder = models("search-interrupted");
     let mut command = raceflip();
     command.current_dir(&folder).args(["explore", "large.race"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    std::thread::sleep(Duration::from_millis(1_500));
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(sent.success());
-    let ran = crate::cli::ran(child.wait_with_output().expect("it ends"));
+    let ran = crate::cli::interrupt(&mut command, 0, Duration::from_millis(1_500));
     assert_eq!(ran.status, 130, "{}", ran.err);
     assert!(ran.out.contains("  interrupted, which is not reproducible; it leaves "), "{}", ran.out);
 }

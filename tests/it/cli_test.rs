@@ -1,8 +1,9 @@
 //! `raceflip test`: variants, verdicts, saved failures, bad input; and the collection of harnesses, which must be green.
 
-use crate::cli::{FOUND, REFUSED, Ran, call, file, raceflip, scratch};
+use crate::cli::{FOUND, REFUSED, Ran, call, file, interrupt, raceflip, scratch};
 use raceflip::formats::test::TestReport;
 use std::path::Path;
+use std::time::Duration;
 
 const COUNTER: &str = "\
 const FIXED = 0
@@ -186,6 +187,11 @@ fn what_must_not_be_is_not_checked_by_runs_without_end() {
         (ran.status, report.failed, report.variants[0].expectations[0].verdict.as_str()),
         (FOUND, 1, "unchecked")
     );
+    let args = ["test", "m.race", "--runs", "5", "--steps", "100", "--format", "junit", "--fail-on", "limits"];
+    let ran = within(&folder, &args);
+    assert_eq!(ran.out.matches("type=\"expect/unchecked\"").count(), 2, "{}", ran.out);
+    assert!(!ran.out.contains("expect/unmet"), "{}", ran.out);
+    assert!(ran.err.contains("gate: failed on limits ("), "{}", ran.err);
     // One run that ends is a run.
     file(&folder, "m.race", "thread a { while * { skip } }\nexpect no failure\n");
     let ran = within(&folder, &["test", "m.race", "--runs", "50", "--steps", "5"]);
@@ -341,8 +347,6 @@ fn ends_are_listed_as_the_line_tells_them_apart() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_test_keeps_what_it_has() {
-    use std::io::Read;
-    use std::process::Stdio;
     let folder = scratch("test-interrupted");
     file(&folder, "a.race", &counter(RIGHT));
     file(
@@ -350,59 +354,37 @@ fn an_interrupted_test_keeps_what_it_has() {
         "b.race",
         &counter(&format!("{RIGHT}expect no deadlock\n")).replace("x += 1", "x += 1; for i in 0..90000 { skip }"),
     );
-    let mut child = raceflip()
-        .current_dir(&folder)
-        .args(["test", ".", "--runs", "100000", "--jobs", "1", "--steps", "1000000"])
-        .args(["--filter", "a.race FIXED=0", "--filter", "b.race"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let mut command = raceflip();
+    command.current_dir(&folder).args(["test", ".", "--runs", "100000", "--jobs", "1", "--steps", "1000000"]).args([
+        "--filter",
+        "a.race FIXED=0",
+        "--filter",
+        "b.race",
+    ]);
     // The first line says that the second model is at work.
-    let mut out = child.stdout.take().expect("piped");
-    let mut start = [0; 40];
-    out.read_exact(&mut start).expect("a line");
-    let stopped = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(stopped.success());
-    let mut rest = String::new();
-    out.read_to_string(&mut rest).expect("UTF-8");
-    let mut err = String::new();
-    child.stderr.take().expect("piped").read_to_string(&mut err).expect("UTF-8");
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    assert!(rest.contains("Summary: 1 variant: 1 passed, 2 not tested\n"), "{rest}");
-    assert!(err.contains("interrupted: 1 of 3 variants were tested"), "{err}");
+    let said = interrupt(&mut command, 40, Duration::ZERO);
+    assert_eq!(said.status, 130, "{}", said.err);
+    assert!(said.out.contains("Summary: 1 variant: 1 passed, 2 not tested\n"), "{}", said.out);
+    assert!(said.err.contains("interrupted: 1 of 3 variants were tested"), "{}", said.err);
 }
 
 /// The summary and the note of an interruption have one number: a variant that has failed before its end counts in both.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_test_counts_once() {
-    use std::io::Read;
-    use std::process::Stdio;
     let folder = scratch("test-interrupted-counts");
     file(&folder, "a.race", "var x = 0\nthread a { x = 1 }\nexpect no failure\n");
     let fails =
         "var x = 0\nthread a { for i in 0..20000 { skip }; assert x == 0 }\nthread b { x = 1 }\nexpect no failure\n";
     file(&folder, "b.race", fails);
     file(&folder, "c.race", fails);
-    let mut child = raceflip()
+    let mut command = raceflip();
+    command
         .current_dir(&folder)
         .args(["test", ".", "--walks", "100000", "--explore-limit", "1000", "--jobs", "1", "--no-save", "--no-shrink"])
-        .args(["--filter", "a.race", "--filter", "b.race", "--filter", "c.race"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut out = child.stdout.take().expect("piped");
-    let mut start = [0; 4];
-    out.read_exact(&mut start).expect("a line");
-    std::thread::sleep(std::time::Duration::from_secs(3));
-    let stopped = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(stopped.success());
-    let (mut rest, mut err) = (String::new(), String::new());
-    out.read_to_string(&mut rest).expect("UTF-8");
-    child.stderr.take().expect("piped").read_to_string(&mut err).expect("UTF-8");
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    assert!(rest.contains("Summary: 2 variants: 1 passed, 1 failed, 1 not tested\n"), "{rest}");
-    assert!(err.contains("interrupted: 2 of 3 variants were tested, 1 of them not to the end"), "{err}");
+        .args(["--filter", "a.race", "--filter", "b.race", "--filter", "c.race"]);
+    let said = interrupt(&mut command, 4, Duration::from_secs(3));
+    assert_eq!(said.status, 130, "{}", said.err);
+    assert!(said.out.contains("Summary: 2 variants: 1 passed, 1 failed, 1 not tested\n"), "{}", said.out);
+    assert!(said.err.contains("interrupted: 2 of 3 variants were tested, 1 of them not to the end"), "{}", said.err);
 }

@@ -130,7 +130,7 @@ pub(super) fn place(
     replays: &mut dyn Replays,
 ) -> (Option<(u32, u32)>, Option<String>) {
     let again = replays.run(&report.about, &fails.again, &[]).and_then(|run| run.failing);
-    let at = fails.place().or_else(|| again.as_ref().and_then(|failing| failing.line.zip(failing.column)));
+    let at = fails.told.place().or_else(|| again.as_ref().and_then(|failing| failing.line.zip(failing.column)));
     (at, again.and_then(|failing| failing.from))
 }
 
@@ -209,7 +209,8 @@ pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Re
     let runs = if matches!(pair.verdict, VerdictWord::Unconfirmed) { "trial" } else { "run" };
     let mut told = Vec::new();
     for order in pair.orders.iter().filter(|o| o.runs > 0) {
-        let head = format!("{} first: {}", side(pair, &order.first), counted(order.runs, runs));
+        let never = never_reached(order.cut_off, || side(pair, if order.first == "a" { "b" } else { "a" }));
+        let head = format!("{} first: {}{never}", side(pair, &order.first), counted(order.runs, runs));
         for f in &order.failures {
             let verb = if f.runs == 1 { "fails" } else { "fail" };
             let text = failure(f);
@@ -222,6 +223,11 @@ pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Re
         }
     }
     told
+}
+
+/// ` (in 5 of them @B was never reached)`: empty if it always was.
+pub(crate) fn never_reached(runs: u32, other: impl FnOnce() -> String) -> String {
+    if runs == 0 { String::new() } else { format!(" (in {runs} of them {} was never reached)", other()) }
 }
 
 /// A failure that is not the harm of one order, in a line.
