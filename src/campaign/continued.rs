@@ -4,10 +4,10 @@
 
 use super::alike::key;
 use super::claims::{CHANCE, claims};
-use super::continuing::{Continued, Continuing};
+use super::continuing::{Continued, Continuing, Point};
 use super::drive::Driven;
 use super::failures::{Told, evidence};
-use super::orders::{First, InstancePair};
+use super::orders::{Came, First, InstancePair};
 use super::report::{Claim, Evidence, MoreOften, OrderReport, Verdict};
 use super::sightings::Watch;
 use super::tally::Tallies;
@@ -44,7 +44,7 @@ pub(super) struct Compared {
 impl Compared {
     /// No runs at all.
     pub(super) fn nothing() -> Self {
-        let order = |first| OrderReport { first, runs: 0, failures: Vec::new(), passes: None };
+        let order = |first| OrderReport { first, runs: 0, cut_off: 0, failures: Vec::new(), passes: None };
         let orders = [order(First::A), order(First::B)];
         Self { orders, harms: BTreeMap::new(), more_often: Vec::new(), either: false, undecided: 0 }
     }
@@ -73,6 +73,14 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
             all.join(point.before.clone());
         }
     }
+    // "No failure" is said only where no run that is known to have had an order fails: else those are counted as well.
+    if !all.fail() {
+        let known = known_failing(driven, verdict, &points);
+        for (scene, tallies) in known.into_iter().filter(|(_, tallies)| tallies.fail()) {
+            scenes_of(&mut scene_of, scene, &tallies);
+            all.join(tallies);
+        }
+    }
     // What was held or directed may have stood still for longer than the failure needs: trials and detection's runs that failed so with this order are known as well.
     for point in points.iter().filter(|p| p.is_start) {
         scenes_of(&mut scene_of, point.scene, &point.before);
@@ -99,7 +107,7 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
         };
         let passes = tally.passes.as_ref().map(|run| shows(run, None).0);
         let failures = tally.failures.finish_with(|trial| shows(&trial.run, Some(trial)));
-        OrderReport { first, runs: tally.runs, failures, passes }
+        OrderReport { first, runs: tally.runs, cut_off: tally.cut_off, failures, passes }
     });
     Compared { orders, harms, more_often, either, undecided }
 }
@@ -108,7 +116,7 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
 pub(super) fn seen(driven: &Driven<'_>) -> Compared {
     let decided = |runs: &mut dyn Iterator<Item = usize>| {
         let mut all = Tallies::default();
-        runs.for_each(|i| all.add(driven.decided[i], &driven.trials[i]));
+        runs.for_each(|i| all.add(driven.decided[i].map(Came::both), &driven.trials[i]));
         all
     };
     let mut all = decided(&mut driven.trials().into_iter());
@@ -117,10 +125,30 @@ pub(super) fn seen(driven: &Driven<'_>) -> Compared {
     let orders = [(First::A, for_a), (First::B, for_b)].map(|(first, tally)| OrderReport {
         first,
         runs: tally.runs,
+        cut_off: tally.cut_off,
         failures: tally.failures.finish(driven.plan),
         passes: tally.passes.map(|run| evidence(driven.plan, &run)),
     });
     Compared { orders, undecided, ..Compared::nothing() }
+}
+
+// What came of the runs that were made before the orders were compared, with the scene that they are of: trials from the start, and of two statements side by side the runs that failed.
+fn known_failing(driven: &mut Driven<'_>, verdict: &Verdict, points: &[Point]) -> Vec<(usize, Tallies)> {
+    if *verdict != Verdict::Adjacent {
+        return points.iter().filter(|p| p.is_start).map(|p| (p.scene, p.before.clone())).collect();
+    }
+    let mut failed = Tallies::default();
+    // Of one statement twice which thread is meant is not known.
+    if driven.pair.a != driven.pair.b {
+        let fails: Vec<usize> = (0..driven.trials.len()).filter(|i| driven.trials[*i].failed()).collect();
+        for i in fails.into_iter().take(MOST_KNOWN) {
+            let came = driven.any_order(i).map(Came::both);
+            if came.is_some() {
+                failed.add(came, &driven.trials[i]);
+            }
+        }
+    }
+    vec![(0, failed)]
 }
 
 // Shows the trials and runs of detection that need less stall for a failure of an order.
@@ -229,7 +257,7 @@ fn order_of(driven: &mut Driven<'_>, instances: Option<&InstancePair>, token: &T
     let trial = worker.make(replay, 0, &mut watch, &AtomicBool::new(false));
     let sightings = watch.finish(&worker.machine.world);
     let order = match instances {
-        Some(instances) => driven.order_in(&trial, &sightings, instances),
+        Some(instances) => driven.order_in(&trial, &sightings, instances).map(|came| came.first),
         // Of one statement twice which thread is meant is not known.
         None if driven.pair.a == driven.pair.b => None,
         None => driven.any_order_in(&trial, &sightings),

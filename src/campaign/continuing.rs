@@ -4,7 +4,7 @@
 //! the same way. Of several pairs of instances each is a scene of its own.
 
 use super::drive::Driven;
-use super::orders::{First, InstancePair};
+use super::orders::{Came, First, InstancePair};
 use super::parallel;
 use super::report::Verdict;
 use super::sightings::{Sightings, Watch};
@@ -234,12 +234,12 @@ impl<'c, 'd> Continuing<'c, 'd> {
                 continue;
             };
             let instances = self.scenes[self.points[*at].scene].instances.as_ref();
-            let first = match (sightings, instances) {
+            let came = match (sightings, instances) {
                 (Some(sightings), Some(instances)) => self.driven.order_in(&trial, &sightings, instances),
-                _ => Some(*wanted),
+                _ => Some(Came::both(*wanted)),
             };
-            self.of_points[*at].add(first, &trial);
-            all.push(Continued { at: *at, first, trial });
+            self.of_points[*at].add(came, &trial);
+            all.push(Continued { at: *at, first: came.map(|came| came.first), trial });
         }
         all
     }

@@ -6,7 +6,7 @@
 
 use super::causes::Causes;
 use super::cuts::{Cuts, Suspect, Trying};
-use super::orders::{First, Flip, InstancePair, Orders, order_in};
+use super::orders::{Came, First, Flip, InstancePair, Orders, order_in};
 use super::refute::SideBySide;
 use super::report::WayReport;
 use super::sightings::{Sightings, Watch};
@@ -169,25 +169,28 @@ impl<'d> Driven<'d> {
     }
 
     /// Which of these two instances came first in a run of the pair, or cut off the other one.
-    pub(super) fn order(&mut self, i: usize, pair: &InstancePair) -> Option<First> {
-        self.orders.order(i, pair).or_else(|| {
+    pub(super) fn order(&mut self, i: usize, pair: &InstancePair) -> Option<Came> {
+        self.orders.order(i, pair).map(Came::both).or_else(|| {
             let run = self.trials[i].run.clone();
             let suspect = self.orders.suspect(i, pair)?;
-            self.is_cut(&run, pair, suspect).then_some(suspect.0)
+            self.is_cut(&run, pair, suspect).then_some(Came::cut_off(suspect.0))
         })
     }
 
     /// The same of a run that is not one of the pair's.
-    pub(super) fn order_in(&mut self, trial: &Trial, sightings: &Sightings, pair: &InstancePair) -> Option<First> {
-        order_in(sightings, pair).or_else(|| {
+    pub(super) fn order_in(&mut self, trial: &Trial, sightings: &Sightings, pair: &InstancePair) -> Option<Came> {
+        order_in(sightings, pair).map(Came::both).or_else(|| {
             let suspect = self.orders.suspect_in(sightings, trial.failed(), pair)?;
-            self.is_cut(&trial.run, pair, suspect).then_some(suspect.0)
+            self.is_cut(&trial.run, pair, suspect).then_some(Came::cut_off(suspect.0))
         })
     }
 
     /// Which statement came first in a run of the pair: judged by the first two accesses that conflict, or by one that cut off another.
     pub(super) fn any_order(&mut self, i: usize) -> Option<First> {
-        self.decided[i].or_else(|| self.orders.pairs(MOST_OF_ONE_ORDER).iter().find_map(|pair| self.order(i, pair)))
+        self.decided[i].or_else(|| {
+            let pairs = self.orders.pairs(MOST_OF_ONE_ORDER);
+            pairs.iter().find_map(|pair| self.order(i, pair)).map(|came| came.first)
+        })
     }
 
     /// The same of a run that is not one of the pair's.
@@ -195,7 +198,7 @@ impl<'d> Driven<'d> {
         let first = self.orders.first_in(sightings);
         first.or_else(|| {
             let pairs = self.orders.pairs(MOST_OF_ONE_ORDER);
-            pairs.iter().find_map(|pair| self.order_in(trial, sightings, pair))
+            pairs.iter().find_map(|pair| self.order_in(trial, sightings, pair)).map(|came| came.first)
         })
     }
 
@@ -390,7 +393,7 @@ impl<'d> Driven<'d> {
         }
         let wanted = way.wanted;
         let runs = self.draw(&StrategySpec::Hold(way.spec.clone()), n);
-        let hit = |d: &mut Self, i: usize| d.order(i, instances) == Some(wanted);
+        let hit = |d: &mut Self, i: usize| d.order(i, instances).is_some_and(|came| came.first == wanted);
         let (trials, hits) = self.tally(way.spec.to_string(), runs, hit);
         way.trials += trials;
         way.hits += hits;

@@ -26,6 +26,26 @@ impl First {
     }
 }
 
+/// How the two accesses of a pair came in a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Came {
+    pub(super) first: First,
+    /// Whether the other one never came, though it was still to come.
+    pub(super) is_cut_off: bool,
+}
+
+impl Came {
+    /// Both came.
+    pub(super) fn both(first: First) -> Self {
+        Self { first, is_cut_off: false }
+    }
+
+    /// The other one was cut off.
+    pub(super) fn cut_off(first: First) -> Self {
+        Self { first, is_cut_off: true }
+    }
+}
+
 /// Two instances of a pair, on one location.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct InstancePair {

@@ -288,6 +288,8 @@ pub struct OrderReport {
     pub first: First,
     /// Runs with this order.
     pub runs: u32,
+    /// Those in which the other access never came, though it was still to come.
+    pub cut_off: u32,
     /// Their failures, the most frequent first.
     pub failures: Vec<FailureReport>,
     /// The first run with this order that did not fail.

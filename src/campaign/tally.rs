@@ -2,7 +2,7 @@
 
 use super::alike::{key, swapped};
 use super::failures::Failures;
-use super::orders::First;
+use super::orders::{Came, First};
 use super::trial::{Run, Trial};
 use std::collections::BTreeSet;
 
@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Default)]
 pub(super) struct Tally {
     pub(super) runs: u32,
+    /// Those in which the other access never came, though it was still to come.
+    pub(super) cut_off: u32,
     pub(super) failures: Failures,
     /// The first that did not fail.
     pub(super) passes: Option<Run>,
@@ -39,16 +41,26 @@ pub(super) struct Tallies {
 }
 
 impl Tallies {
-    pub(super) fn add(&mut self, first: Option<First>, trial: &Trial) {
-        match first {
-            Some(first) => self.of[first as usize].add(trial),
+    pub(super) fn add(&mut self, came: Option<Came>, trial: &Trial) {
+        match came {
+            Some(Came { first, is_cut_off }) => {
+                let tally = &mut self.of[first as usize];
+                tally.add(trial);
+                tally.cut_off += u32::from(is_cut_off);
+            }
             None => self.undecided += 1,
         }
+    }
+
+    /// Whether a run of either order fails.
+    pub(super) fn fail(&self) -> bool {
+        self.of.iter().any(|tally| tally.failures.shown().next().is_some())
     }
 
     pub(super) fn join(&mut self, other: Tallies) {
         for (mine, theirs) in self.of.iter_mut().zip(other.of) {
             mine.runs += theirs.runs;
+            mine.cut_off += theirs.cut_off;
             mine.failures.join(theirs.failures);
             mine.passes = mine.passes.take().or(theirs.passes);
         }

@@ -66,7 +66,7 @@ pub use replay::{Divergence, Replay};
 pub use round_robin::RoundRobin;
 pub use schedule::{ActorName, Schedule, Scheduled, describe};
 pub use sites::{SiteSpec, site_text};
-pub use spec::{Named, SpecError, StrategySpec};
+pub use spec::{Missing, Named, SpecError, StrategySpec};
 pub use steady::{Steady, answer};
 pub use surw::Surw;
 pub use tolerant::{Tolerance, Tolerant};

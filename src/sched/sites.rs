@@ -1,6 +1,6 @@
 //! How a site is named on a command line and in a report: `@label`, `@label.read of x`, `12:5`.
 
-use super::spec::SpecError;
+use super::spec::{Missing, SpecError};
 use crate::base::IndexVec;
 use crate::event::{Site, SiteId, SiteKind, labelled};
 use std::collections::BTreeSet;
@@ -103,11 +103,30 @@ impl SiteSpec {
         let operation =
             |s: &Site| self.access.is_none() && s.is_operation() && self.of.as_ref().is_none_or(|of| s.is_of(of));
         self.resolve(sites).or_else(|_| {
-            let mut found = self.starts(sites);
-            found.retain(|id| operation(&sites[*id]));
-            let near = || self.near(sites, |s| self.takes(s) || operation(s));
-            if found.is_empty() { Err(SpecError::NoSite { spec: self.to_string(), near: near() }) } else { Ok(found) }
+            let wanted = |s: &Site| self.takes(s) || operation(s);
+            self.select(sites, wanted, Missing::Operation)
         })
+    }
+
+    // Those at its place that are wanted; `missing` says what there is not if there are none.
+    fn select(
+        &self,
+        sites: &IndexVec<SiteId, Site>,
+        wanted: impl Fn(&Site) -> bool,
+        missing: Missing,
+    ) -> Result<Vec<SiteId>, SpecError> {
+        let starts = self.starts(sites);
+        let found: Vec<SiteId> = starts.iter().copied().filter(|id| wanted(&sites[*id])).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let near = self.near(sites, wanted);
+        match &self.start {
+            Start::Label(label) if starts.is_empty() => {
+                Err(SpecError::NoSite { spec: format!("@{label}"), missing: Missing::Label, near })
+            }
+            _ => Err(SpecError::NoSite { spec: self.to_string(), missing, near }),
+        }
     }
 
     // The label most like the one that it has, of those that select something that is wanted.
@@ -123,12 +142,7 @@ impl SiteSpec {
 
     /// The accesses to plain memory that it selects; other operations if it names their kind: `@a.acquire`, `12:5.post`.
     pub fn resolve(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
-        let mut found = self.starts(sites);
-        found.retain(|id| self.takes(&sites[*id]));
-        if !found.is_empty() {
-            return Ok(found);
-        }
-        Err(SpecError::NoSite { spec: self.to_string(), near: self.near(sites, |s| self.takes(s)) })
+        self.select(sites, |s| self.takes(s), Missing::Access)
     }
 }
 

@@ -78,6 +78,20 @@ pub enum StrategySpec {
     Avoid(AvoidSpec),
 }
 
+/// What is not there that a site asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Missing {
+    /// No statement has this label.
+    #[error("no statement has the label")]
+    Label,
+    /// There may be a statement, and it does something else.
+    #[error("no memory access at")]
+    Access,
+    /// The same where operations are meant as well.
+    #[error("no memory access and no operation whose order matters at")]
+    Operation,
+}
+
 /// Why a strategy or site cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SpecError {
@@ -97,10 +111,12 @@ pub enum SpecError {
     )]
     Site(String),
     /// A site that does not exist.
-    #[error("no memory access at `{spec}`{}", near.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
+    #[error("{missing} `{spec}`{}", near.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     NoSite {
         /// What was asked for.
         spec: String,
+        /// What there is not.
+        missing: Missing,
         /// A label like it.
         near: Option<String>,
     },

@@ -32,7 +32,7 @@ fn runs_of_bounded_strategies_come_back() {
             "unknown strategy `delays`: use `random`, `round-robin`, `pct:3`, `pctcp:3`, `delay:2`, `pos`, `surw`",
         ),
         ("pctcp:x", "`x` is not a number from 1 to 1000: use `pctcp:3`"),
-        ("surw:@nowhere", "no memory access at `@nowhere`"),
+        ("surw:@nowhere", "no statement has the label `@nowhere`"),
         ("surw:a", "`a` is not a site"),
     ] {
         let run = call(&["run", &model, "--strategy", strategy]);

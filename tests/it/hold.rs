@@ -151,7 +151,7 @@ fn bad_orders_are_told() {
         assert!(error.to_string().contains(says), "{text}: {error}");
     };
     check("hold:@X", "unknown strategy `hold:@X`");
-    check("hold:@X<@Z", "no memory access at `@Z`");
+    check("hold:@X<@Z", "no statement has the label `@Z`");
     check("hold:@X<@Y,way=0", "`way=0` is no option of `hold`");
     check("hold:@X<@Y,way=9", "there are 2 ways: use `way=1` to `way=2`");
     check("hold:@X<@Y,after=2", "`after=2` is no option of `hold`");

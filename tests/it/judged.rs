@@ -6,8 +6,9 @@ use crate::truth::{Graph, graph};
 use crate::truth_orders::Harm;
 use crate::{small, truth_models};
 use raceflip::base::{Rng, mix};
-use raceflip::campaign::{Context, Explore, First, Flip, PairReport, Plan, Silent, Verdict, confirm, detect};
+use raceflip::campaign::{Context, Evidence, Explore, First, Flip, PairReport, Plan, Silent, Verdict, confirm, detect};
 use raceflip::detect::Pair;
+use raceflip::token::Token;
 use raceflip::vm::Model;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -163,6 +164,12 @@ impl Case<'_> {
         let of_states = self.beside.get(&pair).cloned().unwrap_or_default();
         if said.is_empty() {
             all.real += 1;
+            // A proof of two orders is two runs whose order is known: one that fails is a failure that was seen.
+            let is_quiet = report.complete && report.orders.iter().all(|order| order.failures.is_empty());
+            let fails = |run: &Evidence| run.token.parse::<Token>().is_ok_and(|token| token.signature != "ok");
+            if is_quiet && matches!(report.verdict, Verdict::Flipped(_)) && report.proof.iter().any(fails) {
+                all.wrong.push(self.says("no failure was seen, it says, and a proof fails", pair));
+            }
             let there = if of_states.is_empty() { self.flip_harms(pair) } else { of_states };
             if !there.is_empty() && !self.is_order_pair(pair) {
                 all.missed_harms += 1;

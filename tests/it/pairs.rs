@@ -164,8 +164,8 @@ fn what_is_wrong_is_told_with_its_place() {
     check(&[
         ("", "error: it lists no pair: a line is `SITE SITE` or `SITE ~ SITE`"),
         ("# @set @get\n \n", "error: it lists no pair: a line is `SITE SITE` or `SITE ~ SITE`"),
-        ("@set", &format!("error: line 1: a pair has two sites, and here are 1: {not_two}")),
-        ("@set ~", &format!("error: line 1: a pair has two sites, and here are 2: {not_two}")),
+        ("@set", &format!("error: line 1: a pair has two sites, and here is 1: {not_two}")),
+        ("@set ~", &format!("error: line 1: a pair has two sites, and here is 1: {not_two}")),
         ("@up.write of y @add", &format!("error: line 1: a pair has two sites, and here are 4: {not_two}")),
         ("@set @get\n@set ~ @get ~ @up", &format!("error: line 2: a pair has two sites, and here are 3: {not_two}")),
         ("@set gut", &format!("error: line 1: `gut` {no_site}")),
@@ -173,14 +173,14 @@ fn what_is_wrong_is_told_with_its_place() {
         ("@set 12:x", &format!("error: line 1: `12:x` {no_site}")),
         ("@set 99999999999:1", &format!("error: line 1: `99999999999:1` {no_site}")),
         ("@set.wrote @get", &format!("error: line 1: `@set.wrote` {no_site}")),
-        ("[]", &format!("error: line 1: a pair has two sites, and here are 1: {not_two}")),
-        ("@set @gut", "error: line 1: no memory access at `@gut`; did you mean `@get`?"),
+        ("[]", &format!("error: line 1: a pair has two sites, and here is 1: {not_two}")),
+        ("@set @gut", "error: line 1: no statement has the label `@gut`; did you mean `@get`?"),
         (
             "@set @lock",
             "error: line 1: `@set ~ @lock` is no pair: one accesses memory and the other does not, so that they are neither a race nor two operations whose order matters; take it out of the list",
         ),
         ("\r\n@set 1:1", "error: line 2: no memory access at `1:1`"),
-        ("A.java:1 @gut", "error: line 1: no memory access at `@gut`; did you mean `@get`?"),
+        ("A.java:1 @gut", "error: line 1: no statement has the label `@gut`; did you mean `@get`?"),
         ("@get @peek", "error: line 1: `@get ~ @peek` is no pair: both only read; take it out of the list"),
         (
             "@set @free",

@@ -271,7 +271,7 @@ fn options_of_a_timeline() {
             "--only: no thread or looper `timmer` in this run; it has environment, main, timer, env",
         ),
         (&["--around", "99"], "--around 99: the run has 11 steps"),
-        (&["--mark", "@Z"], "--mark: no memory access at `@Z`; did you mean"),
+        (&["--mark", "@Z"], "--mark: no statement has the label `@Z`; did you mean"),
         (&["--width", "12"], "40..=1000"),
         (&["--perfetto", "no/such/folder.json"], "cannot write the timeline to `no/such/folder.json`"),
         (&["--perfetto", TIMER], "it is the model"),

@@ -292,8 +292,9 @@ impl Told<'_> {
     }
 
     fn order(&mut self, report: &PairReport, order: &OrderReport) -> Result<(), Refusal> {
+        let never = words::never_reached(order.cut_off, || self.side(report, order.first.other()));
         let head = format!(
-            "  {} first: {}",
+            "  {} first: {}{never}",
             self.side(report, order.first),
             counted(u64::from(order.runs), if report.verdict.confirmed() { "run" } else { "trial" })
         );

@@ -44,7 +44,7 @@ struct Ends {
 /// assert_eq!(listed.pairs.len(), 1);
 /// assert_eq!(listed.unmatched[0].to_string(), "line 3: Menu.java:3: no label's `from` names it");
 /// let error = read("@set ~ @gut", &model.program.sites).unwrap_err();
-/// assert_eq!(error.to_string(), "line 1: no memory access at `@gut`; did you mean `@get`?");
+/// assert_eq!(error.to_string(), "line 1: no statement has the label `@gut`; did you mean `@get`?");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Listed, PairsError> {
@@ -108,7 +108,10 @@ impl List<'_> {
             };
             match &ends[..] {
                 [a, b] if !a.is_empty() && !b.is_empty() => self.pair(line, a, b)?,
-                _ => return Err(PairsError::Pair { line, wrong: Wrong::NotTwo(ends.len()) }),
+                _ => {
+                    let there = ends.iter().filter(|end| !end.is_empty()).count();
+                    return Err(PairsError::Pair { line, wrong: Wrong::NotTwo(there) });
+                }
             }
         }
         Ok(())

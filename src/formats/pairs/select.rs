@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Wrong {
     /// A line that has not two ends.
-    #[error("a pair has two sites, and here are {0}: write `SITE SITE`, or `SITE ~ SITE` if one of them has blanks")]
+    #[error("a pair has two sites, and here {verb} {0}: write `SITE SITE`, or `SITE ~ SITE` if one of them has blanks", verb = if *.0 == 1 { "is" } else { "are" })]
     NotTwo(usize),
     /// Neither a site nor a place.
     #[error(
@@ -87,7 +87,9 @@ pub(super) fn select(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Resul
     if is_spec(text) {
         let spec: SiteSpec = text.parse().map_err(|_| Wrong::NoSite(shown(text)))?;
         return match spec.resolve_any(sites) {
-            Err(SpecError::NoSite { spec, near }) => Err(SpecError::NoSite { spec: shown(&spec), near }.into()),
+            Err(SpecError::NoSite { spec, missing, near }) => {
+                Err(SpecError::NoSite { spec: shown(&spec), missing, near }.into())
+            }
             found => Ok(Ok(found?)),
         };
     }

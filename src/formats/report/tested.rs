@@ -99,7 +99,10 @@ fn case(variant: &Variant, expected: &Expected) -> TestCase {
         _ if fails(variant, expected) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let message = why.first().cloned().or_else(first).unwrap_or_default();
-            status.set_type("expect/unmet").set_message(message).set_description(told(variant, expected).join("\n"));
+            status
+                .set_type(format!("expect/{}", clean(&expected.verdict)))
+                .set_message(message)
+                .set_description(told(variant, expected).join("\n"));
             status
         }
         "unchecked" => {

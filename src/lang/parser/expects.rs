@@ -143,7 +143,11 @@ impl Parser<'_> {
                     self.bump();
                     Some(access)
                 }
-                None => return Err(self.expected("`read` or `write`")),
+                None => {
+                    let help = format!("the label alone selects what its statement does: `@{}`", label.text);
+                    let diagnostic = self.expected_diagnostic("`read` or `write`").help(help);
+                    return Err(self.report(diagnostic));
+                }
             }
         } else {
             None
