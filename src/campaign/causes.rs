@@ -1,4 +1,4 @@
-//! What brings an access about: the operations that can be held so that another access comes first (algorithms, section 2, *hold*).
+//! What brings an access about: the operations that can be held so that another access comes first.
 //!
 //! The causes of an access are, going back from it: the post, fork or firing of its thread or task, the enable of that firing, the writes, notifies,
 //! releases of semaphores and ends of threads that let its thread or task go on, and the causes of all these. Those that the other access has as well cannot be held: it would wait, too.
@@ -6,13 +6,10 @@
 use super::orders::InstancePair;
 use super::sightings::{Touch, common_place, touched};
 use crate::detect::Instance;
-use crate::event::{
-    BarrierId, ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, SemaphoreId, SiteId, ThreadId,
-    Value, WaitSet,
-};
+use crate::event::{AccessPlace, ContextId, Event, EventId, Happening, Op, PostTime, SiteId, ThreadId, Value};
 use crate::exec::Observer;
 use crate::sched::{Hold, Moment};
-use crate::world::World;
+use crate::world::{Change, Effects, How, LockHold, Signal, Thing, Touch as Effect, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 // One operation of the run, or a firing.
@@ -21,7 +18,9 @@ struct Done {
     // Nobody's, of a firing.
     performer: Option<(ThreadId, ContextId)>,
     site: Option<SiteId>,
-    // How often this statement has been stepped at in its context, with this one.
+    // Ordinal of this step at its statement in its context, from 1; both halves of an operation count, as in `Moment::Step`.
+    nth: u32,
+    // Ordinal of this execution of the statement, from 1: an operation of two halves counts once, as in `Instance`.
     visit: u32,
     // What was done; nothing of a firing.
     op: Option<(Op, Value)>,
@@ -37,12 +36,6 @@ struct Done {
     outermost: Option<usize>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lock {
-    Lock(LockId),
-    Rw(RwLockId),
-}
-
 /// Watches a run for what brings what about.
 #[derive(Default)]
 pub(super) struct Causes {
@@ -51,27 +44,14 @@ pub(super) struct Causes {
     of: BTreeMap<ContextId, Vec<usize>>,
     at_step: BTreeMap<u64, usize>,
     made_by: BTreeMap<ContextId, usize>,
-    visits: BTreeMap<(ContextId, SiteId), u32>,
+    // Of each statement in its context: steps, and executions.
+    counts: BTreeMap<(ContextId, SiteId), (u32, u32)>,
     // Locks that are held, with their acquisitions, the outermost first.
-    held: BTreeMap<ThreadId, Vec<(Lock, usize)>>,
-    // The last of their kind.
-    write: Option<usize>,
-    notifies: BTreeMap<WaitKey, usize>,
-    ups: BTreeMap<SemaphoreId, usize>,
-    arrivals: BTreeMap<BarrierId, usize>,
-    exits: BTreeMap<ThreadId, usize>,
-    interrupts: BTreeMap<ThreadId, usize>,
+    held: BTreeMap<ThreadId, Vec<(LockHold, usize)>>,
+    // The last operation that has sent something to those that wait for a thing. Writes of memory are those of `AllMemory`.
+    sent: BTreeMap<Thing, usize>,
     enables: BTreeMap<EventId, Vec<usize>>,
     last: BTreeMap<ThreadId, usize>,
-}
-
-type WaitKey = (u8, u32);
-
-fn key(on: WaitSet) -> WaitKey {
-    match on {
-        WaitSet::Lock(lock) => (0, lock.0),
-        WaitSet::Condition(condition) => (1, condition.0),
-    }
 }
 
 // Operations of a run that are looked at: enough for what models do, and no endless memory.
@@ -90,20 +70,18 @@ impl Causes {
     fn add(&mut self, world: &World, event: &Event, (op, value): (&Op, Value), made: Option<ContextId>) {
         let Some(performer @ (thread, context)) = event.thread.zip(event.context) else { return };
         let at = self.done.len();
-        let visit = event.site.map_or(0, |site| {
-            let visits = self.visits.entry((context, site)).or_insert(0);
-            *visits += 1;
-            *visits
+        let (nth, visit) = event.site.map_or((0, 0), |site| {
+            let (steps, visits) = self.counts.entry((context, site)).or_default();
+            *steps += 1;
+            *visits += u32::from(!op.is_second_half());
+            (*steps, *visits)
         });
-        let let_go = match op {
-            Op::Await { .. } => self.write,
-            Op::Reacquire { on, .. } => self.notifies.get(&key(*on)).copied(),
-            Op::Down(_) | Op::DownFor { .. } => op.taken(value).and_then(|s| self.ups.get(&s).copied()),
-            Op::Pass { barrier, .. } => self.arrivals.get(barrier).copied(),
-            Op::Join(thread) => self.exits.get(thread).copied(),
-            Op::Wake => self.interrupts.get(&thread).copied(),
-            _ => None,
+        let effects = world.effects(thread, op);
+        let received = |(thing, how): Effect| {
+            let gave_up = how == How::Down && op.taken(value).is_none();
+            if how.signal() == Signal::Receives && !gave_up { self.sent.get(&thing).copied() } else { None }
         };
+        let let_go = effects.touches().find_map(received);
         let let_go = let_go.filter(|i| self.done[*i].performer.is_some_and(|(_, c)| c != context));
         let outermost = self.held.get(&thread).and_then(|locks| locks.first()).map(|(_, i)| *i);
         let (post, timed) = match op {
@@ -118,6 +96,7 @@ impl Causes {
         self.done.push(Done {
             performer: Some(performer),
             site: event.site,
+            nth,
             visit,
             op: Some((*op, value)),
             makes,
@@ -132,42 +111,31 @@ impl Causes {
         if let Some(made) = makes {
             self.made_by.insert(made, at);
         }
-        self.keep(thread, op, at);
+        self.keep(thread, effects, at);
+        if let Op::Enable { event, .. } = op {
+            self.enables.entry(*event).or_default().push(at);
+        }
     }
 
-    // What later operations may be let go by.
-    fn keep(&mut self, thread: ThreadId, op: &Op, at: usize) {
+    // The locks that the thread holds after it, and what it has sent.
+    fn keep(&mut self, thread: ThreadId, effects: Effects, at: usize) {
         let locks = self.held.entry(thread).or_default();
-        let mut release = |lock: Lock| {
-            if let Some(i) = locks.iter().rposition(|(l, _)| *l == lock) {
-                locks.remove(i);
+        match effects.hold() {
+            Some((hold, Change::Taken)) => locks.push((hold, at)),
+            Some((hold, Change::GivenUp)) => {
+                if let Some(i) = locks.iter().rposition(|(lock, _)| *lock == hold) {
+                    locks.remove(i);
+                }
             }
-        };
-        match op {
-            Op::Acquire(lock) => locks.push((Lock::Lock(*lock), at)),
-            Op::Release(lock) => release(Lock::Lock(*lock)),
-            Op::ReadLock(lock) | Op::WriteLock(lock) => locks.push((Lock::Rw(*lock), at)),
-            Op::ReadUnlock(lock) | Op::WriteUnlock(lock) => release(Lock::Rw(*lock)),
-            Op::Write(..)
-            | Op::ListWrite { .. }
-            | Op::AtomicWrite(..)
-            | Op::Cas { .. }
-            | Op::FetchAdd(..)
-            | Op::Exchange(..) => self.write = Some(at),
-            Op::Notify { on, .. } => {
-                self.notifies.insert(key(*on), at);
+            None => {}
+        }
+        for (thing, how) in effects.touches().filter(|(_, how)| how.signal() == Signal::Sends) {
+            match (thing, how) {
+                // The end of an object's life turns no condition.
+                (Thing::Memory(AccessPlace::Life(_)), _) => {}
+                (_, How::Write) => _ = self.sent.insert(Thing::AllMemory, at),
+                _ => _ = self.sent.insert(thing, at),
             }
-            Op::Up(semaphore) => {
-                self.ups.insert(*semaphore, at);
-            }
-            Op::Arrive(barrier) => {
-                self.arrivals.insert(*barrier, at);
-            }
-            Op::Interrupt(whom) => {
-                self.interrupts.insert(*whom, at);
-            }
-            Op::Enable { event, .. } => self.enables.entry(*event).or_default().push(at),
-            _ => {}
         }
     }
 
@@ -306,7 +274,7 @@ impl Causes {
     fn itself(&self, world: &World, at: usize) -> Option<Moment> {
         let done = &self.done[at];
         let (context, site) = (done.performer?.1, done.site?);
-        Some(Moment::Visit { context: world.contexts().chain(context), site, visit: done.visit })
+        Some(Moment::Step { context: world.contexts().chain(context), site, nth: done.nth })
     }
 
     /// The ways to let `first` come before `then`, the nearest to `then` first. The world is that of the end of the run.
@@ -371,7 +339,7 @@ impl Observer for Causes {
             }
             Happening::ThreadExit => {
                 if let Some((thread, at)) = event.thread.and_then(|t| Some((t, *self.last.get(&t)?))) {
-                    self.exits.insert(thread, at);
+                    self.sent.insert(Thing::End(thread), at);
                 }
             }
             _ => {}

@@ -1,150 +1,74 @@
-//! Operations that are no plain accesses: what they are done to, and which two of them make an order pair.
+//! Which two operations make an order pair, and what critical sections touch, by the table of
+//! [`effects`](crate::world::Effects).
 
 use super::carried::atomic;
 use super::held::Hold;
-use crate::event::{
-    AccessKind, AccessPlace, BarrierId, BodyId, ConditionId, EventId, HandlerId, ListenerId, Location, LockId, Op,
-    RwLockId, SemaphoreId, Target, ThreadId, Value, WaitSet,
-};
-use crate::world::World;
+use crate::event::{AccessKind, AccessPlace, BodyId, HandlerId, Op, Target, ThreadId, Value};
+use crate::world::{How, Thing, World};
 
-/// What an operation is done to.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Thing {
-    Atomic(Location),
-    Lock(LockId),
-    RwLock(RwLockId),
-    /// The queue of a looper.
-    Queue(ThreadId),
-    /// The wait set of a lock.
-    WaitSet(LockId),
-    Condition(ConditionId),
-    Semaphore(SemaphoreId),
-    Event(EventId),
-    /// A thread that may be interrupted.
-    Thread(ThreadId),
-    Listener(ListenerId),
-    Barrier(BarrierId),
-}
-
-/// What is done to it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Deed {
-    AtomicRead,
-    AtomicWrite,
-    Post(Target, BodyId),
-    Cancel(Target, Option<BodyId>),
-    Quit,
-    Enable,
-    Disable,
-    Notify,
-    Wait,
-    Up,
-    Down,
-    Interrupt,
-    Sleep,
-}
-
-impl Deed {
-    /// The deeds whose order with this one, done to one thing, may matter: everything from one to another, in the order of this type.
-    pub(super) fn partners(self) -> Vec<(Deed, Deed)> {
-        use Deed::*;
-        let one = |deed| (deed, deed);
-        let all_of = |of: Target| (Post(of, BodyId(0)), Post(of, BodyId(u32::MAX)));
-        let all = |from, to| (Post(from, BodyId(0)), Post(to, BodyId(u32::MAX)));
-        match self {
-            AtomicRead => vec![one(AtomicWrite)],
-            AtomicWrite => vec![(AtomicRead, AtomicWrite)],
-            Post(to, body) => vec![one(Cancel(to, None)), one(Cancel(to, Some(body))), one(Quit)],
-            Cancel(of, Some(body)) => vec![one(Post(of, body))],
-            Cancel(of, None) => vec![all_of(of)],
-            Quit => vec![
-                all(Target::Thread(ThreadId(0)), Target::Thread(ThreadId(u32::MAX))),
-                all(Target::Handler(HandlerId(0)), Target::Handler(HandlerId(u32::MAX))),
-            ],
-            Enable => vec![one(Disable)],
-            Disable => vec![one(Enable)],
-            Notify => vec![one(Wait)],
-            Wait => vec![one(Notify), one(Interrupt)],
-            Up => vec![one(Down)],
-            Down => vec![(Up, Down)],
-            Interrupt => vec![one(Wait), one(Sleep)],
-            Sleep => vec![one(Interrupt)],
-        }
-    }
-
-    /// Whether a common lock takes the pair away, since that of the acquisitions stands for it. What is sent and waited for is told as such.
-    pub(super) fn is_memory(self) -> bool {
-        matches!(self, Deed::AtomicRead | Deed::AtomicWrite)
+/// The ways of touching one thing whose order with this one may matter, as ranges in the order of [`How`]; empty of an
+/// operation that makes no order pair. Acquisitions make pairs by their sections (`section`).
+pub(super) fn partners(how: How) -> Vec<(How, How)> {
+    use How::*;
+    let one = |how| (how, how);
+    let all_of = |of: Target| (Post(of, BodyId(0)), Post(of, BodyId(u32::MAX)));
+    let all = |from, to| (Post(from, BodyId(0)), Post(to, BodyId(u32::MAX)));
+    match how {
+        Read => vec![one(Write)],
+        Write => vec![(Read, Write)],
+        Post(to, body) => vec![one(Cancel(to, None)), one(Cancel(to, Some(body))), one(Quit)],
+        Cancel(of, Some(body)) => vec![one(Post(of, body))],
+        Cancel(of, None) => vec![all_of(of)],
+        Quit => vec![
+            all(Target::Thread(ThreadId(0)), Target::Thread(ThreadId(u32::MAX))),
+            all(Target::Handler(HandlerId(0)), Target::Handler(HandlerId(u32::MAX))),
+        ],
+        Enable => vec![one(Disable)],
+        Disable => vec![one(Enable)],
+        Notify => vec![one(Wait)],
+        Wait => vec![one(Notify), one(Interrupt)],
+        Up => vec![one(Down)],
+        // Also a `down` that gives up: whether it comes before an `up` matters all the more.
+        Down => vec![(Up, Down)],
+        Interrupt => vec![one(Wait), one(Sleep)],
+        Sleep => vec![one(Interrupt)],
+        Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
+        | EndWait | AcquireAfterWait | Arrive | Pass | Await | Join | Make | Begin | Attach | AddFence
+        | RemoveFence | Register | Perform | EndSleep => Vec::new(),
     }
 }
 
-/// What an operation does: to nothing, one or two things.
-pub(super) fn deeds(world: &World, thread: ThreadId, op: &Op, value: Value) -> [Option<(Thing, Deed)>; 2] {
-    if let Some((at, writes)) = atomic(world, op, value) {
-        return [Some((Thing::Atomic(at), if writes { Deed::AtomicWrite } else { Deed::AtomicRead })), None];
-    }
-    let first = match *op {
-        Op::Post { target, body, .. } => (Thing::Queue(world.thread_of(target)), Deed::Post(target, body)),
-        Op::Cancel { target, body } => (Thing::Queue(world.thread_of(target)), Deed::Cancel(target, body)),
-        Op::Quit { looper, .. } => (Thing::Queue(looper), Deed::Quit),
-        Op::Enable { event, .. } => (Thing::Event(event), Deed::Enable),
-        Op::Disable(event) => (Thing::Event(event), Deed::Disable),
-        Op::Notify { on, .. } => (Thing::waited(on), Deed::Notify),
-        Op::Wait { on, .. } => {
-            return [Some((Thing::waited(on), Deed::Wait)), Some((Thing::Thread(thread), Deed::Wait))];
-        }
-        Op::Up(semaphore) => (Thing::Semaphore(semaphore), Deed::Up),
-        // Whether it comes before an up matters all the more where it gives up.
-        Op::Down(semaphore) | Op::DownFor { semaphore, .. } => (Thing::Semaphore(semaphore), Deed::Down),
-        Op::Interrupt(other) => (Thing::Thread(other), Deed::Interrupt),
-        Op::Sleep(_) => (Thing::Thread(thread), Deed::Sleep),
-        _ => return [None, None],
-    };
-    [Some(first), None]
+/// What an operation touches besides plain memory and without what it threw at: an atomic of an object whose life has
+/// ended is not touched, and a compare-and-swap that has not swapped only reads.
+pub(super) fn touched(
+    world: &World,
+    thread: ThreadId,
+    op: &Op,
+    value: Value,
+) -> impl Iterator<Item = (Thing, How)> + use<> {
+    let done = atomic(world, op, value);
+    world.effects(thread, op).touches().filter_map(move |(thing, how)| match thing {
+        Thing::Memory(_) => None,
+        Thing::Atomic(_) => done.map(|(_, writes)| (thing, if writes { How::Write } else { How::Read })),
+        _ => Some((thing, how)),
+    })
 }
 
-impl Thing {
-    fn waited(on: WaitSet) -> Self {
-        match on {
-            WaitSet::Lock(lock) => Thing::WaitSet(lock),
-            WaitSet::Condition(condition) => Thing::Condition(condition),
-        }
-    }
-
-    /// Its name, as the world gives it: `lock l`, `semaphore s`, `the queue of main`.
-    pub(super) fn name(self, world: &World) -> String {
-        let setup = world.setup();
-        match self {
-            Thing::Atomic(at) => world.place_name(AccessPlace::Cell(at)),
-            Thing::Lock(lock) => world.lock_name(lock),
-            Thing::RwLock(lock) => format!("rwlock {}", setup.rwlocks[lock.0 as usize].0),
-            Thing::Queue(looper) => format!("the queue of {}", world.thread_name(looper)),
-            Thing::WaitSet(lock) => format!("the wait set of {}", world.lock_name(lock)),
-            Thing::Condition(condition) => format!("condition {}", setup.conditions[condition.0 as usize]),
-            Thing::Semaphore(semaphore) => format!("semaphore {}", setup.semaphores[semaphore.0 as usize].0),
-            Thing::Event(event) => format!("event {}", setup.events[event].name),
-            Thing::Thread(thread) => format!("thread {}", world.thread_name(thread)),
-            Thing::Listener(listener) => format!("listener {}", setup.listeners[listener]),
-            Thing::Barrier(barrier) => format!("barrier {}", setup.barriers[barrier.0 as usize].0),
-        }
-    }
+/// Whether a common lock takes the pair away, since the pair of the acquisitions stands for it. Pairs of signals stay.
+pub(super) fn is_memory(how: How) -> bool {
+    matches!(how, How::Read | How::Write)
 }
 
-/// The names of what an operation is done to that is no plain memory: two operations on one of them may make an order pair. `None` of an await, whose
-/// condition may read anything; empty if it is done to nothing.
+/// The names of the things that an operation touches and that another operation may make an order pair with. `None` of
+/// an await, whose condition may read anything; empty if there is no such thing.
 #[must_use]
 pub fn things(world: &World, thread: ThreadId, op: &Op, value: Value) -> Option<Vec<String>> {
-    let thing = match *op {
-        Op::Await { .. } => return None,
-        Op::Acquire(lock) => Thing::Lock(lock),
-        Op::ReadLock(lock) | Op::WriteLock(lock) => Thing::RwLock(lock),
-        _ => {
-            let of = deeds(world, thread, op, value).into_iter().flatten();
-            return Some(of.map(|(thing, _)| thing.name(world)).collect());
-        }
-    };
-    Some(vec![thing.name(world)])
+    if let Op::Await { .. } = op {
+        return None;
+    }
+    let acquires = |how| matches!(how, How::Acquire | How::AcquireRead | How::AcquireWrite);
+    let counts = |(_, how): &(Thing, How)| acquires(*how) || !partners(*how).is_empty();
+    Some(touched(world, thread, op, value).filter(counts).map(|(thing, _)| thing.name(world)).collect())
 }
 
 /// What a critical section touches.
@@ -153,7 +77,7 @@ pub(super) enum Touched {
     /// Plain memory, or an atomic.
     Memory(AccessPlace),
     Thing(Thing),
-    /// What is not known.
+    /// It is not known what.
     Anything,
 }
 
@@ -184,29 +108,30 @@ pub(super) fn conflict((a, how): Touch, (b, other): Touch) -> bool {
     writes && (same || frees(a, how, b) || frees(b, other, a))
 }
 
-/// What an operation touches, acquisitions left out.
-pub(super) fn touches(world: &World, thread: ThreadId, op: &Op, value: Value) -> Vec<Touch> {
-    use AccessKind::{Read, Write};
-    if let Some(access) = op.access() {
-        return vec![(Touched::Memory(access.place), access.kind)];
-    }
-    let thing = |thing, kind| vec![(Touched::Thing(thing), kind)];
-    match *op {
-        Op::Fence(looper) => thing(Thing::Queue(looper), Write),
-        Op::AttachQueue => thing(Thing::Queue(thread), Write),
-        Op::Register { listener, .. } => thing(Thing::Listener(listener), Write),
-        Op::Perform(listener) => thing(Thing::Listener(listener), Read),
-        Op::Arrive(barrier) => thing(Thing::Barrier(barrier), Write),
-        Op::Await { .. } => vec![(Touched::Anything, Read)],
-        _ => deeds(world, thread, op, value).into_iter().flatten().map(touch).collect(),
-    }
+/// What an operation touches in the critical sections around it, acquisitions left out: these are added as they begin.
+pub(super) fn touches(world: &World, thread: ThreadId, op: &Op, value: Value) -> impl Iterator<Item = Touch> + use<> {
+    let plain = op.access().map(|access| (Touched::Memory(access.place), access.kind));
+    let others = touched(world, thread, op, value).filter_map(|(thing, how)| {
+        let kind = in_section(thing, how)?;
+        Some(match thing {
+            Thing::Atomic(at) => (Touched::Memory(AccessPlace::Cell(at)), kind),
+            Thing::AllMemory => (Touched::Anything, kind),
+            _ => (Touched::Thing(thing), kind),
+        })
+    });
+    plain.into_iter().chain(others)
 }
 
-fn touch((thing, deed): (Thing, Deed)) -> Touch {
-    match (thing, deed) {
-        (Thing::Atomic(at), Deed::AtomicRead) => (Touched::Memory(AccessPlace::Cell(at)), AccessKind::Read),
-        (Thing::Atomic(at), _) => (Touched::Memory(AccessPlace::Cell(at)), AccessKind::Write),
-        (Thing::Thread(_), Deed::Sleep | Deed::Wait) => (Touched::Thing(thing), AccessKind::Read),
-        _ => (Touched::Thing(thing), AccessKind::Write),
+// Whether a touch counts in a section, and whether it changes the thing.
+fn in_section(thing: Thing, how: How) -> Option<AccessKind> {
+    use How::*;
+    match how {
+        Read | Perform | Sleep | Await => Some(AccessKind::Read),
+        Wait if matches!(thing, Thing::Interrupts(_)) => Some(AccessKind::Read),
+        Write | Wait | Notify | Up | Down | Arrive | Post(..) | Cancel(..) | Attach | AddFence | Quit | Enable
+        | Disable | Register | Interrupt => Some(AccessKind::Write),
+        // The order of locks is that of the sections. What is left has its place in the relation, or no partner.
+        Acquire | Release | AcquireRead | ReleaseRead | AcquireWrite | ReleaseWrite | Announce | ReleaseForWait
+        | EndWait | AcquireAfterWait | Pass | Join | Make | Begin | RemoveFence | EndSleep => None,
     }
 }

@@ -5,47 +5,16 @@
 //! telling apart.
 
 use super::sets::{SetId, Sets};
-use crate::base::{Id, IndexVec};
+use crate::base::IndexVec;
 use crate::event::{Happening, LockId, Op, RwLockId, ThreadId};
-use crate::world::World;
+pub(super) use crate::world::LockHold as Hold;
+use crate::world::{Change, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 crate::define_id! {
     #[allow(unreachable_pub, reason = "the macro makes public types")]
     /// An interned lockset; 0 is the empty one.
     LocksetId
-}
-
-/// One hold.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Hold {
-    /// A lock, a mutex or a monitor.
-    Lock(LockId),
-    /// The read side.
-    Read(RwLockId),
-    /// The write side.
-    Write(RwLockId),
-}
-
-impl Hold {
-    /// Whether no two threads can have these at once.
-    pub(super) fn excludes(self, other: Hold) -> bool {
-        match (self, other) {
-            (Hold::Lock(a), Hold::Lock(b)) => a == b,
-            (Hold::Write(a), Hold::Write(b) | Hold::Read(b)) | (Hold::Read(a), Hold::Write(b)) => a == b,
-            _ => false,
-        }
-    }
-
-    /// Its name: `lock l`, `read rw`.
-    pub(super) fn name(self, world: &World) -> String {
-        let rwlock = |id: RwLockId| world.setup().rwlocks.get(id.index()).map_or("?", |(name, _)| name);
-        match self {
-            Hold::Lock(lock) => world.lock_name(lock),
-            Hold::Read(id) => format!("read {}", rwlock(id)),
-            Hold::Write(id) => format!("write {}", rwlock(id)),
-        }
-    }
 }
 
 /// The locks that all threads hold.
@@ -105,17 +74,12 @@ impl Held {
 
     pub(super) fn observe(&mut self, world: &World, thread: ThreadId, what: &Happening) {
         let Happening::Performed { op, .. } = what else { return };
-        match *op {
-            Op::Acquire(lock) if !self.dead.contains(&lock) => self.count(thread, Hold::Lock(lock), true),
-            Op::Release(lock) if !self.dead.contains(&lock) => self.count(thread, Hold::Lock(lock), false),
-            Op::ReadLock(id) => self.count(thread, Hold::Read(id), true),
-            Op::ReadUnlock(id) => self.count(thread, Hold::Read(id), false),
-            Op::WriteLock(id) => self.count(thread, Hold::Write(id), true),
-            Op::WriteUnlock(id) => self.count(thread, Hold::Write(id), false),
-            Op::Free(object) => {
-                self.dead.insert(world.memory().object(object).lock);
+        if let Some((hold, change)) = world.effects(thread, op).hold() {
+            if !self.is_dead(hold) {
+                self.count(thread, hold, change == Change::Taken);
             }
-            _ => {}
+        } else if let Op::Free(object) = *op {
+            self.dead.insert(world.memory().object(object).lock);
         }
     }
 

@@ -1,5 +1,5 @@
-//! Order pairs: two operations of different contexts, unordered in the hybrid relation, that are no race, but whose order may matter (algorithms, section 1,
-//! category E). Many published bugs have no data race: what was locked, sent or cancelled came in the wrong order.
+//! Order pairs: two operations of different contexts that are unordered in the hybrid relation and are no race, but
+//! whose order may matter. Many published bugs have no data race: a lock, a message or a cancellation came too early.
 //!
 //! - Two acquisitions of one lock whose sections conflict (`section`).
 //! - Two operations on one atomic, one of which writes.
@@ -11,14 +11,15 @@
 use super::Detector;
 use super::awaits::Turned;
 use super::candidate::{Candidate, Place, Rank};
-use super::deed::{Deed, Thing, deeds};
+use super::carried::atomic;
+use super::deed::{is_memory, partners, touched};
 use super::found::Found;
 use super::met::{Meeting, Met};
 use super::section::Sections;
 use super::watch::{Act, Watch};
 use crate::event::{AccessPlace, Event, Op, ThreadId, Value};
 use crate::exec::Observer;
-use crate::world::World;
+use crate::world::{How, Thing, World};
 use std::collections::BTreeMap;
 
 /// Order pairs over one run: an [`Observer`] that is shown every event from the start of the app.
@@ -46,7 +47,7 @@ pub struct OrderPairs {
 /// The operations, and the pairs of them that were found.
 #[derive(Default)]
 pub(super) struct Orders {
-    things: BTreeMap<Thing, Met<Deed>>,
+    things: BTreeMap<Thing, Met<How>>,
     sections: Sections,
     // By thread at an await: what has turned its condition. The latest of each site.
     turned: BTreeMap<ThreadId, Vec<Turn>>,
@@ -104,32 +105,33 @@ impl Orders {
         turned: &[Turned],
     ) {
         self.sections.meet(world, watch, (op, value, act), &mut self.found);
-        for (thing, deed) in deeds(world, act.thread, op, value).into_iter().flatten() {
-            self.meet_at(world, watch, thing, (deed, act));
+        for (thing, how) in touched(world, act.thread, op, value) {
+            self.meet_at(world, watch, thing, (how, act));
         }
         if let Op::Await { .. } = op {
             self.end_await(world, watch, act);
         }
         for Turned { thread, .. } in turned {
-            let atomic = deeds(world, act.thread, op, value)[0].and_then(|(thing, _)| match thing {
-                Thing::Atomic(at) => Some(AccessPlace::Cell(at)),
-                _ => None,
-            });
+            let atomic = atomic(world, op, value).map(|(at, _)| AccessPlace::Cell(at));
             let turns = self.turned.entry(*thread).or_default();
             turns.retain(|turn| turn.act.by.site != act.by.site);
             turns.push(Turn { act: *act, place: op.access().map(|access| access.place).or(atomic) });
         }
     }
 
-    fn meet_at(&mut self, world: &World, watch: &Watch, thing: Thing, (deed, act): (Deed, &Act)) {
+    fn meet_at(&mut self, world: &World, watch: &Watch, thing: Thing, (how, act): (How, &Act)) {
+        let partners = partners(how);
+        if partners.is_empty() {
+            return;
+        }
         let met = self.things.entry(thing).or_default();
         if let Some(now) = watch.now(act.when.context) {
             let meeting = Meeting { world, watch, act, now, is_access: false };
-            let since = met.since(act.by, deed, act.when.at.chain());
+            let since = met.since(act.by, how, act.when.at.chain());
             let found = &mut self.found;
-            met.meet(meeting, &deed.partners(), (since, deed.is_memory()), found, || place(world, thing));
+            met.meet(meeting, &partners, (since, is_memory(how)), found, || place(world, thing));
         }
-        met.keep(act.by, deed, act.when);
+        met.keep(act.by, how, act.when);
     }
 
     // What turned the condition is not ordered with this: the thread stood here already.

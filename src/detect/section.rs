@@ -12,14 +12,14 @@
 
 use super::candidate::{ContextKind, Place};
 use super::clock::Clock;
-use super::deed::{Thing, Touch, Touched, conflict, touches};
+use super::deed::{Touch, Touched, conflict, touches};
 use super::found::Found;
 use super::held::Hold;
 use super::met::{Meeting, Met};
 use super::order::Context;
 use super::watch::{Act, By, Watch};
 use crate::event::{AccessKind, AccessPlace, Location, LockId, ObjectId, Op, SiteId, ThreadId, Value};
-use crate::world::World;
+use crate::world::{Change, Thing, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a section has touched, and how.
@@ -120,24 +120,6 @@ fn thing(hold: Hold) -> Thing {
     }
 }
 
-fn acquired(op: &Op) -> Option<Hold> {
-    match *op {
-        Op::Acquire(lock) => Some(Hold::Lock(lock)),
-        Op::ReadLock(lock) => Some(Hold::Read(lock)),
-        Op::WriteLock(lock) => Some(Hold::Write(lock)),
-        _ => None,
-    }
-}
-
-fn released(op: &Op) -> Option<Hold> {
-    match *op {
-        Op::Release(lock) => Some(Hold::Lock(lock)),
-        Op::ReadUnlock(lock) => Some(Hold::Read(lock)),
-        Op::WriteUnlock(lock) => Some(Hold::Write(lock)),
-        _ => None,
-    }
-}
-
 impl Sections {
     /// The thread performs the operation; the locksets are those before it.
     pub(super) fn meet(
@@ -151,13 +133,15 @@ impl Sections {
         for touch in touches(world, thread, op, value) {
             self.touch(world, watch, thread, touch, found);
         }
-        if let Some(hold) = acquired(op).filter(|hold| !watch.held.is_dead(*hold))
+        let hold = world.effects(thread, op).hold();
+        if let Some((hold, Change::Taken)) = hold
+            && !watch.held.is_dead(hold)
             && watch.held.count_of(thread, hold) == 0
         {
             // For the sections around it.
             self.touch(world, watch, thread, Touched::hold(hold), found);
             self.begin(world, watch, hold, *act, found);
-        } else if let Some(hold) = released(op)
+        } else if let Some((hold, Change::GivenUp)) = hold
             && watch.held.count_of(thread, hold) == 1
         {
             self.end(thread, hold);

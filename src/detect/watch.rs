@@ -124,7 +124,7 @@ impl Watch {
         let Happening::Performed { op, value, .. } = &event.what else { return None };
         let site = event.site?;
         let visits = self.visits.entry(context).or_default().entry(site).or_default();
-        if !matches!(op, Op::Reacquire { .. } | Op::Pass { .. } | Op::Wake) {
+        if !op.is_second_half() {
             *visits += 1;
         }
         let visit = *visits;

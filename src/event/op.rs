@@ -164,6 +164,14 @@ impl Op {
         }
     }
 
+    /// Whether it is the second half of an operation of two halves: the return from a wait, the passing of a barrier, the end of a sleep. An execution of such a statement
+    /// counts once, at its first half.
+    #[inline]
+    #[must_use]
+    pub fn is_second_half(&self) -> bool {
+        matches!(self, Op::Reacquire { .. } | Op::Pass { .. } | Op::Wake)
+    }
+
     /// Whether there are states in which it cannot be performed.
     #[inline]
     #[must_use]

@@ -1,6 +1,6 @@
 //! Exhaustive search: every state that a model can reach, up to bounds that are told.
 //!
-//! States are canonical (`semantics.md`, *The canonical state*): two are the same if nothing that can happen later differs. A search visits each once,
+//! States are canonical (`docs/semantics.md`, *The canonical state*): two are the same if nothing that can happen later differs. A search visits each once,
 //! breadth first, and so says which ends can be reached, on which shortest way, and what can never be. It is what a verdict "refuted"
 //! rests on, and what the fuzzer and the detectors are tested against.
 //!
@@ -346,7 +346,7 @@ struct Fit {
 }
 
 impl Fit {
-    // `semantics.md`, *The clock*: units of g / (n + 1) milliseconds, or of one.
+    // `docs/semantics.md`, *The clock*: units of g / (n + 1) milliseconds, or of one.
     fn scale(self) -> Scale {
         if mutant::is(Mutant::UnitsOfTheDivisor) {
             return Scale::new(1, self.divisor.max(1));

@@ -2,7 +2,7 @@
 //!
 //! - *Site orders*: some operation of `x`, and later one of `y` on the same memory, by another thread or task. What `x` touched is coloured, so that
 //!   renumbering keeps it.
-//! - *Instance orders*: the same of two instances (`algorithms.md`, section 0): statements in the thread or task of a pedigree, at their how-manieth visit.
+//! - *Instance orders*: the same of two instances (`docs/semantics.md`, *Names*): statements in the thread or task of a pedigree, at their how-manieth visit.
 //!   How far a pedigree has come about is part of the product.
 
 use super::monitor::Monitor;

@@ -13,6 +13,8 @@ pub enum Harm {
     FailsEitherWay,
     NoFailure,
     OneOrderOnly,
+    /// The campaign was stopped before both orders were compared to the end.
+    Interrupted,
     Unknown,
 }
 
@@ -92,7 +94,7 @@ pub(super) fn harm(report: &PairReport) -> Harm {
         Harm::Harmful
     } else if !report.complete {
         // What was compared is less than what a verdict promises.
-        Harm::Unknown
+        Harm::Interrupted
     } else if report.fails_either_way() {
         Harm::FailsEitherWay
     } else if a.runs == 0 || b.runs == 0 || a.failed() + b.failed() > 0 {

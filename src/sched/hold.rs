@@ -24,14 +24,14 @@ pub type Pedigree = Vec<(Made, u32)>;
 /// An operation, told apart before it is performed and in every run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Moment {
-    /// A step at this statement, in this thread or task, at its how-manieth visit there.
-    Visit {
-        /// Whose.
+    /// A step at a statement.
+    Step {
+        /// The thread or task that performs it.
         context: Pedigree,
-        /// Where.
+        /// The statement.
         site: SiteId,
-        /// Counted from 1.
-        visit: u32,
+        /// Ordinal of the step at this statement in this thread or task, from 1. Both halves of an operation count.
+        nth: u32,
     },
     /// The post or fork that makes this thread or task, or the firing of the event.
     Makes(Pedigree),
@@ -174,10 +174,10 @@ pub struct Holds {
 /// # use raceflip::event::ThreadId;
 /// # use std::{sync::Arc, sync::atomic::AtomicBool};
 /// # let model = Model::from_text("two.race", "var x = 0; thread a { x = 1 }; thread b { skip; skip; x = 2 }", &[])?;
-/// let write = |thread: u32| Moment::Visit {
+/// let write = |thread: u32| Moment::Step {
 ///     context: vec![(Made::Declared(ThreadId(thread)), 1)],
 ///     site: model.program.sites.enumerate().filter(|(_, s)| s.place == "x").map(|(id, _)| id).nth(thread as usize).unwrap(),
-///     visit: 1,
+///     nth: 1,
 /// };
 /// // The write of a waits for that of b.
 /// let way = Hold { what: write(0), outermost: None, until: write(1), second: write(0) };
@@ -251,9 +251,9 @@ impl Holding {
     // Whether the actor is about to perform the moment that has been visited so often.
     fn is_at(world: &World, actor: Actor, moment: &Moment, visits: u32) -> bool {
         match (moment, actor) {
-            (Moment::Visit { context, site, visit }, Actor::Thread(thread)) => {
+            (Moment::Step { context, site, nth }, Actor::Thread(thread)) => {
                 let t = world.thread(thread);
-                t.site == Some(*site) && visits + 1 == *visit && world.contexts().is(t.context, context)
+                t.site == Some(*site) && visits + 1 == *nth && world.contexts().is(t.context, context)
             }
             (Moment::Makes(made), _) => makes(world, actor, made),
             (Moment::Tick, Actor::Clock) => true,
@@ -291,7 +291,7 @@ impl Holding {
 
     // What keeps the one from acting who would have to.
     fn obstacle(view: &View<'_>, until: &Moment) -> Released {
-        let (Moment::Visit { context, .. } | Moment::Makes(context)) = until else { return Released::NeverReached };
+        let (Moment::Step { context, .. } | Moment::Makes(context)) = until else { return Released::NeverReached };
         let world = view.world;
         let whose =
             if matches!(until, Moment::Makes(_)) { &context[..context.len().saturating_sub(1)] } else { context };
@@ -426,7 +426,7 @@ impl Strategy for Holding {
         let Actor::Thread(thread) = choice.actor else { return };
         let t = view.world.thread(thread);
         for (moment, visits) in Self::moments(hold).into_iter().zip(&mut self.visits) {
-            if let Some(Moment::Visit { context, site, .. }) = moment
+            if let Some(Moment::Step { context, site, .. }) = moment
                 && t.site == Some(*site)
                 && view.world.contexts().is(t.context, context)
             {

@@ -12,7 +12,7 @@ pub(super) fn due(deadline: Option<u64>, now: u64) -> bool {
 // Delays of one run that are remembered for the critical instants; more are drawn by programs that compute delays.
 const MOST_DELAYS: usize = 64;
 
-/// How long a unit of the clock is: `down / up` milliseconds; one, but in an exhaustive search (`semantics.md`, *The clock*). The instant 1 is 1 in every scale.
+/// How long a unit of the clock is: `down / up` milliseconds; one, but in an exhaustive search (`docs/semantics.md`, *The clock*). The instant 1 is 1 in every scale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scale {
     /// Units in `down` milliseconds.

@@ -2,6 +2,7 @@
 
 use super::World;
 use super::clock::due;
+use super::effects::Thing;
 use super::setup::Prefer;
 use super::sync::ThreadSet;
 use super::threads::Status;
@@ -101,16 +102,28 @@ impl World {
         }
     }
 
-    pub(super) fn stand_of(&self, op: &Op) -> Stand {
-        match op {
-            Op::Acquire(lock) | Op::Reacquire { lock, .. } => Stand::Lock(*lock),
-            Op::ReadLock(lock) | Op::WriteLock(lock) => Stand::RwLock(*lock),
-            Op::Down(semaphore) | Op::DownFor { semaphore, .. } => Stand::Semaphore(*semaphore),
-            Op::Pass { barrier, .. } => Stand::Barrier(*barrier),
-            Op::Join(thread) => Stand::Thread(*thread),
-            Op::Post { target, .. } => Stand::Thread(self.thread_of(*target)),
-            Op::Await { .. } => Stand::Memory,
-            _ => Stand::Nothing,
+    #[inline]
+    pub(super) fn stand_of(&self, thread: ThreadId, op: &Op) -> Stand {
+        let waits = self.effects(thread, op).touches().find(|(_, how)| how.may_wait());
+        match waits {
+            None => Stand::Nothing,
+            Some((Thing::Lock(lock), _)) => Stand::Lock(lock),
+            Some((Thing::RwLock(lock), _)) => Stand::RwLock(lock),
+            Some((Thing::Semaphore(semaphore), _)) => Stand::Semaphore(semaphore),
+            Some((Thing::Barrier(barrier), _)) => Stand::Barrier(barrier),
+            Some((Thing::End(thread) | Thing::Queue(thread), _)) => Stand::Thread(thread),
+            Some((Thing::AllMemory, _)) => Stand::Memory,
+            Some((
+                Thing::Memory(_)
+                | Thing::Atomic(_)
+                | Thing::WaitSet(_)
+                | Thing::Event(_)
+                | Thing::Interrupts(_)
+                | Thing::Listener(_)
+                | Thing::Fence(_)
+                | Thing::Numbers,
+                _,
+            )) => unreachable!("no operation waits there until another thread's step"),
         }
     }
 
@@ -153,7 +166,7 @@ impl World {
             }
             _ => {}
         }
-        let stand = self.stand_of(&self.threads[thread].pending);
+        let stand = self.stand_of(thread, &self.threads[thread].pending);
         if let Some(set) = self.standing_mut(&stand) {
             set.set(thread, true);
         }
@@ -183,7 +196,7 @@ impl World {
 
     /// The thread is about to perform its pending operation, one that may block, and stands nowhere.
     pub(super) fn leave(&mut self, thread: ThreadId) {
-        let stand = self.stand_of(&self.threads[thread].pending);
+        let stand = self.stand_of(thread, &self.threads[thread].pending);
         if let Some(set) = self.standing_mut(&stand) {
             set.set(thread, false);
         }

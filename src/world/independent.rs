@@ -1,24 +1,27 @@
-//! Which choices commute: in either order both can be made, and the same state comes out. Only what is listed here does; all else is taken to conflict.
+//! Which choices commute: both orders can be performed, and both lead to the same state.
 //!
-//! The relation is asked of two choices that are both open in one state (Godefroid, *Partial-Order Methods*, definition 3.1, there for transitions).
-//! What a step does after its operation, up to the thread's next one, matters as well: see [`is_quiet`].
+//! The relation is asked of two choices that are both open in one state (Godefroid, *Partial-Order Methods*,
+//! definition 3.1, there for transitions). It reads the table of [`effects`](super::effects): two operations that touch
+//! one thing conflict, unless a rule here says why they do not. What a step does after its operation, up to the thread's
+//! next one, matters as well: see [`is_quiet`].
 //!
-//! Exhaustive search leaves out one of two orders by it; partial order sampling draws priorities anew for what it does not list, also of operations that are blocked.
+//! Exhaustive search leaves out one of two orders by it. Partial order sampling draws priorities anew for operations that
+//! conflict, also of operations that are blocked.
 
+use super::effects::{Effects, How, Thing, Touch};
 use super::{Status, World};
 use crate::base::mutant::{self, Mutant};
-use crate::event::{Actor, Op, PostTime, ThreadId};
+use crate::event::{Access, AccessKind, AccessPlace, Actor, Op, PostTime, ThreadId};
 
 /// Whether two open choices of different actors commute in this state.
 pub(crate) fn independent(world: &World, a: Actor, b: Actor) -> bool {
+    let of = |thread: ThreadId| world.effects(thread, &world.thread(thread).pending);
     match (a, b) {
-        (Actor::Thread(a), Actor::Thread(b)) => a != b && threads(world, a, b) && threads(world, b, a),
-        (Actor::Thread(t), Actor::Clock) | (Actor::Clock, Actor::Thread(t)) => !reads_clock(world, t),
+        (Actor::Thread(a), Actor::Thread(b)) => a != b && threads(world, (a, of(a)), (b, of(b))),
+        (Actor::Thread(t), Actor::Clock) | (Actor::Clock, Actor::Thread(t)) => !uses_clock(world, t, of(t)),
         (Actor::Thread(t), Actor::Event(e)) | (Actor::Event(e), Actor::Thread(t)) => {
-            let looper = world.setup().events[e].looper;
-            let op = &world.thread(t).pending;
-            let of_event = matches!(op, Op::Enable { event, .. } | Op::Disable(event) if *event == e);
-            !of_event && queue_of(world, t) != Some(looper)
+            let queue = world.setup().events[e].looper;
+            of(t).touches().all(|(thing, _)| thing != Thing::Event(e) && thing != Thing::Queue(queue))
         }
         // An event is queued at the instant of its firing; two of them in the order of their firing.
         _ => false,
@@ -41,141 +44,106 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
         )
 }
 
-// What an operation touches that is not memory.
-#[derive(PartialEq, Eq)]
-enum Thing {
-    Nothing,
-    Lock(crate::event::LockId),
-    RwLock(crate::event::RwLockId),
-    Semaphore(crate::event::SemaphoreId),
-    Barrier(crate::event::BarrierId),
-    Event(crate::event::EventId),
-    Listener(crate::event::ListenerId),
-    // It makes a thread or a handler.
-    Makes,
+// The pending operations of two threads.
+fn threads(world: &World, a: (ThreadId, Effects), b: (ThreadId, Effects)) -> bool {
+    // Waits, and the operations that end them, meet at a lock, at a wait set and at the clock: they keep their order.
+    let (is_a, is_b) = (is_tangled(a.1), is_tangled(b.1));
+    if is_a || is_b {
+        return !is_a && is_plain(a.1) || !is_b && is_plain(b.1);
+    }
+    one_way(world, a, b) && one_way(world, b, a)
 }
 
-fn thing(op: &Op) -> Thing {
-    match *op {
-        Op::Acquire(lock) | Op::Release(lock) => Thing::Lock(lock),
-        Op::ReadLock(l) | Op::Announce(l) | Op::WriteLock(l) | Op::ReadUnlock(l) | Op::WriteUnlock(l) => {
-            Thing::RwLock(l)
+// Whether everything that `a` touches commutes with all of `b`.
+fn one_way(world: &World, (a, of_a): (ThreadId, Effects), (b, of_b): (ThreadId, Effects)) -> bool {
+    of_a.touches().all(|touch| commutes(world, (a, touch), b, of_b))
+}
+
+// The match has no default: a new kind of thing needs a rule, and by the last rule two operations on it conflict.
+fn commutes(world: &World, (a, (thing, how)): (ThreadId, Touch), b: ThreadId, of_b: Effects) -> bool {
+    let mut others = of_b.touches();
+    match thing {
+        Thing::Memory(place) => {
+            let mine = access(place, how);
+            others.all(|touch| match touch {
+                (Thing::Memory(other), how) => {
+                    !mine.conflicts(&access(other, how)) || mutant::is(Mutant::AccessesCommute)
+                }
+                _ => true,
+            }) && (!ends_life(thing, how) || is_of_global(&world.thread(b).pending))
         }
-        Op::Down(s) | Op::DownFor { semaphore: s, .. } | Op::Up(s) => Thing::Semaphore(s),
-        Op::Arrive(barrier) | Op::Pass { barrier, .. } => Thing::Barrier(barrier),
-        Op::Enable { event, .. } | Op::Disable(event) => Thing::Event(event),
-        Op::Register { listener, .. } | Op::Perform(listener) => Thing::Listener(listener),
-        Op::Fork { .. } | Op::SpawnLooper | Op::NewHandler(_) => Thing::Makes,
-        _ => Thing::Nothing,
+        Thing::Atomic(at) => others.all(|touch| match touch {
+            (Thing::Atomic(other), other_how) => at.cell != other.cell || (how, other_how) == (How::Read, How::Read),
+            _ => true,
+        }),
+        // A condition looks at any memory.
+        Thing::AllMemory => is_silent(of_b),
+        // An operation on a thread finds it before or after the step of that thread.
+        Thing::End(of) => of != b,
+        Thing::Queue(of) => {
+            let beside = begins_beside(world, a, b);
+            // A looper inside of a task does not look at its queue.
+            let is_busy = world.thread(b).context != world.thread(b).home;
+            let meets_looper = of == b && !(matches!(how, How::Post(..)) && is_busy);
+            let same = others.any(|(other, _)| other == thing);
+            let posts = |how| matches!(how, How::Post(..));
+            let posts_commute =
+                || mutant::is(Mutant::PostsCommute) && posts(how) && of_b.touches().all(|(_, how)| posts(how));
+            (!meets_looper || beside) && (!same || beside || begins_beside(world, b, a) || posts_commute())
+        }
+        // However both touch it.
+        Thing::Lock(_)
+        | Thing::RwLock(_)
+        | Thing::WaitSet(_)
+        | Thing::Semaphore(_)
+        | Thing::Event(_)
+        | Thing::Interrupts(_)
+        | Thing::Listener(_)
+        | Thing::Barrier(_)
+        | Thing::Fence(_)
+        | Thing::Numbers => others.all(|(other, _)| other != thing),
     }
 }
 
-// Whether `b` may be performed before or after `a`; asked both ways round.
-fn threads(world: &World, a: ThreadId, b: ThreadId) -> bool {
-    let (x, y) = (&world.thread(a).pending, &world.thread(b).pending);
-    // Waits, and who ends them, meet at a lock, at a wait set and at the clock: they are left in their order.
-    let tangled = |op: &Op| {
-        matches!(op, Op::Wait { .. } | Op::Reacquire { .. } | Op::Notify { .. } | Op::Interrupt(_) | Op::Lift(_))
-    };
-    if tangled(x) || tangled(y) {
-        return !tangled(x) && is_plain(x) || !tangled(y) && is_plain(y);
-    }
-    // An operation on another thread finds it before or after what that one does.
-    if let Op::Join(of) = x
-        && *of == b
-    {
-        return false;
-    }
-    if let (Some(of), true) = (queue_of(world, a), true)
-        && of == b
-        && !(matches!(x, Op::Post { .. }) && world.thread(b).context != world.thread(b).home)
-        && !begins_beside(world, a, b)
-    {
-        return false;
-    }
-    if let (Some(p), Some(q)) = (queue_of(world, a), queue_of(world, b))
-        && p == q
-        && !begins_beside(world, a, b)
-        && !begins_beside(world, b, a)
-        && !(mutant::is(Mutant::PostsCommute) && matches!((x, y), (Op::Post { .. }, Op::Post { .. })))
-    {
-        return false;
-    }
-    if let (Some(p), Some(q)) = (x.access(), y.access())
-        && p.conflicts(&q)
-        && !mutant::is(Mutant::AccessesCommute)
-    {
-        return false;
-    }
-    if let (Some(p), Some(q)) = (atomic(x), atomic(y))
-        && p == q
-        && !(matches!(x, Op::AtomicRead(_)) && matches!(y, Op::AtomicRead(_)))
-    {
-        return false;
-    }
-    // The end of an object's life meets everything that may look at the object, also at its monitor; a condition looks at any memory.
-    if matches!(x, Op::Free(_)) && !matches!(y, Op::Read(at) | Op::Write(at, _) if at.object.is_none()) {
-        return false;
-    }
-    if matches!(x, Op::Await { .. }) && !is_silent(y) {
-        return false;
-    }
-    let (p, q) = (thing(x), thing(y));
-    p == Thing::Nothing || p != q
+fn access(place: AccessPlace, how: How) -> Access {
+    Access { place, kind: if how == How::Read { AccessKind::Read } else { AccessKind::Write } }
 }
 
-// Reads and writes of memory, and operations that touch nothing.
-fn is_plain(op: &Op) -> bool {
-    (op.access().is_some() && !matches!(op, Op::Free(_) | Op::Use(_))) || atomic(op).is_some() || is_silent(op)
+// The end of an object's life meets everything that may look at the object, also at its monitor: it commutes with plain reads and writes of globals alone.
+fn ends_life(thing: Thing, how: How) -> bool {
+    matches!((thing, how), (Thing::Memory(AccessPlace::Life(_)), How::Write))
 }
 
-// Touches nothing.
-fn is_silent(op: &Op) -> bool {
-    matches!(op, Op::Read(_) | Op::ListRead { .. } | Op::AtomicRead(_) | Op::Skip | Op::Yield | Op::Branch)
+fn is_of_global(op: &Op) -> bool {
+    matches!(op, Op::Read(at) | Op::Write(at, _) if at.object.is_none())
 }
 
-fn atomic(op: &Op) -> Option<u32> {
-    match op {
-        Op::AtomicRead(at) | Op::AtomicWrite(at, _) | Op::FetchAdd(at, _) | Op::Exchange(at, _) => Some(at.cell),
-        Op::Cas { at, .. } => Some(at.cell),
-        _ => None,
-    }
+fn is_tangled(effects: Effects) -> bool {
+    effects.touches().any(|(thing, how)| matches!(thing, Thing::WaitSet(_) | Thing::Fence(_)) || how == How::Interrupt)
 }
 
-// The looper whose queue the pending operation of a thread touches.
-fn queue_of(world: &World, thread: ThreadId) -> Option<ThreadId> {
-    match world.thread(thread).pending {
-        Op::Post { target, .. } | Op::Cancel { target, .. } => Some(world.thread_of(target)),
-        Op::Begin | Op::AttachQueue => Some(thread),
-        Op::Fence(looper) | Op::Quit { looper, .. } => Some(looper),
-        _ => None,
-    }
+// It only reads and writes memory, or touches nothing.
+fn is_plain(effects: Effects) -> bool {
+    effects.touches().all(|(thing, _)| matches!(thing, Thing::Memory(AccessPlace::Cell(_)) | Thing::Atomic(_)))
+}
+
+// It changes nothing.
+fn is_silent(effects: Effects) -> bool {
+    is_plain(effects) && effects.touches().all(|(_, how)| how == How::Read)
 }
 
 // A post that goes behind everything, and the begin of a message that is there already.
 fn begins_beside(world: &World, post: ThreadId, begin: ThreadId) -> bool {
-    let Op::Post { time: PostTime::Now | PostTime::After(_), .. } = world.thread(post).pending else { return false };
+    let Op::Post { time: PostTime::Now | PostTime::After(_), target, .. } = world.thread(post).pending else {
+        return false;
+    };
     matches!(world.thread(begin).pending, Op::Begin)
         && world.enabled().contains(begin)
         && world.thread(begin).queue.as_ref().is_some_and(|q| !q.has_quit() && !q.is_empty())
-        && queue_of(world, post) == Some(begin)
+        && world.thread_of(target) == begin
 }
 
-fn reads_clock(world: &World, thread: ThreadId) -> bool {
-    match world.thread(thread).pending {
-        Op::Post { time, .. } => time != PostTime::Front && !mutant::is(Mutant::ClockBesidePosts),
-        Op::Sleep(_)
-        | Op::Wait { .. }
-        | Op::Reacquire { .. }
-        | Op::Await { .. }
-        | Op::DownFor { .. }
-        | Op::Wake
-        | Op::Begin
-        | Op::Fence(_)
-        | Op::Quit { .. }
-        | Op::Cancel { .. }
-        | Op::Fork { .. }
-        | Op::SpawnLooper => true,
-        _ => false,
-    }
+fn uses_clock(world: &World, thread: ThreadId, effects: Effects) -> bool {
+    let is_post = || matches!(world.thread(thread).pending, Op::Post { .. });
+    effects.uses_clock && !(mutant::is(Mutant::ClockBesidePosts) && is_post())
 }

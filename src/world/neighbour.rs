@@ -66,7 +66,7 @@ impl World {
 
     fn take_back(&mut self, before: &World, touched: Touched) {
         let thread = touched.thread;
-        let stand = self.stand_of(&self.threads[thread].pending);
+        let stand = self.stand_of(thread, &self.threads[thread].pending);
         self.copy_standing(before, &stand);
         self.threads[thread].clone_from(&before.threads[thread]);
         match touched.what {

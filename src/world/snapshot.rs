@@ -1,4 +1,4 @@
-//! The canonical state: two states are the same if nothing that can happen later differs (`semantics.md`, *The canonical state*).
+//! The canonical state: two states are the same if nothing that can happen later differs (`docs/semantics.md`, *The canonical state*).
 //!
 //! A fixed walk from the globals through threads, frames and queues writes every value down; objects, forked threads and
 //! handlers get their numbers in the order in which the walk meets them, so what is unreachable is dropped. Times are

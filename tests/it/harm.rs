@@ -227,6 +227,6 @@ fn what_is_interrupted_claims_nothing() {
         let report = raceflip::formats::campaign::ConfirmReport::new("x.race", 0, &plan, &found);
         let words: Vec<_> = report.pairs.iter().map(|p| p.harm).collect();
         let stopped = found.interrupted;
-        assert!(!stopped || words.iter().all(|w| *w == raceflip::formats::campaign::Harm::Unknown), "{words:?}");
+        assert!(!stopped || words.iter().all(|w| *w == raceflip::formats::campaign::Harm::Interrupted), "{words:?}");
     }
 }

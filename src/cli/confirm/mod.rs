@@ -247,8 +247,10 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
         let (done, all) = (driven().count(), found.phase1.candidates.len() + orders);
         let what = if timer.is_up() { "the time is up" } else { "interrupted" };
         if done == 0 {
-            let (runs, of) = (found.phase1.runs, plan.runs);
-            out.note(format_args!("{what} after {runs} of {of} detection runs; no pair was driven"));
+            // The plan says how many there are at least.
+            let (runs, least) = (found.phase1.runs, plan.runs);
+            let of = if runs < least { format!("{runs} of {least}") } else { runs.to_string() };
+            out.note(format_args!("{what} after {of} detection runs; no pair was driven"));
         } else {
             let cut = if driven().all(|p| p.complete) { "" } else { ", the last of them not to its end" };
             let orders = if orders > 0 { " and order pairs" } else { "" };

@@ -181,7 +181,7 @@ impl Told<'_> {
     fn harm(&self, report: &PairReport) -> String {
         let unseen = report.orders.iter().find(|o| o.runs == 0).map(|o| self.side(report, o.first));
         match (report.hurts().as_slice(), unseen) {
-            ([], _) if !report.complete => "interrupted before both orders were compared".to_owned(),
+            ([], _) if !report.complete => words::INTERRUPTED.to_owned(),
             ([], Some(side)) => format!("no run took {side} first: there is nothing to compare"),
             ([], None) if report.fails_either_way() => {
                 let shown = report.orders.iter().all(|o| o.failed() > 0);

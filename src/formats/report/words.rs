@@ -134,6 +134,9 @@ pub(super) fn place(
     (at, again.and_then(|failing| failing.from))
 }
 
+/// Said of a pair whose comparison was stopped.
+pub(crate) const INTERRUPTED: &str = "interrupted before both orders were compared";
+
 /// What the orders of a pair come to.
 pub(super) fn harm(pair: &Driven) -> String {
     match pair.harm {
@@ -163,6 +166,7 @@ pub(super) fn harm(pair: &Driven) -> String {
             Some(order) => format!("no run took {} first: there is nothing to compare", side(pair, &order.first)),
             None => "too few runs of the other order to say that it does not fail so".to_owned(),
         },
+        Harm::Interrupted => INTERRUPTED.to_owned(),
         Harm::Unknown => String::new(),
     }
 }

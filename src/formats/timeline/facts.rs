@@ -1,7 +1,7 @@
 //! What is known of values at the end of a run: who wrote them last, and of locks: who holds which since when.
 
 use crate::event::{AccessPlace, Event, Happening, LockId, Op, RwLockId, ThreadId, WaitSet};
-use crate::world::World;
+use crate::world::{Change, LockHold, World};
 use std::collections::BTreeMap;
 
 /// A write of some location.
@@ -22,6 +22,15 @@ pub(super) type Writes = (Written, Option<Written>);
 pub(super) enum Held {
     Lock(LockId),
     RwLock(RwLockId),
+}
+
+impl From<LockHold> for Held {
+    fn from(hold: LockHold) -> Self {
+        match hold {
+            LockHold::Lock(lock) => Held::Lock(lock),
+            LockHold::Read(lock) | LockHold::Write(lock) => Held::RwLock(lock),
+        }
+    }
 }
 
 /// Watches writes and locks.
@@ -48,7 +57,7 @@ impl Facts {
         let (Happening::Performed { op, value: result, .. }, Some(thread)) = (&event.what, event.thread) else {
             return;
         };
-        self.lock(thread, op, world.steps());
+        self.lock(world, thread, op);
         self.replaced = None;
         let Some((place, writes)) = touched(op, *result) else { return };
         let line = event.site.map_or(0, |s| world.setup().sites[s].line);
@@ -67,12 +76,14 @@ impl Facts {
         }
     }
 
-    fn lock(&mut self, thread: ThreadId, op: &Op, step: u64) {
+    fn lock(&mut self, world: &World, thread: ThreadId, op: &Op) {
+        let step = world.steps();
+        match world.effects(thread, op).hold() {
+            Some((hold, Change::Taken)) => self.hold(thread, hold.into(), 1, step),
+            Some((hold, Change::GivenUp)) => self.give_up(thread, hold.into(), 1),
+            None => {}
+        }
         match op {
-            Op::Acquire(lock) => self.hold(thread, Held::Lock(*lock), 1, step),
-            Op::ReadLock(id) | Op::WriteLock(id) => self.hold(thread, Held::RwLock(*id), 1, step),
-            Op::Release(lock) => self.give_up(thread, Held::Lock(*lock), 1),
-            Op::ReadUnlock(id) | Op::WriteUnlock(id) => self.give_up(thread, Held::RwLock(*id), 1),
             Op::Wait { on, lock, .. } => {
                 self.waiting.push((*on, thread));
                 let depth = self.held.get(&(thread, Held::Lock(*lock))).map_or(0, |(n, _)| *n);
