@@ -183,7 +183,7 @@ pub struct Param {
 pub enum When {
     /// In every state.
     Always,
-    /// At the end of a run.
+    /// At the end of the run, when it rests.
     AtEnd,
 }
 
