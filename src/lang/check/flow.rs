@@ -1,8 +1,8 @@
-//! Whether control can reach the end of a block: a task with a result must not.
+//! Decides whether control can reach the end of a block. In a task with a result it must not.
 
 use crate::lang::program::Stmt;
 
-/// Whether control may come out at the end.
+/// Returns whether control can reach the end of the statements.
 pub(super) fn falls_through(stmts: &[Stmt]) -> bool {
     stmts.iter().all(passes)
 }
@@ -23,7 +23,7 @@ fn passes(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether a `break` in the body of a loop ends that loop.
+/// Returns whether a `break` in the body of a loop ends that loop.
 fn breaks(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|stmt| match stmt {
         Stmt::Break => true,

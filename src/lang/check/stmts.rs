@@ -1,4 +1,5 @@
-//! Bodies and their statements; compound ones are in [`control`](super::control), verbs in [`verbs`](super::verbs).
+//! Lowers bodies and their statements. Compound statements are in [`control`](super::control), verbs in
+//! [`verbs`](super::verbs).
 
 use super::scope::Scope;
 use super::types::article;
@@ -67,7 +68,7 @@ impl Checker {
         })
     }
 
-    /// Lowers a statement. What has an error is left out.
+    /// Lowers a statement. A statement with an error is left out.
     pub(super) fn stmt(&mut self, stmt: &ast::Stmt, out: &mut Vec<Stmt>) {
         if self.enough() {
             return;
@@ -173,7 +174,7 @@ impl Checker {
     fn let_(&mut self, field: &ast::Field, out: &mut Vec<Stmt>) -> Option<()> {
         let lowered = self.let_value(field);
         let Some((ty, value)) = lowered else {
-            // Its name stays known, so that its uses are no errors of their own.
+            // The name stays known, so that its uses cause no further errors.
             self.declare_local(&field.name, Type::Int, false);
             self.break_local(&field.name);
             return None;
