@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_the_tables() {
-        // R: binom.test(k, n)$conf.int
+        // The expected intervals are those of R: binom.test(k, n)$conf.int
         for (k, n, low, high) in [
             (0, 10, 0.0, 0.308_497),
             (1, 10, 0.002_529, 0.445_016),

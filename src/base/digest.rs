@@ -16,7 +16,7 @@ impl Digester {
         Self::default()
     }
 
-    /// Adds one word.
+    /// Adds one word, as eight bytes.
     pub fn word(&mut self, word: u64) -> &mut Self {
         self.state.update(&word.to_le_bytes());
         self

@@ -6,9 +6,9 @@
 /// A range of bytes in a source file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Span {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// One past the last byte.
+    /// Offset one past the last byte.
     pub end: u32,
 }
 
@@ -260,7 +260,7 @@ pub enum StmtKind {
     Assign { place: Expr, op: Option<BinaryOp>, value: Value },
     /// A call or an operation (`post`, `fork` ...) whose value is not used.
     Expr(Expr),
-    /// `if cond { } else ...`; an `else if` is a block of one statement without braces (`else_if`).
+    /// `if cond { } else ...`; [`Else`] has the forms of the second branch.
     If { cond: Cond, then: Block, other: Option<Else> },
     /// `while cond { }`
     While { cond: Cond, body: Block },
@@ -416,8 +416,7 @@ pub struct Expr {
 pub enum ExprKind {
     /// An integer literal.
     Int(i64),
-    /// A string literal. The parser accepts it everywhere; the checker accepts it only as an instance name or a
-    /// message.
+    /// A string literal. The checker rejects it; messages and names of instances are nodes of their own ([`Text`]).
     Str(String),
     /// `true`, `false`
     Bool(bool),
@@ -529,10 +528,10 @@ pub enum Op {
     Await { cond: Expr, timeout: Option<Expr> },
 }
 
-/// When a post is due.
+/// The time at which a posted message is due.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PostTime {
-    /// Now.
+    /// The time of the post.
     Now,
     /// `after d`
     After(Expr),
@@ -583,8 +582,8 @@ pub enum FailureName {
 pub struct OutcomeSpec {
     /// The kind of the outcome.
     pub kind: OutcomeSpecKind,
-    /// The end values of the named variables, if they are given: `ok 0` or `ok [1, 2]` for one variable, `ok [0, [1,
-    /// 2]]` for several.
+    /// The end values of the named variables, if they are given: `ok 0` or `ok [1, 2]` for one variable,
+    /// `ok [0, [1, 2]]` for several.
     pub value: Option<OutcomeValue>,
     /// The position of the outcome.
     pub at: At,

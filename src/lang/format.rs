@@ -191,7 +191,7 @@ fn code(text: &str, tokens: &[Token], range: std::ops::Range<usize>) -> String {
     out
 }
 
-/// Whether a space stands between token `i` and the one before it.
+/// Whether a space separates token `i` from the one before it.
 fn is_spaced(tokens: &[Token], i: usize) -> bool {
     use Kind::{At, Bang, Colon, Comma, Dot, DotDot, LeftBrace, LeftBracket, LeftParen, RightBrace, RightBracket};
     use Kind::{RightParen, Semi, Word};

@@ -47,7 +47,7 @@ struct Lexer<'t> {
 }
 
 impl Lexer<'_> {
-    /// Reads one token; false at the end.
+    /// Reads one token. Returns false at the end of the text.
     fn token(&mut self) -> bool {
         self.blank();
         let start = self.at;
@@ -86,6 +86,8 @@ impl Lexer<'_> {
 
     fn push(&mut self, kind: Kind, start: usize) {
         let span = self.span(start);
+        // A newline does not end a statement after a token that continues, or before a word that belongs to the `}`
+        // before it.
         let goes_on = self.out.tokens.last().is_some_and(|last| last.kind.continues());
         let joins = kind == Kind::Word && matches!(&self.text[start..self.at], "else" | "catch" | "finally");
         let newline = self.newline && !goes_on && !joins && kind != Kind::End;

@@ -221,9 +221,9 @@ pub struct RwLock {
 pub enum Prefer {
     /// No preference.
     None,
-    /// Readers.
+    /// Preference of readers.
     Readers,
-    /// Writers.
+    /// Preference of writers.
     Writers,
 }
 
@@ -249,7 +249,7 @@ pub struct Body {
     pub params: u32,
     /// The locals with their names and types. A local array is one local.
     pub locals: IndexVec<LocalId, (String, Type)>,
-    /// The type of the value of a call.
+    /// The type of the value that a call of the body returns.
     pub result: Type,
     /// The statements of the body.
     pub block: Vec<Stmt>,
@@ -502,7 +502,7 @@ pub enum ExprKind {
 /// The time at which a posted message is due.
 #[derive(Clone, Debug)]
 pub enum PostTime {
-    /// Now.
+    /// The time of the post.
     Now,
     /// `after d`
     After(Box<Expr>),

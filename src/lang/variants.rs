@@ -56,6 +56,8 @@ pub fn variants(file: &File, program: &Program, given: &Defines) -> Result<Vec<D
         }
     }
     let mut values: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
+    // First the values of the constants themselves and of `==`. Only then is it known which other comparisons none of
+    // these makes true.
     for c in &comparisons {
         let all = values.entry(c.name).or_default();
         all.insert(own[c.name]);

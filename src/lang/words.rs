@@ -141,7 +141,7 @@ pub fn is_reserved(word: &str) -> bool {
 macro_rules! words {
     ($type:ident: $($variant:ident = $word:literal),+ $(,)?) => {
         impl $type {
-            /// Every member with its word.
+            /// The members with their words.
             pub const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
 
             /// The word as written in a file.
@@ -179,13 +179,13 @@ words!(BinaryOp:
 
 /// Precedence levels of expressions. A larger number binds tighter.
 pub mod precedence {
-    /// `||`, the loosest.
+    /// `||`, which binds loosest.
     pub const OR: u8 = 1;
     /// The comparisons, which do not chain.
     pub const COMPARISON: u8 = 3;
     /// `!` and `-` before their operand.
     pub const UNARY: u8 = 10;
-    /// Names, literals, calls, fields, indices.
+    /// Names, literals, calls, fields and indices, which bind tightest.
     pub const POSTFIX: u8 = 11;
 }
 

@@ -130,6 +130,8 @@ impl Token {
     // Returns the prefix of the version that is to be written, and the body in that version.
     fn written(&self) -> (&'static str, Vec<u8>) {
         let [first, second] = PREFIXES;
+        // A schedule that was read from version 1 can have check bytes of whole deep names. Only version 1 stores
+        // those.
         if self.schedule.whole_checks {
             return (first, self.body_of_first());
         }

@@ -77,6 +77,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Result<Vec<u8>, TokenError> {
         }
         let from = usize::try_from(back).ok().filter(|b| *b > 0).and_then(|b| bytes.len().checked_sub(b));
         let from = from.ok_or(TokenError::Malformed("a repeat of what is not there"))?;
+        // Byte by byte, because a repeat can overlap its own output.
         for i in from..from + length as usize {
             bytes.push(bytes[i]);
         }

@@ -209,6 +209,7 @@ impl Builder {
         if self.trace.ops.len() >= MOST_OPERATIONS as usize {
             return Err(Illformed::TooLong(MOST_OPERATIONS));
         }
+        // The operations of a looper between two tasks form a task without a post.
         let between = self.threads[thread].looping && self.threads[thread].running.is_none();
         if between && !matches!(action, Action::Begin(_) | Action::Leave | Action::ThreadExit) {
             let name = format!("between tasks {}", self.anonymous + 1);

@@ -76,6 +76,7 @@ impl Checker {
                 if target.atomic {
                     return self.atomic_update(place, op, &target.ty, value);
                 }
+                // The sites are created in the order of evaluation: the read, the sites of the value, the write.
                 let (mut target, text) = (target, place_text(place));
                 let read = self.site(SiteKind::Read, text.clone(), place.at);
                 set_site(&mut target, read);

@@ -171,6 +171,7 @@ impl Checker {
             None
         });
         let text = place_text(on);
+        // With writers preferred, a writer announces itself in a step of its own before it acquires the lock.
         let announces = write && object.as_ref().is_some_and(|object| self.prefers_writers(object));
         let announce = announces.then(|| self.site(SiteKind::Announce, text.clone(), on.at));
         let (enter, leave) = if write {

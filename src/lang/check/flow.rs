@@ -7,6 +7,8 @@ pub(super) fn falls_through(stmts: &[Stmt]) -> bool {
     stmts.iter().all(passes)
 }
 
+// Whether control can pass the statement. A `while` can always end, because one with a constant condition has become a
+// `Loop` or nothing.
 fn passes(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Return(_) | Stmt::Throw { .. } | Stmt::Fail { .. } | Stmt::Break | Stmt::Continue => false,

@@ -45,6 +45,8 @@ impl Checker {
         }
     }
 
+    /// Returns the size of a new object of a class, or `None` if its objects nest deeper than [`MAX_DEPTH`], for
+    /// example without end. `known` has the results so far.
     fn weigh(&self, class: ClassId, depth: u32, known: &mut Vec<Option<Weight>>) -> Option<Weight> {
         if let Some(weight) = known[class.index()] {
             return Some(weight);

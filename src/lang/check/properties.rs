@@ -81,6 +81,7 @@ impl Checker {
     /// them. `init` runs before anything else.
     pub(super) fn check_init(&mut self) {
         let Some(init) = self.out.init else { return };
+        // All bodies that `init` calls, directly or through others.
         let mut reached = BTreeSet::from([init]);
         let mut open = vec![init];
         while let Some(body) = open.pop() {

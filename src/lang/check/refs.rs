@@ -50,6 +50,7 @@ impl Checker {
         if counts == Counts::Not {
             return None;
         }
+        // The label exists, but only in code that the constants rule out.
         let Some(span) = state.live else {
             let help = match counts {
                 Counts::Conditionally => "its `if` holds here, too: narrow it to the constants that have this code",

@@ -11,6 +11,7 @@ use crate::lang::program::Type;
 impl Checker {
     /// Fills the second half of the tables, once all classes and loopers are known.
     pub(super) fn signatures(&mut self, file: &ast::File) {
+        // Bodies are numbered in source order by `tables`. This loop and `bodies` must count the same items.
         let mut body = 0..;
         for item in &file.items {
             if self.enough() {

@@ -12,6 +12,7 @@ use crate::lang::program::{Expr, NO_SITE, Simple, Stmt, TextId, Type};
 impl Checker {
     /// Lowers every body, in source order.
     pub(super) fn bodies(&mut self, file: &ast::File) {
+        // Bodies are numbered in source order by `tables`, so this loop must count the same items.
         let mut next = (0..).map(BodyId);
         for item in &file.items {
             let mut params: Vec<&ast::Name> = Vec::new();

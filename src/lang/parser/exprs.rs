@@ -33,6 +33,8 @@ impl Parser<'_> {
         self.right_side().map(Value::Expr)
     }
 
+    /// Parses operators with a precedence of at least `least`. The right operand must bind tighter than the operator,
+    /// so equal operators group to the left. Comparisons in a row are an error.
     fn binary(&mut self, least: u8) -> Parse<Expr> {
         let mut left = self.unary()?;
         let mut height = self.height;

@@ -143,7 +143,7 @@ impl<'s> Parser<'s> {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    /// The word `ahead` of the current token, reserved or not; empty if there is none.
+    /// The word of the token `ahead` of the current one, reserved or not; empty if that token is not a word.
     fn word_at(&self, ahead: usize) -> &'s str {
         if self.kind_at(ahead) == Kind::Word { self.text_of(self.tokens[self.pos + ahead].span) } else { "" }
     }
@@ -224,7 +224,7 @@ impl<'s> Parser<'s> {
         Err(self.expected(what))
     }
 
-    /// A string literal, if one is next.
+    /// Parses a string literal, if one is next.
     fn string(&mut self) -> Option<Text> {
         let Kind::Str(index) = self.peek() else { return None };
         let span = self.bump().span;

@@ -70,6 +70,7 @@ impl Parser<'_> {
         self.report(diagnostic)
     }
 
+    /// Parses an operation. The caller has checked with [`at_op`](Self::at_op) that one begins here.
     pub(super) fn op(&mut self) -> Parse<Expr> {
         let start = self.start();
         let mut height = 0;
@@ -115,6 +116,7 @@ impl Parser<'_> {
         if self.eat_word("for") { self.measured(height, Self::expr).map(Some) } else { Ok(None) }
     }
 
+    /// Parses a post after its word. The options after the target can have any order, each at most once.
     fn post(&mut self, height: &mut u32) -> Parse<Op> {
         let task = self.name("the name of a task")?;
         if self.peek() != Kind::LeftParen {

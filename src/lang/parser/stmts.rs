@@ -188,6 +188,7 @@ impl Parser<'_> {
         Ok((StmtKind::Sync { mode, object, body: self.block(&format!("the `{}`", mode.word()))? }, end))
     }
 
+    /// Parses a statement that does not begin with a verb or keyword: an operation, an assignment or a call.
     fn assignment_or_call(&mut self) -> Parse<StmtKind> {
         let first = self.token().span;
         let begins_with_word = self.name_at(0);
@@ -221,8 +222,8 @@ impl Parser<'_> {
         Ok(StmtKind::Assign { place, op, value: self.value()? })
     }
 
-    /// Reports an expression that is not a statement, with a guess at the intention: `pots f() to main`, `x`, `task f()
-    /// {`.
+    /// Reports an expression that is not a statement, with a guess at the intention. Examples are `pots f() to main`,
+    /// `x` and `task f() {`.
     fn no_statement(&mut self, place: &Expr, first: Span) -> super::Reported {
         let word = match &place.kind {
             ExprKind::Name(word) => word.as_str(),
