@@ -236,8 +236,8 @@ pub struct Stmt {
     pub label: Option<Label>,
     /// The kind of the statement.
     pub kind: StmtKind,
-    /// The position of the statement without its label. For a compound statement it covers only the head, up to the end
-    /// of its condition.
+    /// The position of the statement without its label. For a compound statement it covers only the head, for example
+    /// up to the end of the condition.
     pub at: At,
 }
 

@@ -97,7 +97,7 @@ fn lay_out(text: &str) -> String {
 fn lines(text: &str, lexed: &Lexed) -> Vec<Line> {
     let mut comments = lexed.comments.iter().copied().peekable();
     let (mut lines, mut end): (Vec<Line>, usize) = (Vec::new(), 0);
-    // Returns the line of a token or comment that starts here: a new line, unless no newline precedes it.
+    // Returns the line of a token or comment that starts here: a new line if a newline precedes it, else the last one.
     let mut place = |lines: &mut Vec<Line>, span: Span, token: usize| {
         let newlines = text[end..span.start as usize].matches('\n').count();
         end = span.end as usize;

@@ -26,7 +26,7 @@ pub(super) struct Lexed {
     pub(super) errors: Vec<Diagnostic>,
 }
 
-/// Splits a text into tokens. The text has at most 4 GiB, as a source does.
+/// Splits a text into tokens. Offsets are `u32`, so the text must be shorter than 4 GiB; a [`Source`] is.
 pub(super) fn lex(text: &str) -> Lexed {
     let mut lexer = Lexer { text, at: 0, newline: false, out: Lexed::default() };
     while lexer.token() {}
@@ -86,8 +86,8 @@ impl Lexer<'_> {
 
     fn push(&mut self, kind: Kind, start: usize) {
         let span = self.span(start);
-        // A newline does not end a statement after a token that continues, or before a word that belongs to the `}`
-        // before it.
+        // A newline does not end a statement after a token that continues on the next line, such as an operator, or
+        // before a word that belongs to the preceding `}`.
         let goes_on = self.out.tokens.last().is_some_and(|last| last.kind.continues());
         let joins = kind == Kind::Word && matches!(&self.text[start..self.at], "else" | "catch" | "finally");
         let newline = self.newline && !goes_on && !joins && kind != Kind::End;

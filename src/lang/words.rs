@@ -190,7 +190,7 @@ pub mod precedence {
 }
 
 impl BinaryOp {
-    /// Returns the precedence of the operator, in the order of Rust's.
+    /// Returns the precedence of the operator. The order of the precedences is that of Rust.
     pub fn precedence(self) -> u8 {
         match self {
             Self::Or => precedence::OR,

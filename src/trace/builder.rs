@@ -8,7 +8,7 @@ use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
 use smallvec::SmallVec;
 
-// The detectors store epochs in 31 bits, so a longer trace would overflow them.
+// The detectors count epochs below 2^31 (`detect::clock`), so a trace must not have more operations.
 const MOST_OPERATIONS: u32 = (1 << 31) - 3;
 
 /// Builds a [`Trace`].

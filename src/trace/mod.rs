@@ -2,10 +2,10 @@
 //! compact plain data.
 //!
 //! The detectors of happens-before read a trace, wherever it comes from: a run of a model, a file in one of raceflip's
-//! formats, a log of a real app. A trace has one operation of 16 bytes for each operation of the run, in the order of
-//! the run, and tables of names. [`Builder`] builds a trace and rejects what the semantics of figure 5 does not allow.
+//! formats, a log of a real app. A trace has the operations of the run in their order, with 16 bytes for each, and
+//! tables of names. [`Builder`] builds a trace and rejects what the semantics of figure 5 does not allow.
 //!
-//! Extensions of the paper:
+//! Additions to the vocabulary of the paper:
 //!
 //! - A post has a place in the queue ([`PostTime`], asynchronous or not), also at the front or at an instant.
 //! - [`Action::Send`] and [`Action::Receive`] stand for all synchronization besides locks: notify and wait, semaphores,

@@ -19,7 +19,7 @@ pub(super) enum Mode {
     Await,
     /// A property. It is evaluated without steps, and has no locals.
     Property,
-    /// An initial value. It can contain constants and the names of threads, locks and objects.
+    /// An initial value. It can contain constants, `new`, and the names of threads, locks and objects.
     First,
     /// A constant. It can only contain constants.
     Const,

@@ -35,8 +35,8 @@ impl Type {
         !matches!(self, Type::List(_) | Type::Array(..) | Type::Void)
     }
 
-    /// Returns whether null is a value of the type. (A message can be compared with null, but its null is false:
-    /// refused.)
+    /// Returns whether null is a value of the type. It is not for a message: compared with a message, null stands for
+    /// false (refused).
     fn has_null(&self) -> bool {
         matches!(
             self,
