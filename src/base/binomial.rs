@@ -1,8 +1,10 @@
-//! What a count of hits says of their probability. Only sums, products and quotients are used, so that the same counts give the same bytes on every machine.
+//! Statistics of counts: confidence intervals and exact tests.
+//!
+//! Only sums, products and quotients are used, so the same counts give the same bytes on every machine.
 
-/// The interval of Clopper and Pearson: probabilities under which neither so many hits nor so few would be rarer than one time in forty each. 95 % of such intervals hold the
-/// probability, or more.
-///
+/// Returns the 95 % confidence interval of Clopper and Pearson for the probability of a hit. It holds the probabilities
+/// under which neither `hits` or more nor `hits` or fewer has a probability below 1/40. At least 95 % of such intervals
+/// contain the true probability.
 /// # Examples
 ///
 /// ```
@@ -19,7 +21,8 @@ pub fn interval(hits: u32, trials: u32) -> (f64, f64) {
     (low, high)
 }
 
-/// The greatest probability (at a confidence of 95 %) of what was not seen in so many trials: 1 - 0.05^(1/n).
+/// Returns the upper bound, at a confidence of 95 %, of the probability of an event that occurred in none of `trials`
+/// trials: 1 - 0.05^(1/n).
 ///
 /// # Examples
 ///
@@ -32,7 +35,8 @@ pub fn at_most(trials: u32) -> f64 {
     at_most_by(trials, 0.05)
 }
 
-/// The greatest probability under which nothing in so many trials is not rarer than `chance`: 1 - chance^(1/n).
+/// Returns the greatest probability of an event under which `trials` trials without it have a probability of at least
+/// `chance`: 1 - chance^(1/n).
 ///
 /// # Examples
 ///
@@ -44,7 +48,8 @@ pub fn at_most_by(trials: u32, chance: f64) -> f64 {
     if trials == 0 { 1.0 } else { bisect(|p| power(1.0 - p, trials) > chance) }
 }
 
-/// The chance that all of `hits` hits fall into the first `n` trials and none into the `m` others, if it does not matter in which of them a hit falls (Fisher's exact test, one side).
+/// Returns the probability that all of `hits` hits fall into the first `n` trials and none into the other `m`, if every
+/// distribution of the hits over the trials is equally likely (Fisher's exact test, one-sided).
 ///
 /// # Examples
 ///
@@ -56,7 +61,8 @@ pub fn all_in_one(hits: u32, n: u32, m: u32) -> f64 {
     (0..hits.min(n)).map(|i| f64::from(n - i) / (f64::from(n - i) + f64::from(m))).product()
 }
 
-/// Fisher's exact test, two sides: the chance of what is as likely as `x` hits of `n` trials beside `y` of `m`, or less, if both kinds of trials have the same probability of one.
+/// Returns the p-value of Fisher's exact test, two-sided: the probability of a result that is at most as likely as `x`
+/// hits in `n` trials beside `y` hits in `m` trials, if both kinds of trials have the same probability of a hit.
 ///
 /// # Examples
 ///
@@ -68,7 +74,8 @@ pub fn all_in_one(hits: u32, n: u32, m: u32) -> f64 {
 pub fn fisher((x, n): (u32, u32), (y, m): (u32, u32)) -> f64 {
     let hits = x + y;
     let (least, most) = (hits.saturating_sub(m), hits.min(n));
-    // Weights relative to what was seen; one hit more among the first is so many times as likely.
+    // The weight of each table is relative to the observed one. `ratio(k)` is the weight of k + 1 hits in the first
+    // group relative to that of k hits.
     let ratio = |k: u32| {
         let (k, hits, n, m) = (f64::from(k), f64::from(hits), f64::from(n), f64::from(m));
         (hits - k) * (n - k) / ((k + 1.0) * (m - hits + k + 1.0))
@@ -76,7 +83,7 @@ pub fn fisher((x, n): (u32, u32), (y, m): (u32, u32)) -> f64 {
     let (mut all, mut rare) = (0.0, 0.0);
     let mut add = |weight: f64| {
         all += weight;
-        // Those that are as likely differ by rounding.
+        // Tables that are exactly as likely as the observed one may differ from it by rounding.
         if weight <= 1.0 + 1e-7 {
             rare += weight;
         }
@@ -94,7 +101,7 @@ pub fn fisher((x, n): (u32, u32), (y, m): (u32, u32)) -> f64 {
     rare / all
 }
 
-// Where something stops to be true that is true at 0.
+// Returns the point in 0..1 up to which `holds` is true. It must be true at 0 and change at most once.
 fn bisect(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..50 {
@@ -116,7 +123,7 @@ fn power(mut base: f64, mut n: u32) -> f64 {
     all
 }
 
-// The probability of `k` hits or more. Terms are taken relative to the largest one, so that none of them that matters is too small.
+// The probability of at least `k` hits. Terms are relative to the largest one, so that no term that matters underflows.
 fn at_least(k: u32, n: u32, p: f64) -> f64 {
     if p <= 0.0 || p >= 1.0 {
         return if p <= 0.0 && k > 0 { 0.0 } else { 1.0 };
@@ -149,7 +156,7 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_the_tables() {
-        // R: binom.test(k, n)$conf.int
+        // The expected intervals are those of R: binom.test(k, n)$conf.int
         for (k, n, low, high) in [
             (0, 10, 0.0, 0.308_497),
             (1, 10, 0.002_529, 0.445_016),
@@ -164,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_exact_test_is_that_of_the_tables() {
-        // Sums of hypergeometric terms in whole numbers.
+        // The expected values are sums of hypergeometric terms, computed with integers.
         for (x, n, y, m, p) in [
             (3, 4, 1, 4, 0.485_714),
             (10, 12, 1, 9, 0.001_905),

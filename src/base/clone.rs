@@ -1,6 +1,8 @@
-//! Cloning in place: a copy of a state takes the room of an older one, so that a search that copies millions of them allocates nothing.
+//! Cloning in place: a copy of a state reuses the memory of an older state, so that a search that copies millions of
+//! states allocates nothing.
 
-/// Implements `Clone` for a struct, field by field, with a `clone_from` that keeps what the fields have allocated. (The derived one throws it away.)
+/// Implements `Clone` for a struct, field by field, with a `clone_from` that keeps the allocations of the fields. (The
+/// derived `clone_from` drops them.)
 #[doc(hidden)]
 #[macro_export]
 macro_rules! clone_in_place {

@@ -2,33 +2,34 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Digests words and texts, each with its length or width, so that two streams agree only if their parts do.
+/// Digests words and texts. A word has a fixed width and a text is preceded by its length, so two streams agree only if
+/// their parts agree.
 #[derive(Default)]
 pub struct Digester {
     state: Box<Xxh3>,
 }
 
 impl Digester {
-    /// An empty digest.
+    /// Returns the digest of an empty stream.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one word.
+    /// Adds one word, as eight bytes.
     pub fn word(&mut self, word: u64) -> &mut Self {
         self.state.update(&word.to_le_bytes());
         self
     }
 
-    /// Adds a text, with its length.
+    /// Adds a text, preceded by its length.
     pub fn text(&mut self, text: &str) -> &mut Self {
         self.word(text.len() as u64);
         self.state.update(text.as_bytes());
         self
     }
 
-    /// The digest of what was added so far.
+    /// Returns the digest of the stream so far.
     #[must_use]
     pub fn finish(&self) -> u128 {
         self.state.digest128()

@@ -1,14 +1,16 @@
-//! Newtype indices over `u32` and vectors that only they can index, so that a thread can never be taken for a lock.
+//! Newtype indices over `u32`, and vectors that only one index type can index, so that a thread cannot be mistaken for
+//! a lock.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-/// A typed index: made by [`define_id!`](crate::define_id), used with [`IndexVec`].
+/// A typed index: defined by [`define_id!`](crate::define_id), used with [`IndexVec`].
 pub trait Id: Copy + Eq + Ord + fmt::Debug {
-    /// The index `i` as this type. Panics if `i` does not fit 32 bits (our bug: every table has a limit far below).
+    /// Returns the index `i` as this type. Panics if `i` does not fit 32 bits, which would be a bug of raceflip: every
+    /// table has a limit far below that.
     fn new(i: usize) -> Self;
-    /// The plain index.
+    /// Returns the plain index.
     fn index(self) -> usize;
 }
 
@@ -29,7 +31,7 @@ macro_rules! define_id {
     )+};
 }
 
-/// A vector indexed by one [`Id`] type. Everything else is a `Vec`'s.
+/// A vector that is indexed by one [`Id`] type. Its other methods are those of `Vec`.
 #[derive(PartialEq, Eq)]
 pub struct IndexVec<I, T> {
     items: Vec<T>,
@@ -48,7 +50,7 @@ impl<I, T: Clone> Clone for IndexVec<I, T> {
 }
 
 impl<I: Id, T> IndexVec<I, T> {
-    /// An empty vector.
+    /// Returns an empty vector.
     pub fn new() -> Self {
         Self { items: Vec::new(), index: PhantomData }
     }
@@ -60,17 +62,17 @@ impl<I: Id, T> IndexVec<I, T> {
         id
     }
 
-    /// The index that the next [`add`](Self::add) will return.
+    /// Returns the index that the next [`add`](Self::add) will return.
     pub fn next_id(&self) -> I {
         I::new(self.items.len())
     }
 
-    /// All indices, in order.
+    /// Iterates over all indices, in order.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
         (0..self.items.len()).map(I::new)
     }
 
-    /// Pairs of index and item, in order.
+    /// Iterates over pairs of index and item, in order.
     pub fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
         self.items.iter().enumerate().map(|(i, x)| (I::new(i), x))
     }

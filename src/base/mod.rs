@@ -1,6 +1,7 @@
-//! The floor everything stands on: typed indices, the seeded generator, a stable digest, a set of small indices, text made safe to show.
+//! Basics for all other modules: typed indices, the seeded generator, a stable digest, a set of small indices,
+//! statistics of counts, and text made safe to show.
 //!
-//! Nothing here knows what a thread or a program is.
+//! Nothing in this module depends on threads or programs.
 
 mod binomial;
 mod clone;

@@ -1,21 +1,21 @@
-//! Mistakes that a test can switch on, to see that it would notice them (mutation testing, chosen by hand).
+//! Mistakes that a test can switch on to check that it notices them (mutation testing, with mutants chosen by hand).
 //!
-//! Without the feature `mutants` nothing of it is left: `is` is the constant false.
+//! Without the feature `mutants` no code of this module remains: `is` is the constant false.
 
-/// A mistake.
+/// A mistake that can be switched on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "each is one line, where it is made")]
 pub enum Mutant {
     None,
-    // Of the message queue.
+    // Mistakes in the message queue.
     FrontFirstInFirstOut,
     TiesTurnedRound,
     FencesLetAllPass,
     AsyncIgnored,
     QuitSafelyDropsWhatIsDue,
     CancelByLooper,
-    // Of the canonical state: too little in it.
+    // Mistakes in the canonical state: it contains too little.
     DeadlinesNotInForm,
     OverdueIsNotDue,
     WaitersNotInForm,
@@ -23,11 +23,11 @@ pub enum Mutant {
     AsyncNotInForm,
     InterruptsNotInForm,
     DigestsOf16Bits,
-    // Of the canonical state: too much in it.
+    // Mistakes in the canonical state: it contains too much.
     SequenceInForm,
     NegativeDistances,
     ObjectsByAllocation,
-    // Of the search.
+    // Mistakes in the search.
     SleepersNeverWake,
     AllStepsQuiet,
     PostsCommute,
@@ -38,7 +38,7 @@ pub enum Mutant {
 }
 
 impl Mutant {
-    /// All mistakes.
+    /// All mistakes, without `None`.
     #[cfg(feature = "mutants")]
     pub const ALL: [Mutant; 23] = [
         Mutant::FrontFirstInFirstOut,
@@ -70,19 +70,19 @@ impl Mutant {
 #[cfg(feature = "mutants")]
 static MADE: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(0);
 
-/// Makes this mistake from now on, in the whole process, and no other.
+/// Switches on this mistake in the whole process, and switches off any other.
 #[cfg(feature = "mutants")]
 pub fn make(mutant: Mutant) {
     MADE.store(mutant as u8, std::sync::atomic::Ordering::Relaxed);
 }
 
-/// Whether this mistake is to be made.
+/// Returns whether this mistake is switched on.
 #[cfg(feature = "mutants")]
 pub(crate) fn is(mutant: Mutant) -> bool {
     MADE.load(std::sync::atomic::Ordering::Relaxed) == mutant as u8
 }
 
-/// Whether this mistake is to be made: no.
+/// Returns false: without the feature `mutants` no mistake can be switched on.
 #[cfg(not(feature = "mutants"))]
 #[inline(always)]
 pub(crate) const fn is(_: Mutant) -> bool {

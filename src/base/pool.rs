@@ -1,29 +1,30 @@
-//! A vector that is filled anew in each run and never gives its room back: what an item has allocated serves the next run.
+//! A vector that is refilled in each run and never frees memory: the allocations of its items serve the next run.
 
 use super::Id;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-/// Items by [`Id`]. [`clear`](Self::clear) forgets them, and [`add`](Self::add) hands the same ones out again, to be made anew.
+/// Items by [`Id`]. [`clear`](Self::clear) removes all items but keeps their memory, and [`add`](Self::add) hands them
+/// out again for reuse.
 pub struct Pool<I, T> {
-    // The live ones, then those that wait to be used again.
+    // The live items, followed by the items that wait for reuse.
     items: Vec<T>,
     live: usize,
     index: std::marker::PhantomData<fn(I) -> I>,
 }
 
 impl<I: Id, T: Default> Pool<I, T> {
-    /// An empty pool.
+    /// Returns an empty pool.
     #[must_use]
     pub fn new() -> Self {
         Self { items: Vec::new(), live: 0, index: std::marker::PhantomData }
     }
 
-    /// Forgets all items.
+    /// Removes all items, and keeps their memory for reuse.
     pub fn clear(&mut self) {
         self.live = 0;
     }
 
-    /// Adds an item: a default one, or one of an earlier run with everything that it held then. `renew` has to set all of it.
+    /// Adds an item: a default one, or a reused one that still has its old content. `renew` must set all of it.
     #[inline]
     pub fn add(&mut self, renew: impl FnOnce(&mut T)) -> I {
         let id = I::new(self.live);
@@ -35,18 +36,18 @@ impl<I: Id, T: Default> Pool<I, T> {
         id
     }
 
-    /// The index that the next [`add`](Self::add) will return.
+    /// Returns the index that the next [`add`](Self::add) will return.
     #[must_use]
     pub fn next_id(&self) -> I {
         I::new(self.live)
     }
 
-    /// All indices, in order.
+    /// Iterates over all indices, in order.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
         (0..self.live).map(I::new)
     }
 
-    /// Pairs of index and item, in order.
+    /// Iterates over pairs of index and item, in order.
     pub fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
         self.iter().enumerate().map(|(i, x)| (I::new(i), x))
     }

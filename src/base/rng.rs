@@ -1,21 +1,22 @@
-//! The one source of randomness: ChaCha8 words, cut up by our own rules.
+//! The one source of randomness: words of ChaCha8, split by rules of this module.
 //!
-//! Only the block function is a library's: `rand` promises no stability for ranges, shuffles or `seed_from_u64`, and a
-//! seed printed today must draw the same schedule in ten years.
+//! Only the block function comes from a library: `rand` promises no stability for ranges, shuffles or `seed_from_u64`,
+//! and a seed that is printed today must draw the same schedule in ten years.
 
 use rand::{Rng as _, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A seeded generator. The same seed draws the same numbers in every version and on every machine.
+/// A seeded generator. One seed draws the same numbers in every version and on every machine.
 #[derive(Clone)]
 pub struct Rng {
     words: ChaCha8Rng,
-    // Unused bits of the last word, low bits first; `left` of them are good.
+    // Unused bits of the last word, low bits first; `left` of them are valid.
     bits: u64,
     left: u32,
 }
 
-/// Mixes a campaign's seed with the number of a run (SplitMix64's finalizer over both words), so that run `i` has a seed of its own whoever runs it.
+/// Mixes the seed of a campaign with the number of a run (SplitMix64's finalizer over both words). The seed of run `i`
+/// thus does not depend on which worker performs the run.
 #[must_use]
 pub fn mix(seed: u64, run: u64) -> u64 {
     let mut z = seed.wrapping_add(run.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -25,7 +26,7 @@ pub fn mix(seed: u64, run: u64) -> u64 {
 }
 
 impl Rng {
-    /// A generator whose 256-bit key is `seed`, little-endian, in its first eight bytes and zero elsewhere.
+    /// Returns a generator whose 256-bit key is `seed`, little-endian, in its first eight bytes and zero elsewhere.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         let mut key = [0; 32];
@@ -39,7 +40,7 @@ impl Rng {
         self.left = 64;
     }
 
-    /// `n` fresh bits in the low end, `1 <= n <= 32`.
+    /// Returns `n` fresh bits in the low end, `1 <= n <= 32`.
     #[inline]
     fn take(&mut self, n: u32) -> u64 {
         if self.left < n {
@@ -51,7 +52,7 @@ impl Rng {
         got
     }
 
-    /// A uniform number in `0..n`, by rejection. `n` is at least 1; 1 draws nothing.
+    /// Returns a uniformly distributed number in `0..n`, by rejection. `n` is at least 1; `n` = 1 draws nothing.
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         debug_assert!(n > 0);
@@ -67,7 +68,7 @@ impl Rng {
         }
     }
 
-    /// A fair coin.
+    /// Flips a fair coin.
     #[inline]
     pub fn coin(&mut self) -> bool {
         self.take(1) == 1
@@ -88,7 +89,8 @@ mod tests {
 
     #[test]
     fn below_is_uniform() {
-        // 60,000 draws of 6: each face 10,000 +- 500 is 5.5 standard deviations; fails by chance once in 4 million, and never for this seed.
+        // 60,000 draws of 6: each face is expected 10,000 times, and 500 is 5.5 standard deviations. The test would
+        // fail by chance once in 4 million seeds; this seed passes.
         let mut rng = Rng::seeded(1);
         let mut faces = [0u32; 6];
         for _ in 0..60_000 {

@@ -1,15 +1,16 @@
-//! A set of small indices as bits: the enabled threads, the threads that stand at a lock.
+//! A set of small indices as bits, for example the enabled threads or the threads that are pending at a lock.
 
 use super::Id;
 use std::marker::PhantomData;
 
-/// A growable bit set over an [`Id`] that knows its size. The first 64 members are one word; a set that stays below never allocates.
+/// A growable bit set over an [`Id`] that stores its size. Members below 64 are bits of one word, so a set of such
+/// members never allocates.
 #[derive(Debug)]
 pub struct IdSet<I> {
     first: u64,
-    // The bits from 64 on.
+    // The bits from index 64 on.
     rest: Vec<u64>,
-    // invariant: how many bits are set
+    // Invariant: the number of bits that are set.
     len: u32,
     index: PhantomData<fn(I) -> I>,
 }
@@ -29,7 +30,7 @@ impl<I> Clone for IdSet<I> {
 }
 
 impl<I: Id> IdSet<I> {
-    /// The empty set.
+    /// Returns the empty set.
     #[must_use]
     pub fn new() -> Self {
         Self { first: 0, rest: Vec::new(), len: 0, index: PhantomData }
@@ -125,14 +126,14 @@ impl<I: Id> IdSet<I> {
         self.rest.get(bit / 64).is_some_and(|w| w >> (bit % 64) & 1 == 1)
     }
 
-    /// The number of members.
+    /// Number of members.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether there is no member.
+    /// Whether the set has no member.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -143,7 +144,7 @@ impl<I: Id> IdSet<I> {
         std::iter::once(self.first).chain(self.rest.iter().copied())
     }
 
-    /// The `k`-th member in index order, counted from 0; `None` if there are not that many.
+    /// Returns the `k`-th member in index order, counted from 0; `None` if there are not that many.
     #[inline]
     #[must_use]
     pub fn nth(&self, k: usize) -> Option<I> {
@@ -168,18 +169,18 @@ impl<I: Id> IdSet<I> {
         None
     }
 
-    /// The members in index order.
+    /// Iterates over the members in index order.
     pub fn iter(&self) -> impl Iterator<Item = I> + '_ {
         self.words().enumerate().flat_map(|(i, w)| bits(i, w))
     }
 
-    /// The members of `among` that are in just one of this set and `other`, in index order.
+    /// Iterates over the members of `among` that are in exactly one of this set and `other`, in index order.
     pub fn differing(&self, other: &Self, among: &Self) -> impl Iterator<Item = I> {
         let word = |set: &Self, i: usize| if i == 0 { set.first } else { set.rest.get(i - 1).copied().unwrap_or(0) };
         (0..=among.rest.len()).flat_map(move |i| bits(i, (word(self, i) ^ word(other, i)) & word(among, i)))
     }
 
-    /// Removes all members, keeping the room.
+    /// Removes all members and keeps the memory.
     pub fn clear(&mut self) {
         (self.first, self.len) = (0, 0);
         if !self.rest.is_empty() {
@@ -188,7 +189,7 @@ impl<I: Id> IdSet<I> {
     }
 }
 
-// The members that a word has.
+// Iterates over the members in one word; `number` is the position of the word in the set.
 fn bits<I: Id>(number: usize, word: u64) -> impl Iterator<Item = I> {
     let mut rest = word;
     std::iter::from_fn(move || {
@@ -200,7 +201,8 @@ fn bits<I: Id>(number: usize, word: u64) -> impl Iterator<Item = I> {
     })
 }
 
-// How many bits of a word that is not 0 are set: mostly one, and counting is slow where the processor has no instruction for it.
+// Number of bits that are set in a word that is not 0. Mostly one is set, and counting is slow on processors without an
+// instruction for it.
 #[inline(always)]
 fn ones(word: u64) -> u32 {
     if word & (word - 1) == 0 { 1 } else { many_ones(word) }
@@ -212,7 +214,7 @@ fn many_ones(word: u64) -> u32 {
     word.count_ones()
 }
 
-// The position of the `k`-th bit that is set; there are more than `k`.
+// Position of the `k`-th set bit, counted from 0. The word must have more than `k` set bits.
 #[inline]
 fn nth_bit(mut word: u64, k: usize) -> usize {
     for _ in 0..k {
@@ -234,7 +236,7 @@ mod tests {
     #[allow(unreachable_pub, reason = "the macro is for public ids")]
     mod id {
         crate::define_id!(
-            /// For the test.
+            /// An id for this test.
             N
         );
     }

@@ -1,12 +1,14 @@
-//! Text that somebody else wrote, made safe to show: a message of a model, a name, a path, a line of a trace.
+//! Makes text from outside safe to show: a message of a model, a name, a path, a line of a trace.
 //!
-//! A terminal obeys control characters, an editor hides or turns round what stands between others, and a CI system takes some beginnings of lines for commands
-//! to itself. None of that may come from a text that is only shown. The command line sends everything it prints through [`clean`] (`cli::output`).
+//! A terminal obeys control characters. An editor hides some characters, and others reverse the text between them. A CI
+//! system treats some lines as commands. Text that is only shown must do none of this. The command line sends all of
+//! its output through [`clean`] (`cli::output`).
 
 use std::borrow::Cow;
 
-/// Whether a character commands the terminal, cannot be seen, or changes how its neighbours are seen: control characters, separators of lines and paragraphs,
-/// bidirectional controls, the default-ignorable characters of Unicode (version 16, `DerivedCoreProperties.txt`), annotations and noncharacters.
+/// Returns whether a character controls the terminal, is invisible, or changes how its neighbors are displayed: control
+/// characters, separators of lines and paragraphs, bidirectional controls, the default-ignorable characters of Unicode
+/// (version 16, `DerivedCoreProperties.txt`), annotations and noncharacters.
 #[must_use]
 pub fn hidden(c: char) -> bool {
     if c.is_ascii() {
@@ -21,16 +23,18 @@ pub fn hidden(c: char) -> bool {
         || (c as u32) & 0xfffe == 0xfffe
 }
 
-/// What GitHub, Azure Pipelines and TeamCity look for anywhere in a line.
+/// Commands that GitHub, Azure Pipelines and TeamCity recognize anywhere in a line.
 const ANYWHERE: [&str; 3] = ["##[", "##vso[", "##teamcity["];
 
-/// What GitHub and GitLab look for where a line begins, be there spaces before it or not.
+/// Commands that GitHub and GitLab recognize at the start of a line, also after spaces.
 const AT_START: [&str; 3] = ["::", "section_start:", "section_end:"];
 
-/// Names with more parts are deep.
+/// A name with more parts than this is deep.
 const DEEP: usize = 16;
 
-/// The name of a thread or task for a text: of a deep one, which says of each of its makers by whom that was made, the first part, the last three and how many there are. Data has it whole.
+/// Returns the name of a thread or task for a message. A name lists all makers of its thread, so it can be very long. A
+/// name of more than 16 parts is shortened to its first part, its last three parts and the number of its parts. Data
+/// files contain the whole name.
 ///
 /// # Examples
 ///
@@ -54,7 +58,8 @@ pub fn elided(name: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{first}/…{last} ({depth} deep)"))
 }
 
-/// A text on one line: what is [`hidden`] is written as `\u{202e}`, the end of a line as `\n`, a tab as a space, and the `#` of a command to a CI system as `\u{23}`.
+/// Returns a text as one line. A [`hidden`] character is escaped as `\u{202e}`, the end of a line as `\n`, a tab
+/// becomes a space, and the `#` of a command to a CI system is escaped as `\u{23}`.
 #[must_use]
 pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
@@ -62,7 +67,7 @@ pub fn clean(text: &str) -> String {
     clean
 }
 
-/// The same, put behind what is there already.
+/// Appends a text as one line to `to`, escaped as by [`clean`].
 pub fn push_clean(text: &str, to: &mut String) {
     for (at, c) in text.char_indices() {
         match c {
@@ -74,15 +79,15 @@ pub fn push_clean(text: &str, to: &mut String) {
     }
 }
 
-/// The place of a character to be escaped, if a line begins as a command to a CI system does.
+/// Returns the offset of the character that must be escaped, if a line begins like a command to a CI system.
 #[must_use]
 pub fn command_at(line: &str) -> Option<usize> {
     let begins = line.trim_start();
     AT_START.iter().any(|command| begins.starts_with(command)).then(|| line.len() - begins.len())
 }
 
-/// JSON that has no hidden character but the ends of its lines, and no command to a CI system: such characters within its strings are written as `\u202e`, which reads
-/// as the same text.
+/// Returns JSON without hidden characters (except newlines) and without commands to a CI system. Such characters in its
+/// strings are escaped as `\u202e`, which decodes to the same text.
 #[must_use]
 pub fn clean_json(json: &str) -> String {
     let mut clean = String::with_capacity(json.len());
@@ -111,7 +116,7 @@ mod tests {
         );
         check("\u{e0041} \u{61c} \u{2066} \u{ad}", "\\u{e0041} \\u{61c} \\u{2066} \\u{ad}");
         check("\u{4e2d}\u{6587} \u{1f600} \u{5d0}", "\u{4e2d}\u{6587} \u{1f600} \u{5d0}");
-        // Twice is once.
+        // Cleaning a text twice is the same as cleaning it once.
         check("\\u{202e} ##\u{23}", "\\u{202e} ###");
     }
 

@@ -1,17 +1,18 @@
-//! The syntax tree of a `.race` file, as the grammar of `docs/language.md` has it: nothing resolved, nothing folded.
+//! The syntax tree of a `.race` file, as in the grammar of `docs/language.md`. Names are not resolved and constants are
+//! not folded.
 //!
-//! Trees are compared by what they say, not where: [`At`] is equal to every other [`At`], so `parse(print(tree)) == tree`.
+//! Comparison of trees ignores positions: [`At`] is equal to every other [`At`], so `parse(print(tree)) == tree`.
 
 /// A range of bytes in a source file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Span {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// One past the last byte.
+    /// Offset one past the last byte.
     pub end: u32,
 }
 
-/// Where a node stands. All positions compare equal.
+/// The position of a node. All positions compare equal.
 #[derive(Clone, Copy, Eq, Debug, Default)]
 pub struct At(pub Span);
 
@@ -24,38 +25,38 @@ impl PartialEq for At {
 /// A name as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Name {
-    /// Its text.
+    /// The text of the name.
     pub text: String,
-    /// Where.
+    /// The position of the name.
     pub at: At,
 }
 
-/// A string literal, unescaped.
+/// A string literal, with its escapes resolved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Text {
-    /// Its value.
+    /// The value of the literal.
     pub text: String,
-    /// Where, quotes included.
+    /// The position of the literal, quotes included.
     pub at: At,
 }
 
 /// A whole file.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct File {
-    /// Its items in source order.
+    /// The items of the file, in source order.
     pub items: Vec<Item>,
 }
 
 /// One top-level item.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Item {
-    /// What it is.
+    /// The kind of the item.
     pub kind: ItemKind,
-    /// The whole item.
+    /// The position of the whole item.
     pub at: At,
 }
 
-/// The kinds of items.
+/// The kinds of top-level items.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum ItemKind {
@@ -97,7 +98,7 @@ pub enum ItemKind {
     Expect { expect: Expect, condition: Option<Expr> },
 }
 
-/// How a variable is stored.
+/// The kinds of storage of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Storage {
     /// Plain shared memory.
@@ -111,15 +112,15 @@ pub enum Storage {
 /// `name: type = value`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Field {
-    /// The name.
+    /// The name of the field.
     pub name: Name,
-    /// The annotation.
+    /// The type annotation, if there is one.
     pub ty: Option<Type>,
-    /// The initial value.
+    /// The initial value, if there is one.
     pub value: Option<Value>,
 }
 
-/// The right side of a field.
+/// The right side of a field or an assignment.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     /// One expression.
@@ -128,14 +129,14 @@ pub enum Value {
     List(Vec<Expr>, At),
 }
 
-/// A type as written: base and array lengths.
+/// A type as written: its base and its array lengths.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Type {
-    /// The base.
+    /// The base of the type.
     pub base: BaseType,
-    /// Lengths, outermost first.
+    /// The array lengths, outermost first.
     pub lengths: Vec<Expr>,
-    /// The whole type.
+    /// The position of the whole type.
     pub at: At,
 }
 
@@ -151,42 +152,42 @@ pub enum BaseType {
 /// `lock`, `mutex`, `condition`
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockKind {
-    /// Reentrant, with a wait set.
+    /// A reentrant lock with a wait set.
     Lock,
-    /// Not reentrant.
+    /// A lock that is not reentrant.
     Mutex,
-    /// Waited on with a lock.
+    /// A condition variable. A thread waits on it with a lock.
     Condition,
 }
 
-/// `a..b`, exclusive.
+/// A range `a..b`, without its end.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Range {
-    /// First value.
+    /// The first value.
     pub from: Expr,
-    /// One past the last.
+    /// One past the last value.
     pub to: Expr,
 }
 
-/// A parameter.
+/// A parameter of a task, event or listener.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Param {
-    /// The name.
+    /// The name of the parameter.
     pub name: Name,
-    /// The annotation; `int` without one.
+    /// The type annotation. A parameter without one is an `int`.
     pub ty: Option<Type>,
 }
 
-/// When a property must hold.
+/// The states in which a property must hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
     /// In every state.
     Always,
-    /// When the run rests.
+    /// At the end of the run, when it rests.
     AtEnd,
 }
 
-/// A property.
+/// The condition of a property.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Prop {
@@ -196,7 +197,7 @@ pub enum Prop {
     Expr(Expr),
 }
 
-/// The kinds of components (parsed only, for now).
+/// The kinds of components. They are parsed, but not yet supported by [`check`](crate::lang::check()).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ComponentKind {
     /// `activity`
@@ -219,12 +220,12 @@ pub enum ComponentPart {
     On { name: Name, params: Vec<Param>, body: Block },
 }
 
-/// `{ statements }`
+/// A block `{ statements }`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Block {
-    /// The statements.
+    /// The statements of the block.
     pub stmts: Vec<Stmt>,
-    /// Braces included.
+    /// The position of the block, braces included.
     pub at: At,
 }
 
@@ -233,18 +234,19 @@ pub struct Block {
 pub struct Stmt {
     /// `@label from "File.java:41":`
     pub label: Option<Label>,
-    /// The statement.
+    /// The kind of the statement.
     pub kind: StmtKind,
-    /// Without the label; a compound statement's up to the end of its condition.
+    /// The position of the statement without its label. For a compound statement it covers only the head, for example
+    /// up to the end of the condition.
     pub at: At,
 }
 
-/// A label.
+/// A label of a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Label {
-    /// Without the `@`; its position includes it.
+    /// The name without the `@`. Its position includes the `@`.
     pub name: Name,
-    /// The line of the real app.
+    /// The source line of the real app that the label stands for.
     pub from: Option<Text>,
 }
 
@@ -256,9 +258,9 @@ pub enum StmtKind {
     Let(Field),
     /// `place op= value`; `op` is `None` for `=`
     Assign { place: Expr, op: Option<BinaryOp>, value: Value },
-    /// A call for its effect, an operation (`post`, `fork` ...) for its effect.
+    /// A call or an operation (`post`, `fork` ...) whose value is not used.
     Expr(Expr),
-    /// `if cond { } else ...`; an `else if` is a block of one statement without braces (`else_if`).
+    /// `if cond { } else ...`; [`Else`] has the forms of the second branch.
     If { cond: Cond, then: Block, other: Option<Else> },
     /// `while cond { }`
     While { cond: Cond, body: Block },
@@ -286,7 +288,7 @@ pub enum StmtKind {
     Sync { mode: SyncMode, object: Expr, body: Block },
     /// `transaction "name" { }`
     Transaction { name: Option<Text>, body: Block },
-    /// `verb e`
+    /// `verb e`, a statement of a verb with one operand
     Verb { verb: Verb, operand: Expr },
     /// `skip`
     Skip,
@@ -306,11 +308,11 @@ pub enum StmtKind {
     Register { task: Name, listener: Name },
     /// `perform listener(args)`
     Perform { listener: Name, args: Vec<Expr> },
-    /// `start A(args)` and the like (components; parsed only, for now)
+    /// `start A(args)` and the like. Component statements are parsed, but not yet supported.
     Component { verb: ComponentVerb, name: Name, args: Vec<Expr> },
 }
 
-/// What follows `else`.
+/// The branch after `else`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Else {
     /// `else { }`
@@ -322,27 +324,27 @@ pub enum Else {
 /// A condition of `if` or `while`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cond {
-    /// `*`: either way, a choice
+    /// `*`: a choice of the schedule between both branches
     Star(At),
     /// An expression.
     Expr(Expr),
 }
 
-/// What a `for` runs over.
+/// The values that a `for` iterates over.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Over {
     /// `a..b`
     Range(Range),
-    /// A list.
+    /// The elements of a list.
     List(Expr),
 }
 
-/// `catch Name { }`
+/// A `catch Name { }` clause.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Catch {
-    /// Which exception; any without one.
+    /// The name of the exceptions that the clause catches; `None` catches any exception.
     pub name: Option<Name>,
-    /// What then.
+    /// The block that handles the exception.
     pub body: Block,
 }
 
@@ -357,7 +359,7 @@ pub enum SyncMode {
     Write,
 }
 
-/// Verbs of one operand.
+/// Verbs with one operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "each is the word of the language")]
 pub enum Verb {
@@ -378,7 +380,7 @@ pub enum Verb {
     Sleep,
 }
 
-/// Verbs of components.
+/// Verbs that act on components.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "each is the word of the language")]
 pub enum ComponentVerb {
@@ -390,7 +392,7 @@ pub enum ComponentVerb {
     Execute,
 }
 
-/// What follows `as`.
+/// The name of an instance, after `as`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Instance {
     /// A name in quotes.
@@ -402,9 +404,9 @@ pub enum Instance {
 /// An expression.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// The kind of the expression.
     pub kind: ExprKind,
-    /// Where.
+    /// The position of the expression.
     pub at: At,
 }
 
@@ -414,7 +416,7 @@ pub struct Expr {
 pub enum ExprKind {
     /// An integer literal.
     Int(i64),
-    /// A string literal (only where an instance or message may stand; the checker says so).
+    /// A string literal. The checker rejects it; messages and names of instances are nodes of their own ([`Text`]).
     Str(String),
     /// `true`, `false`
     Bool(bool),
@@ -440,7 +442,7 @@ pub enum ExprKind {
     Unary { op: UnaryOp, operand: Box<Expr> },
     /// `a + b`, `a && b` ...
     Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr> },
-    /// `post` and the like
+    /// An operation with a value, such as `post`
     Op(Box<Op>),
 }
 
@@ -477,7 +479,8 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// The value, of constants and at run time alike: it wraps around as in Java, and shifts take the low six bits. `None`: a division by zero.
+    /// Returns the value of `a op b`, for constants and at run time alike. Arithmetic wraps around as in Java, and
+    /// shifts use the low six bits of `b`. Returns `None` for a division by zero.
     #[inline]
     #[must_use]
     pub fn value(self, a: i64, b: i64) -> Option<i64> {
@@ -519,16 +522,16 @@ pub enum Op {
     HandlerOn { target: Expr },
     /// `wait place with lock for d`
     Wait { object: Expr, with: Option<Expr>, timeout: Option<Expr> },
-    /// `down place for d`; without a limit of time it is a [`Verb`].
+    /// `down place for d`; without a timeout it is a [`Verb`].
     Down { semaphore: Expr, timeout: Expr },
     /// `await cond for d`
     Await { cond: Expr, timeout: Option<Expr> },
 }
 
-/// When a post is due.
+/// The time at which a posted message is due.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PostTime {
-    /// Now.
+    /// The time of the post.
     Now,
     /// `after d`
     After(Expr),
@@ -538,11 +541,12 @@ pub enum PostTime {
     At(Expr),
 }
 
-/// What an `expect` line says.
+/// The statement of an `expect` line.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Expect {
-    /// `[no] race a ~ b: words`; with `order` in place of `race` of operations that are no plain accesses.
+    /// `[no] race a ~ b: words`, or `[no] order a ~ b: words` for an order pair: operations that are not plain
+    /// accesses.
     Race { no: bool, order: bool, left: Ref, right: Ref, words: Vec<Name> },
     /// `order a, b: word`
     Order { refs: Vec<Ref>, word: Name },
@@ -564,23 +568,24 @@ pub enum Expect {
     Outcomes { of: Vec<Name>, outcomes: Vec<OutcomeSpec> },
 }
 
-/// Which failure.
+/// The failure that an `expect` line names.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FailureName {
-    /// By message.
+    /// The message of the failure.
     Message(Text),
-    /// By the name of an exception or property.
+    /// The name of an exception or property.
     Name(Name),
 }
 
 /// One outcome of an `outcomes` line.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OutcomeSpec {
-    /// Which kind.
+    /// The kind of the outcome.
     pub kind: OutcomeSpecKind,
-    /// End values of the variables named; `ok 0`, `ok [1, 2]`, for several variables `ok [0, [1, 2]]`.
+    /// The end values of the named variables, if they are given: `ok 0` or `ok [1, 2]` for one variable,
+    /// `ok [0, [1, 2]]` for several.
     pub value: Option<OutcomeValue>,
-    /// Where.
+    /// The position of the outcome.
     pub at: At,
 }
 
@@ -602,24 +607,24 @@ pub enum OutcomeSpecKind {
 pub enum OutcomeValue {
     /// One expression over constants.
     Expr(Expr),
-    /// `[a, b]`, nested where a variable is a list itself.
+    /// `[a, b]`, nested if one of the variables is itself a list or array.
     List(Vec<OutcomeValue>),
 }
 
-/// `@label.read of x`
+/// A reference to operations of a labeled statement: `@label.read of x`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ref {
-    /// The label.
+    /// The label of the statement.
     pub label: Name,
-    /// `.read` or `.write`
+    /// `.read` or `.write`, if it is given.
     pub access: Option<Access>,
-    /// `of x`
+    /// The name after `of`, if it is given.
     pub of: Option<Name>,
-    /// The whole.
+    /// The position of the whole reference.
     pub at: At,
 }
 
-/// Which accesses a reference selects.
+/// The accesses that a reference selects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the words of the language")]
 pub enum Access {

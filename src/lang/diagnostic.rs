@@ -1,36 +1,36 @@
-//! What is wrong with a source text: where, why, and what to do. Rendered elsewhere ([`render`]).
+//! Errors in a source text: position, reason and advice. [`render`] formats them.
 
 use super::ast::Span;
 
 /// One error in a source text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// What is wrong, in one line, lower case, no full stop: "unknown name `destroyd`".
+    /// The error in one line, lower case, no full stop: "unknown name `destroyd`".
     pub message: String,
-    /// Where.
+    /// The position of the error.
     pub span: Span,
-    /// The reason, under the caret; may be empty.
+    /// The reason, shown under the caret; may be empty.
     pub reason: String,
-    /// Other places that matter: "first used here".
+    /// Other positions that matter, each with a text: "first used here".
     pub notes: Vec<(Span, String)>,
-    /// What to do: "did you mean `destroyed`?"
+    /// Advice, if there is any: "did you mean `destroyed`?"
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error at `span` with a reason for the caret line.
+    /// Returns an error at `span` with a reason for the caret line.
     pub fn new(span: Span, message: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { message: message.into(), span, reason: reason.into(), notes: Vec::new(), help: None }
     }
 
-    /// The same with advice.
+    /// Returns the diagnostic with advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same with another place.
+    /// Returns the diagnostic with a note at another position.
     #[must_use]
     pub fn note(mut self, span: Span, text: impl Into<String>) -> Self {
         self.notes.push((span, text.into()));

@@ -1,4 +1,4 @@
-//! All that is wrong with a text that does not parse: the syntax errors, and the names in the rest of it that nothing declares.
+//! Finds all errors of a text that does not parse: its syntax errors, and undeclared names in the parts that do parse.
 
 use super::ast::Span;
 use super::check::unknown_names;
@@ -8,12 +8,12 @@ use super::parser::{Recovered, recover};
 use super::source::Source;
 use std::collections::BTreeSet;
 
-/// The most errors that are told.
+/// The most errors that are reported.
 const MOST: usize = 20;
 
-/// The errors of a text that does not parse, in source order, at most twenty; empty if it does parse.
+/// Returns the errors of a text that does not parse, in source order, at most twenty; empty if the text parses.
 ///
-/// A name that stands in a part which the parser has passed over may be declared there, so it is not called unknown.
+/// A name that occurs in a part skipped by the parser may be declared there, so it is not reported as unknown.
 ///
 /// # Examples
 ///

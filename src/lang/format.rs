@@ -1,9 +1,15 @@
-//! The layout of a source text: indentation, spaces between tokens, blank lines, comments. As gofmt does, it keeps the author's lines.
+//! Formats a source text: indentation, spaces between tokens, blank lines and comments. Like gofmt, it keeps the line
+//! breaks of the author.
 //!
-//! Tokens and comments stay as they are, in their order, and so does every end of a line: nothing is joined, split or dropped, and the tree is the same.
-//! What is laid out: four spaces for each bracket that is open (of several that one line opens, one counts) and for a line that goes on;
-//! one space or none between tokens; at most one blank line, none at the edges of blocks. A comment behind code stays in its column where
-//! the code leaves room, else it moves to the right together with those in the same column above and below it.
+//! Tokens, comments and ends of lines stay as they are, in their order: nothing is joined, split or dropped, and the
+//! tree does not change. The layout has these rules:
+//!
+//! - A line is indented by four spaces for each open bracket (several that one line opens count once), and by four more
+//!   if it continues the previous line.
+//! - Tokens are separated by one space or none.
+//! - There is at most one blank line in a row, and none at the edges of blocks.
+//! - A comment behind code stays in its column if the code leaves room. Otherwise it moves to the right, together with
+//!   the comments in the same column directly below it.
 
 use super::ast::{BinaryOp, Span};
 use super::diagnostic::Diagnostic;
@@ -14,7 +20,8 @@ use super::token::{Kind, Token};
 
 const INDENT: usize = 4;
 
-/// The source as it should be laid out; the errors of [`parse`] if it does not parse. Laying out twice is laying out once.
+/// Returns the source in its standard layout, or the errors of [`parse`] if it does not parse. Formatting is
+/// idempotent.
 ///
 /// # Examples
 ///
@@ -36,15 +43,15 @@ pub fn format(source: &Source) -> Result<String, Vec<Diagnostic>> {
 /// A line of the source: code, a comment, or both.
 #[derive(Default)]
 struct Line {
-    // Of the token list.
+    // Indices into the token list.
     tokens: std::ops::Range<usize>,
     comment: Option<Span>,
-    // Whether a blank line stands before it.
+    // Whether a blank line precedes the line.
     blank: bool,
     indent: usize,
-    // Its code without indentation.
+    // The code of the line without indentation.
     code: String,
-    // The column of a comment that stands behind code, or below one that does, from 0.
+    // The column, from 0, of a comment behind code, or of a comment below such a comment.
     column: Option<usize>,
 }
 
@@ -53,7 +60,7 @@ impl Line {
         !self.tokens.is_empty()
     }
 
-    // The columns that its code takes.
+    // Number of columns that the code and its indentation take.
     fn width(&self) -> usize {
         if self.has_code() { columns(self.indent, &self.code) } else { 0 }
     }
@@ -86,11 +93,11 @@ fn lay_out(text: &str) -> String {
     out
 }
 
-/// Tokens and comments by line.
+/// Splits tokens and comments into lines.
 fn lines(text: &str, lexed: &Lexed) -> Vec<Line> {
     let mut comments = lexed.comments.iter().copied().peekable();
     let (mut lines, mut end): (Vec<Line>, usize) = (Vec::new(), 0);
-    // The line of what starts here; a new one unless it stands on the line of what came last.
+    // Returns the line of a token or comment that starts here: a new line if a newline precedes it, else the last one.
     let mut place = |lines: &mut Vec<Line>, span: Span, token: usize| {
         let newlines = text[end..span.start as usize].matches('\n').count();
         end = span.end as usize;
@@ -112,12 +119,12 @@ fn lines(text: &str, lexed: &Lexed) -> Vec<Line> {
     lines
 }
 
-/// The brackets that are open: what each is, and the indentation of the line that it stands on.
+/// The open brackets: the kind of each, and the indentation of its line.
 type Open = Vec<(Kind, usize)>;
 
 fn indent(text: &str, tokens: &[Token], lines: &mut [Line]) {
     let mut open: Open = Vec::new();
-    // Own-line comments wait for the code that they stand before.
+    // The first line without an indentation. A comment on its own line takes the indentation of the next code.
     let mut waiting = 0;
     for i in 0..lines.len() {
         if !lines[i].has_code() {
@@ -142,7 +149,7 @@ fn indent(text: &str, tokens: &[Token], lines: &mut [Line]) {
     }
 }
 
-// How many closing brackets a line begins with.
+// Number of closing brackets at the start of a line.
 fn closers(line: &[Token]) -> usize {
     let closes = |t: &&Token| matches!(t.kind, Kind::RightBrace | Kind::RightParen | Kind::RightBracket);
     line.iter().take_while(closes).count()
@@ -152,10 +159,10 @@ fn inside(open: &Open) -> usize {
     open.last().map_or(0, |(_, indent)| indent + INDENT)
 }
 
-/// The indentation of the line that begins with this token, or with so many closing brackets.
+/// The indentation of a line that begins with the token `first`, or with `closes` closing brackets.
 fn own_indent(text: &str, tokens: &[Token], first: usize, closes: usize, open: &Open) -> usize {
     if closes > 0 {
-        // Where the line stands that opened what the last of them closes.
+        // The line gets the indentation of the line that opened the outermost bracket it closes.
         return open.len().checked_sub(closes).map_or(0, |at| open[at].1);
     }
     let token = tokens[first];
@@ -163,7 +170,7 @@ fn own_indent(text: &str, tokens: &[Token], first: usize, closes: usize, open: &
     let innermost = open.last().map(|(kind, _)| *kind);
     let goes_on = match first.checked_sub(1).map(|before| tokens[before].kind) {
         None => false,
-        // A comma in braces parts what is in them, as in the settings of an app.
+        // A comma in braces separates entries, as in the settings of an app.
         Some(Kind::Comma) if innermost == Some(Kind::LeftBrace) => false,
         Some(_) => !token.newline && !matches!(word, "else" | "catch" | "finally"),
     };
@@ -171,7 +178,7 @@ fn own_indent(text: &str, tokens: &[Token], first: usize, closes: usize, open: &
     inside(open) + if goes_on && !in_parentheses { INDENT } else { 0 }
 }
 
-/// Tokens with the spaces between them.
+/// Joins tokens, with spaces between them.
 fn code(text: &str, tokens: &[Token], range: std::ops::Range<usize>) -> String {
     let mut out = String::new();
     for i in range.clone() {
@@ -184,7 +191,7 @@ fn code(text: &str, tokens: &[Token], range: std::ops::Range<usize>) -> String {
     out
 }
 
-/// Whether a space stands between token `i` and the one before it.
+/// Whether a space separates token `i` from the one before it.
 fn is_spaced(tokens: &[Token], i: usize) -> bool {
     use Kind::{At, Bang, Colon, Comma, Dot, DotDot, LeftBrace, LeftBracket, LeftParen, RightBrace, RightBracket};
     use Kind::{RightParen, Semi, Word};
@@ -192,7 +199,7 @@ fn is_spaced(tokens: &[Token], i: usize) -> bool {
         (LeftParen | LeftBracket | Dot | DotDot | At | Bang, _) => false,
         (_, Comma | Semi | RightParen | RightBracket | Colon | Dot | DotDot) => false,
         (LeftBrace, _) | (_, LeftBrace | RightBrace) => true,
-        // `sleep (x)` is no call, and `= [1]` no index.
+        // `sleep (x)` is not a call, and `= [1]` not an index, so the space of the author stays.
         (Word | RightParen | RightBracket, LeftParen | LeftBracket) => !touches(tokens, i),
         (Kind::Op(BinaryOp::Sub), _) => !is_sign(tokens, i - 1),
         _ => true,
@@ -207,14 +214,15 @@ fn touches(tokens: &[Token], i: usize) -> bool {
 fn is_sign(tokens: &[Token], i: usize) -> bool {
     let Some(before) = i.checked_sub(1) else { return true };
     match tokens[before].kind {
-        // After a word of the language, as in `return -1`; only the grammar could tell it from a name, and the author has.
+        // After a reserved word, as in `return -1`. Only the grammar could distinguish it from a name, so the spaces of
+        // the author decide.
         Kind::Word => !touches(tokens, i) && touches(tokens, i + 1),
         Kind::Int(_) | Kind::Str(_) | Kind::RightParen | Kind::RightBracket => false,
         _ => true,
     }
 }
 
-/// The columns of comments that stand behind code, and of those right below them.
+/// Computes the columns of comments behind code, and of the comments directly below them.
 fn place_comments(text: &str, lines: &mut [Line]) {
     let written = |line: &Line| line.comment.map(|c| column(text, c.start as usize));
     let mut at = 0;
@@ -237,7 +245,8 @@ fn column(text: &str, offset: usize) -> usize {
     columns(0, &text[start..offset])
 }
 
-/// The column behind a text that begins at a column; tabs, which a string may have, stop at every fourth.
+/// The column after a text that begins at column `from`. A tab, which a string may contain, advances to the next
+/// multiple of four.
 fn columns(from: usize, text: &str) -> usize {
     text.chars().fold(from, |at, c| if c == '\t' { at / INDENT * INDENT + INDENT } else { at + 1 })
 }

@@ -1,4 +1,4 @@
-//! Source text to tokens, by hand. Comments are kept aside for a formatter.
+//! Splits source text into tokens, with a hand-written scanner. Comments are kept aside for the formatter.
 
 use super::ast::{BinaryOp, Span};
 use super::diagnostic::Diagnostic;
@@ -8,16 +8,16 @@ use super::token::{Kind, Token};
 #[cfg(test)]
 mod tests;
 
-/// After this many errors the rest of the errors are not recorded (the tokens still are).
+/// Errors beyond this number are not recorded. The tokens still are.
 pub(super) const MAX_ERRORS: usize = 20;
 
-/// What people take for the quotes of a string.
+/// Characters that users mistake for the quotes of a string.
 const QUOTES: [char; 6] = ['\'', '`', '\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}'];
 
-/// The tokens of a text.
+/// The result of lexing a text.
 #[derive(Debug, Default)]
 pub(super) struct Lexed {
-    /// Ends with exactly one [`Kind::End`].
+    /// The tokens in source order. The list ends with exactly one [`Kind::End`].
     pub(super) tokens: Vec<Token>,
     /// The values of string literals.
     pub(super) strings: Vec<String>,
@@ -26,14 +26,15 @@ pub(super) struct Lexed {
     pub(super) errors: Vec<Diagnostic>,
 }
 
-/// Splits a text (at most 4 GiB, as a source is).
+/// Splits a text into tokens. Offsets are `u32`, so the text must be shorter than 4 GiB; a [`Source`] is.
 pub(super) fn lex(text: &str) -> Lexed {
     let mut lexer = Lexer { text, at: 0, newline: false, out: Lexed::default() };
     while lexer.token() {}
     lexer.out
 }
 
-/// The `//` comments of a source, without their newlines, in its order: for a formatter, as the tree has none.
+/// Returns the `//` comments of a source, without their newlines, in source order. A formatter needs them, because the
+/// tree contains no comments.
 pub fn comments(source: &Source) -> Vec<Span> {
     lex(source.text()).comments
 }
@@ -46,7 +47,7 @@ struct Lexer<'t> {
 }
 
 impl Lexer<'_> {
-    /// Reads one token; false at the end.
+    /// Reads one token. Returns false at the end of the text.
     fn token(&mut self) -> bool {
         self.blank();
         let start = self.at;
@@ -85,6 +86,8 @@ impl Lexer<'_> {
 
     fn push(&mut self, kind: Kind, start: usize) {
         let span = self.span(start);
+        // A newline does not end a statement after a token that continues on the next line, such as an operator, or
+        // before a word that belongs to the preceding `}`.
         let goes_on = self.out.tokens.last().is_some_and(|last| last.kind.continues());
         let joins = kind == Kind::Word && matches!(&self.text[start..self.at], "else" | "catch" | "finally");
         let newline = self.newline && !goes_on && !joins && kind != Kind::End;
@@ -93,7 +96,7 @@ impl Lexer<'_> {
         self.out.tokens.push(Token { kind, span, newline, first });
     }
 
-    /// Passes over white space and comments.
+    /// Skips white space and comments.
     fn blank(&mut self) {
         loop {
             let rest = self.rest();
@@ -202,11 +205,11 @@ impl Lexer<'_> {
         self.push(Kind::Str(self.out.strings.len() - 1), start);
     }
 
-    /// A run of characters that begin no token is one error.
+    /// Reports a sequence of characters that begin no token as one error.
     fn unknown(&mut self, first: char) {
         let start = self.at;
         if QUOTES.contains(&first) {
-            // The whole of 'text' is one mistake, and its text is no code.
+            // A whole quoted text such as 'text' is one mistake. Its content is not code.
             let rest = &self.rest()[first.len_utf8()..];
             if let Some((length, last)) = rest.char_indices().find(|&(_, c)| c == '\n' || QUOTES.contains(&c)) {
                 self.at += first.len_utf8() + length;
@@ -258,7 +261,7 @@ fn value(digits: &str, radix: u32) -> Result<u64, Bad> {
     Ok(value)
 }
 
-/// The operator or bracket that a text begins with, and its length.
+/// Returns the operator or bracket at the start of a text, and its length in bytes.
 fn symbol(text: &str) -> Option<(Kind, usize)> {
     let bytes = text.as_bytes();
     let two = bytes.get(..2).unwrap_or_default();

@@ -1,7 +1,12 @@
-//! The model language: source text to a checked program.
+//! The model language: from source text to a checked program.
 //!
-//! A [`Source`] is a text; [`parse()`] makes a tree of it ([`ast`]), [`check()`] a checked [`Program`] ([`program`]). Errors are [`Diagnostic`]s, which [`render()`] shows.
-//! [`crate::vm::Model`] does all that in one call. [`format()`] lays a text out, [`print()`] writes a tree, [`variants`] finds the variants that `expect` lines speak of.
+//! - A [`Source`] is a source text.
+//! - [`parse()`] makes a syntax tree of it ([`ast`]).
+//! - [`check()`] makes a checked [`Program`] of the tree ([`program`]).
+//! - Errors are [`Diagnostic`]s, which [`render()`] displays.
+//!
+//! [`crate::vm::Model`] does all of this in one call. [`format()`] formats a source text, [`print()`] prints a tree,
+//! and [`variants`] finds the variants that `expect` lines name.
 
 #[allow(missing_docs, reason = "a variant says the form; its fields are named after the parts")]
 pub mod ast;

@@ -1,12 +1,13 @@
-//! "Did you mean ...?": the known word that a misspelled one is nearest to.
+//! Finds the known word that is nearest to a misspelled one, for "did you mean ...?".
 
 use strsim::osa_distance;
 
-/// Words longer than this are nobody's typing mistake, and comparing them costs.
+/// Longer words are not typing mistakes, and comparing them is slow.
 const LONGEST: usize = 64;
 
-/// The candidate that `word` is most likely a misspelling of, if there is one: at most a third of its letters wrong
-/// (a swap of neighbours counts once), but one in words of three and two. Of equals the first wins.
+/// Returns the candidate that `word` is most likely a misspelling of, if there is one. At most a third of the letters
+/// may be wrong (one letter in words of two or three); a swap of two neighbors counts as one. Among equally near
+/// candidates the first one wins.
 pub fn near<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let length = word.chars().count();
     if !(2..=LONGEST).contains(&length) {
@@ -19,7 +20,7 @@ pub fn near<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Op
             continue;
         }
         let distance = if candidate.eq_ignore_ascii_case(word) { 0 } else { osa_distance(word, candidate) };
-        // A distance as long as the candidate means that nothing is left of it.
+        // If the distance equals the length of the candidate, no letter of it was kept.
         if distance <= allowed && distance < candidate.chars().count() && best.is_none_or(|(least, _)| distance < least)
         {
             best = Some((distance, candidate));

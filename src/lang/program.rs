@@ -1,6 +1,7 @@
-//! A checked program: every name resolved, every type known, every constant folded, every access numbered.
+//! A checked program: names are resolved, types known, constants folded, and accesses numbered.
 //!
-//! This is what `check` makes of a syntax tree and what the virtual machine compiles. Values are untyped words at run time (an `i64`); the types here say what each word means.
+//! `check` makes it from a syntax tree, and the virtual machine compiles it. A value is an untyped word (an `i64`) at
+//! run time; the types of the program say what each word means.
 
 use super::ast::{Access, BinaryOp, Span, UnaryOp, When};
 use crate::base::IndexVec;
@@ -8,11 +9,11 @@ use crate::event::{BodyId, EventId, ListenerId, Site, SiteId};
 use std::sync::Arc;
 
 crate::define_id! {
-    /// A class; 0 is `Object`.
+    /// A class. Class 0 is `Object`.
     ClassId,
     /// A global variable.
     GlobalId,
-    /// A local of a body.
+    /// A local variable of a body.
     LocalId,
     /// A text in [`Program::texts`].
     TextId,
@@ -20,64 +21,69 @@ crate::define_id! {
     ExceptionId,
 }
 
-/// The site of what is no step and cannot fail by itself: reads in a property, operators other than a division by what may be zero. Not an index of
-/// [`Program::sites`].
+/// The absent site, for an expression that is not a step and cannot fail alone: a read in a property, an operator other
+/// than a division by a value that can be zero. It is not an index of [`Program::sites`].
 pub const NO_SITE: SiteId = SiteId(u32::MAX);
 
 /// A checked program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The text that it was made of: spans are places in it.
+    /// The source text of the program. Spans are positions in it.
     pub source: Arc<str>,
-    /// `app "title"`; empty without one.
+    /// The title in `app "title"`; empty if there is none.
     pub title: String,
-    /// What an uncaught exception ends.
+    /// The scope that an uncaught exception ends.
     pub uncaught: Uncaught,
     /// The constants with their values after `-D`, in source order.
     pub consts: Vec<(String, i64)>,
-    /// Classes.
+    /// The classes; the first one is `Object`.
     pub classes: IndexVec<ClassId, Class>,
-    /// Globals (`var`, `atomic`; not `let`, which is folded into its uses). Cells of memory are theirs in order: global 0 has cells `0..len` and so on.
+    /// Globals (`var` and `atomic`). A `let` is not among them: it is folded into its uses. The cells of memory are
+    /// assigned in order: global 0 has cells `0..len` and so on.
     pub globals: IndexVec<GlobalId, Global>,
-    /// Threads that start with the app, in source order; a parametrized thread stands here once for each value. Their index is their thread value.
+    /// Threads that start with the app, in source order. A parametrized thread has one entry for each value of its
+    /// parameter. The index of a thread is its thread value.
     pub threads: Vec<Thread>,
-    /// Locks and mutexes; an array stands here once for each element (`x[0]`). Their index is their lock value.
+    /// Locks and mutexes. An array of locks has one entry for each element (`x[0]`). The index of a lock is its lock
+    /// value.
     pub locks: Vec<Lock>,
-    /// Conditions, expanded likewise.
+    /// Names of the conditions. An array of conditions has one entry for each element.
     pub conditions: Vec<String>,
-    /// Reader-writer locks.
+    /// Reader-writer locks of the program.
     pub rwlocks: Vec<RwLock>,
-    /// Semaphores: name and first count.
+    /// Semaphores: name and initial count.
     pub semaphores: Vec<(String, i64)>,
     /// Barriers: name and number of parties.
     pub barriers: Vec<(String, i64)>,
-    /// Handlers: name and index of their looper in `threads`.
+    /// Handlers: name and the index of their looper in `threads`.
     pub handlers: Vec<(String, usize)>,
-    /// Listeners: names.
+    /// Names of the listeners.
     pub listeners: IndexVec<ListenerId, String>,
-    /// Events.
+    /// Events of the environment.
     pub events: IndexVec<EventId, EventDef>,
     /// Bodies: tasks, threads, looper blocks, event handlers, `init`.
     pub bodies: IndexVec<BodyId, Body>,
     /// The body of `init`, if there is one.
     pub init: Option<BodyId>,
-    /// Objects that exist from the start: top-level `let o = new C`. Object `i` of the run is of class `objects[i]`; a use of the `let` is the constant `i`.
+    /// Objects that exist from the start, from a top-level `let o = new C`. Object `i` of the run has the class
+    /// `objects[i]`. A use of the `let` is the constant `i`.
     pub objects: Vec<ClassId>,
-    /// Properties.
+    /// Properties of the program.
     pub properties: Vec<Property>,
     /// Sites, ordered by body and ordinal.
     pub sites: IndexVec<SiteId, Site>,
-    /// Labels that are live, in source order; [`labelled`](crate::event::labelled) says what they select.
+    /// Labels in live code, in source order. [`labelled`](crate::event::labelled) returns the sites that a label
+    /// selects.
     pub labels: Vec<LabelDef>,
-    /// Expectations whose condition holds.
+    /// Expectations whose condition holds for the values of the constants.
     pub expectations: Vec<Expectation>,
-    /// Messages and instance names.
+    /// Texts of the program: messages and instance names.
     pub texts: IndexVec<TextId, String>,
-    /// Exception names; the built-in ones first, in the order of [`BUILT_IN_EXCEPTIONS`].
+    /// Exception names. The built-in ones come first, in the order of [`BUILT_IN_EXCEPTIONS`].
     pub exceptions: IndexVec<ExceptionId, String>,
 }
 
-/// The exceptions that operations throw by themselves.
+/// The exceptions that operations can throw without a `throw` statement.
 pub const BUILT_IN_EXCEPTIONS: [&str; 10] = [
     "NullPointer",
     "IndexOutOfBounds",
@@ -91,25 +97,25 @@ pub const BUILT_IN_EXCEPTIONS: [&str; 10] = [
     "StackOverflow",
 ];
 
-/// What an uncaught exception ends.
+/// The scope that an uncaught exception ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Uncaught {
-    /// The run, as a failure.
+    /// The exception ends the run, as a failure.
     App,
-    /// Its thread.
+    /// The exception ends its thread.
     Thread,
 }
 
-/// A type. Every one but `List` and `Array` is one word at run time.
+/// A type. A value of any type except `List` and `Array` is one word at run time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Type {
-    /// 64-bit integer, wrapping as in Java.
+    /// A 64-bit integer. It wraps around as in Java.
     Int,
-    /// 0 or 1.
+    /// A truth value: 0 or 1.
     Bool,
-    /// A reference to an object of this class (or null).
+    /// A reference to an object of this class, or null.
     Object(ClassId),
-    /// A thread (a looper is one), or null.
+    /// A thread, or null. A looper is a thread.
     Thread,
     /// A looper, or null.
     Looper,
@@ -127,48 +133,49 @@ pub enum Type {
     Barrier,
     /// The token of a fence, or null.
     Fence,
-    /// What `post` gives: true if accepted. May stand where a bool may, and be compared with null (refused).
+    /// The result of `post`: true if the message was accepted. It can be used as a bool, and compared with null
+    /// (refused).
     Message,
-    /// The type of `null` alone.
+    /// The type of the literal `null`.
     Null,
-    /// No value.
+    /// The type of a call without a value.
     Void,
-    /// `list[T]`, T one word.
+    /// `list[T]`. T is one word.
     List(Arc<Type>),
-    /// `T[n]`; nested for more dimensions, outermost first. T is one word or a list.
+    /// `T[n]`; nested for several dimensions, outermost first. T is one word or a list.
     Array(Arc<Type>, u32),
 }
 
-/// A class.
+/// A class of objects.
 #[derive(Clone, Debug)]
 pub struct Class {
-    /// Its name.
+    /// The name of the class.
     pub name: String,
-    /// Its fields. Their cells follow each other from the object's base.
+    /// The fields of the class. Their cells are consecutive, starting at the base of the object.
     pub fields: Vec<Global>,
 }
 
-/// A global or a field.
+/// A global variable, or a field of a class.
 #[derive(Clone, Debug)]
 pub struct Global {
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
-    /// Its type.
+    /// The type of the variable.
     pub ty: Type,
-    /// Whether it synchronizes.
+    /// Whether the variable is atomic, so that its accesses synchronize.
     pub atomic: bool,
-    /// First cell: in the memory for a global, from the object's base for a field.
+    /// The first cell: an address in memory for a global, an offset from the base of the object for a field.
     pub offset: u32,
-    /// Number of cells (the product of the array lengths; 1 for anything else, a list as well).
+    /// Number of cells: the product of the array lengths; 1 for any other type, including a list.
     pub cells: u32,
-    /// The first value of each cell (as many as `cells`).
+    /// The initial value of each cell (`cells` entries).
     pub init: Vec<Init>,
 }
 
-/// A first value.
+/// The initial value of a cell.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Init {
-    /// A word (a number, a truth value, null, the index of a thread, lock ...).
+    /// A word: a number, a truth value, null, or the index of a thread, lock ...
     Word(i64),
     /// A new object.
     New(ClassId),
@@ -179,74 +186,74 @@ pub enum Init {
 /// A thread that starts with the app.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// `worker`, or `worker[2]` for the instance of a parametrized one.
+    /// The name: `worker`, or `worker[2]` for one of a parametrized thread.
     pub name: String,
-    /// Whether it keeps the run alive.
+    /// Whether the thread is a daemon, which does not keep the run alive.
     pub daemon: bool,
-    /// Whether it has a queue, and loops after its body.
+    /// Whether the thread has a queue, and loops over it after its body.
     pub looper: bool,
-    /// What it runs; `None` for a looper without block.
+    /// The body that the thread runs; `None` for a looper without a block.
     pub body: Option<BodyId>,
-    /// The argument, of a parametrized thread.
+    /// The argument of a parametrized thread.
     pub arg: Option<i64>,
 }
 
-/// A lock or mutex.
+/// A lock or a mutex.
 #[derive(Clone, Debug)]
 pub struct Lock {
-    /// Its name: `m`, `x[1]`.
+    /// The name of the lock: `m`, `x[1]`.
     pub name: String,
-    /// A `lock`; else a `mutex`.
+    /// True for a `lock`, false for a `mutex`.
     pub reentrant: bool,
 }
 
 /// A reader-writer lock.
 #[derive(Clone, Debug)]
 pub struct RwLock {
-    /// Its name.
+    /// The name of the lock.
     pub name: String,
-    /// Who goes first.
+    /// The side that the lock prefers.
     pub prefer: Prefer,
 }
 
-/// Whom a reader-writer lock prefers.
+/// The side that a reader-writer lock prefers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prefer {
-    /// Nobody.
+    /// No preference.
     None,
-    /// Readers.
+    /// Preference of readers.
     Readers,
-    /// Writers.
+    /// Preference of writers.
     Writers,
 }
 
 /// An event of the environment.
 #[derive(Clone, Debug)]
 pub struct EventDef {
-    /// Its name.
+    /// The name of the event.
     pub name: String,
-    /// The handler.
+    /// The body of the handler of the event.
     pub body: BodyId,
-    /// The looper's index in `threads`.
+    /// The index in `threads` of the looper that runs the handler.
     pub looper: usize,
-    /// How many enables it starts with.
+    /// Number of times that the event is enabled at the start.
     pub initially: u32,
 }
 
-/// A body: parameters and block.
+/// A body: its parameters, locals and statements.
 #[derive(Clone, Debug)]
 pub struct Body {
-    /// The task's, thread's or event's name; `init` for the init block.
+    /// The name of the task, thread or event; `init` for the init block.
     pub name: String,
-    /// Its parameters are its first locals.
+    /// Number of parameters. They are the first locals.
     pub params: u32,
-    /// Its locals, by name and type; a local array is one local.
+    /// The locals with their names and types. A local array is one local.
     pub locals: IndexVec<LocalId, (String, Type)>,
-    /// What a call gives.
+    /// The type of the value that a call of the body returns.
     pub result: Type,
-    /// The statements.
+    /// The statements of the body.
     pub block: Vec<Stmt>,
-    /// The declaration.
+    /// The span of the declaration in the source.
     pub span: Span,
 }
 
@@ -256,21 +263,23 @@ pub struct Body {
 pub enum Stmt {
     /// `let x = e` or `x = e`
     SetLocal(LocalId, Expr),
-    /// Declares a local array (all zero or null) or a local without value; runs each time.
+    /// Sets a local to its default value: all elements of an array 0 or null. Stands for the declaration of a local
+    /// array or of a local without a value; runs each time.
     ClearLocal(LocalId),
-    /// `t[i] = e` on a local array; bounds are checked.
+    /// `t[i] = e` on a local array, with a bounds check.
     SetLocalElement { local: LocalId, index: ElementIndex, value: Expr },
-    /// `place = value`: a write (of an atomic: an atomic write). Order: the place's object and index, the value, then the write.
+    /// `place = value`: a write (an atomic write if the place is atomic). Evaluation order: the object and the index of
+    /// the place, the value, the write.
     Write { place: Place, value: Expr, site: SiteId },
-    /// `place op= value`: a read and a write; the place is evaluated once.
+    /// `place op= value`: a read and a write. The place is evaluated once.
     Update { place: Place, op: BinaryOp, value: Expr, read: SiteId, write: SiteId },
     /// `list[i] = value`
     ListSet { list: Place, index: Expr, value: Expr, site: SiteId },
     /// `list[i] op= value`
     ListUpdate { list: Place, index: Expr, op: BinaryOp, value: Expr, read: SiteId, write: SiteId },
-    /// Evaluated for its effect.
+    /// An expression that is evaluated only for its effect.
     Expr(Expr),
-    /// `if`; a constant condition was folded away, unless a label or site stands in it.
+    /// `if`. A constant condition is folded away: only the taken branch remains.
     If { cond: Expr, then: Vec<Stmt>, other: Vec<Stmt> },
     /// `while`
     While { cond: Expr, body: Vec<Stmt> },
@@ -278,7 +287,8 @@ pub enum Stmt {
     Loop { body: Vec<Stmt> },
     /// `for x in a..b`: both ends are evaluated once.
     ForRange { local: LocalId, from: Expr, to: Expr, body: Vec<Stmt> },
-    /// `for x in list`: a read when the iterator is made and a read for each step, ConcurrentModification when the list changed between.
+    /// `for x in list`: a read when the iterator is made, and a read for each step. A step throws
+    /// ConcurrentModification if the list has changed in between.
     ForList { local: LocalId, list: Place, body: Vec<Stmt>, site: SiteId },
     /// `break`
     Break,
@@ -292,21 +302,22 @@ pub enum Stmt {
     Fail { message: TextId, site: SiteId },
     /// `throw`
     Throw { exception: ExceptionId, message: Option<TextId>, site: SiteId },
-    /// `try`; catches are tried in order, `None` takes any.
+    /// `try`. The catch clauses are tried in order; a clause with `None` catches any exception.
     Try { body: Vec<Stmt>, catch: Vec<(Option<ExceptionId>, Vec<Stmt>)>, finally: Option<Vec<Stmt>> },
-    /// `sync e { }`; the operand is a lock or an object, evaluated once.
+    /// `sync e { }`. The operand is a lock or an object and is evaluated once.
     Sync { object: Expr, body: Vec<Stmt>, acquire: SiteId, release: SiteId },
-    /// `read rw { }` or `write rw { }`. `announce` is there if the lock prefers writers and this writes.
+    /// `read rw { }` or `write rw { }`. `announce` is present for a `write` if the lock prefers writers, or may prefer
+    /// them if it is known only at run time.
     Rw { object: Expr, write: bool, body: Vec<Stmt>, announce: Option<SiteId>, acquire: SiteId, release: SiteId },
     /// `transaction "name" { }`
     Transaction { name: Option<TextId>, body: Vec<Stmt> },
-    /// An operation without operands beyond expressions.
+    /// An operation whose operands are only expressions.
     Do { op: Simple, site: SiteId },
-    /// A block, of a folded `if`.
+    /// A block that remains of a folded `if`.
     Block(Vec<Stmt>),
 }
 
-/// Operations that are statements.
+/// Operations that are statements and have no value.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Simple {
@@ -342,7 +353,7 @@ pub enum Simple {
     Yield,
     /// `attach queue`
     AttachQueue,
-    /// `loop queue`: begins messages until the looper has quit; its site is that of each `begin`.
+    /// `loop queue`: begins messages until the looper has quit. Its site is the site of each `begin`.
     LoopQueue,
     /// `quit e safely` (a looper or thread)
     Quit { looper: Expr, safely: bool },
@@ -359,7 +370,7 @@ pub enum Simple {
 }
 
 impl Simple {
-    /// The expression that it acts on, if that is one that may be null, not held, or without a queue.
+    /// Returns the expression that the operation acts on, if that value can be null, not held, or without a queue.
     #[must_use]
     pub fn operand(&self) -> Option<&Expr> {
         match self {
@@ -393,61 +404,64 @@ impl Simple {
 /// An expression with its type.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// The kind of the expression.
     pub kind: ExprKind,
-    /// Its type.
+    /// The type of the expression.
     pub ty: Type,
-    /// Where it stands in the source: what fails is named by its text. Empty of what is written nowhere.
+    /// The span of the expression in the source; a failure quotes its text. Empty for an expression that is not in the
+    /// source.
     pub at: Span,
 }
 
 impl Expr {
-    /// An expression that is written nowhere.
+    /// Returns an expression that is not in the source.
     #[must_use]
     pub fn new(kind: ExprKind, ty: Type) -> Self {
         Self { kind, ty, at: Span::default() }
     }
 }
 
-/// The kinds of expressions. Evaluation is left to right; each site is a step.
+/// The kinds of expressions. Evaluation is from left to right, and each site is a step.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum ExprKind {
-    /// A word: a number, a truth value, null ([`NULL`](crate::event::NULL)), or the index of a thread, handler, lock, object ... of the program.
+    /// A word: a number, a truth value, null ([`NULL`](crate::event::NULL)), or the index of a thread, handler, lock,
+    /// object ... in the program.
     Word(i64),
-    /// A local.
+    /// The value of a local.
     Local(LocalId),
-    /// An element of a local array; bounds are checked.
+    /// An element of a local array, with a bounds check.
     LocalElement { local: LocalId, index: ElementIndex },
     /// `self`
     SelfThread,
-    /// A lock, condition ... out of an array of them, which stands at `of`: `first + index`, bounds are checked.
+    /// An element of an array of locks or conditions, or one of a parametrized thread: the word `first + index`, with a
+    /// bounds check. `of` is the span of the array in the source.
     Indexed { first: i64, len: u32, index: Box<Expr>, site: SiteId, of: Span },
-    /// A read of shared memory (an atomic one if the place is).
+    /// A read of shared memory (an atomic read if the place is atomic).
     Read { place: Place, site: SiteId },
     /// `!`, `-`
     Unary(UnaryOp, Box<Expr>),
-    /// Everything but `&&` and `||`. Equality compares words.
+    /// A binary operator other than `&&` and `||`. `==` and `!=` compare words.
     Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr>, site: SiteId },
-    /// `a && b`, `a || b`: the right side only if it gets there.
+    /// `a && b`. The right side is evaluated only if the left side is true.
     And(Box<Expr>, Box<Expr>),
-    /// `a || b`
+    /// `a || b`. The right side is evaluated only if the left side is false.
     Or(Box<Expr>, Box<Expr>),
     /// `new C`
     New(ClassId),
-    /// A call.
+    /// A call of a task.
     Call { body: BodyId, args: Vec<Expr>, site: SiteId },
     /// `list.len`
     ListLen { list: Place, site: SiteId },
     /// `list[i]`
     ListGet { list: Place, index: Box<Expr>, site: SiteId },
-    /// `list.push(e)` (Void)
+    /// `list.push(e)`: Void
     ListPush { list: Place, value: Box<Expr>, site: SiteId },
     /// `list.pop()`
     ListPop { list: Place, site: SiteId },
     /// `list.remove(i)`
     ListRemove { list: Place, index: Box<Expr>, site: SiteId },
-    /// `list.clear()` (Void)
+    /// `list.clear()`: Void
     ListClear { list: Place, site: SiteId },
     /// `cas(place, old, new)`: Bool
     Cas { place: Place, old: Box<Expr>, new: Box<Expr>, site: SiteId },
@@ -455,7 +469,7 @@ pub enum ExprKind {
     FetchAdd { place: Place, delta: Box<Expr>, site: SiteId },
     /// `exchange(place, v)`: the old value
     Exchange { place: Place, value: Box<Expr>, site: SiteId },
-    /// `*`: Bool, a choice
+    /// `*`: Bool, a choice of the schedule
     Star { site: SiteId },
     /// `post`: Message
     Post {
@@ -475,18 +489,20 @@ pub enum ExprKind {
     Fence { looper: Box<Expr>, site: SiteId },
     /// `handler on l`: Handler
     NewHandler { looper: Box<Expr>, site: SiteId },
-    /// `wait o for d`, `wait c with m for d`: Bool, false on timeout. Without `with`, the object is a lock or object and waited on with itself; with it, the object is a condition and `with` a lock.
+    /// `wait o for d`, `wait c with m for d`: Bool, false on timeout. Without `with`, the operand `object` is a lock or
+    /// an object and is both waited on and released. With it, `object` is a condition and `with` is a lock.
     Wait { object: Box<Expr>, with: Option<Box<Expr>>, timeout: Option<Box<Expr>>, site: SiteId },
-    /// `down s for d`: Bool, whether one was taken.
+    /// `down s for d`: Bool, whether the count was taken within the timeout.
     DownFor { semaphore: Box<Expr>, timeout: Box<Expr>, site: SiteId },
-    /// `await cond for d`: Bool. The condition is evaluated without steps ([`ExprKind::Read`] etc. in it have sites, but are no steps); only reads, locals, operators and words occur in it.
+    /// `await cond for d`: Bool. The condition is evaluated without steps: the reads in it ([`ExprKind::Read`] etc.)
+    /// have sites, but are no steps. It contains only reads, locals, operators and words.
     Await { cond: Box<Expr>, timeout: Option<Box<Expr>>, site: SiteId },
 }
 
-/// When a post is due.
+/// The time at which a posted message is due.
 #[derive(Clone, Debug)]
 pub enum PostTime {
-    /// Now.
+    /// The time of the post.
     Now,
     /// `after d`
     After(Box<Expr>),
@@ -499,93 +515,95 @@ pub enum PostTime {
 /// A place in shared memory.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Where it starts.
+    /// The global or field at which the place starts.
     pub root: Root,
-    /// Indices into its array, if it is one.
+    /// The indices into an array; empty if the place is not an element of an array.
     pub index: ElementIndex,
-    /// The type of what lies there.
+    /// The type of the value at the place.
     pub ty: Type,
-    /// Whether it synchronizes.
+    /// Whether the place is atomic, so that its accesses synchronize.
     pub atomic: bool,
-    /// Where it stands in the source.
+    /// The span of the place in the source.
     pub at: Span,
 }
 
-/// Indices, outermost first: each an expression, the length of its dimension (bounds are checked: IndexOutOfBounds at the site), and the number of cells it steps over.
+/// Indices of an array element, outermost first. Each has an expression, the length of its dimension (a bounds check
+/// throws IndexOutOfBounds at the site) and the number of cells per step.
 pub type ElementIndex = Vec<Dimension>;
 
-/// One index.
+/// One index of an array element.
 #[derive(Clone, Debug)]
 pub struct Dimension {
-    /// The index.
+    /// The value of the index.
     pub index: Expr,
-    /// Valid are `0..len`.
+    /// The length of the dimension. Valid indices are `0..len`.
     pub len: u32,
-    /// Cells for each step.
+    /// Number of cells between consecutive indices.
     pub stride: u32,
-    /// Where it fails.
+    /// The site at which the bounds check fails.
     pub site: SiteId,
-    /// Where the array stands in the source that this is an index of.
+    /// The span in the source of the array that is indexed.
     pub array: Span,
 }
 
-/// Where a place starts.
+/// The start of a place.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum Root {
-    /// A global's first cell.
+    /// The first cell of a global.
     Global(GlobalId),
-    /// A field of an object (NullPointer at the site if null): the class and the index of the field in it.
+    /// A field of an object, given by its class and its index in the class. NullPointer is thrown at the site if the
+    /// object is null.
     Field { object: Box<Expr>, class: ClassId, field: u32, site: SiteId },
 }
 
-/// A property. Its expressions read without steps, as in [`ExprKind::Await`]; quantifiers are expanded.
+/// A property. Its expressions read memory without steps, as in [`ExprKind::Await`]. Its quantifiers are expanded.
 #[derive(Clone, Debug)]
 pub struct Property {
-    /// Its name.
+    /// The name of the property.
     pub name: String,
-    /// When.
+    /// The states in which the property must hold.
     pub when: When,
-    /// What. An exception in it is a failure of the property.
+    /// The condition. An exception in it is a failure of the property.
     pub expr: Expr,
 }
 
-/// A label.
+/// A label in live code.
 #[derive(Clone, Debug)]
 pub struct LabelDef {
-    /// Without `@`.
+    /// The name of the label, without `@`.
     pub name: String,
-    /// The line of the real app.
+    /// The source line of the real app that the label stands for.
     pub from: Option<String>,
 }
 
-/// A reference of an expectation, resolved.
+/// A resolved reference of an expectation to operations of a labeled statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SiteRef {
-    /// As written: `@a.read of x`.
+    /// The reference as written: `@a.read of x`.
     pub text: String,
-    /// What it selects; not empty.
+    /// The sites that the reference selects; never empty.
     pub sites: Vec<SiteId>,
-    /// The access selected, if one is.
+    /// The kind of access that the reference selects, if it names one.
     pub access: Option<Access>,
 }
 
-/// An expectation: what it says, as resolved as names go, and its line.
+/// An expectation with its names resolved, and its line.
 #[derive(Clone, Debug)]
 pub struct Expectation {
-    /// 1-based.
+    /// The line of the expectation, counted from 1.
     pub line: u32,
-    /// As written (printed from the tree).
+    /// The text of the expectation, on one line.
     pub text: String,
-    /// What it says.
+    /// The statement of the expectation.
     pub kind: ExpectationKind,
 }
 
-/// What an expectation says.
+/// The statement of an expectation.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its fields")]
 pub enum ExpectationKind {
-    /// `race a ~ b: real, harmful, false`; `no race`; and the same with `order`, of an order pair
+    /// `race a ~ b: real, harmful, false`; `no race a ~ b`; with `order` instead of `race` for an order pair
     Race { no: bool, order: bool, left: SiteRef, right: SiteRef, real: bool, harmful: bool, false_: bool },
     /// `order a, b: real | never | harmful`
     Order { refs: Vec<SiteRef>, word: OrderWord },
@@ -625,16 +643,16 @@ pub enum FailureRef {
     Name(String),
 }
 
-/// One outcome that may be.
+/// One expected outcome.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OutcomeRef {
-    /// Which kind.
+    /// The kind of the outcome.
     pub kind: OutcomeRefKind,
-    /// End values of the globals of `of`, one each.
+    /// The end values of the globals of `of`, one for each; `None` if the line gives none.
     pub values: Option<Vec<EndValue>>,
 }
 
-/// The kind of an expected outcome.
+/// The kinds of expected outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the words of the language")]
 pub enum OutcomeRefKind {
@@ -651,14 +669,14 @@ pub enum EndValue {
     Word(i64),
     /// A truth value.
     Truth(bool),
-    /// A reference: of it only whether it is null ([`NULL`](crate::event::NULL)) means something in another run.
+    /// A reference. Across runs only whether it is null ([`NULL`](crate::event::NULL)) is meaningful.
     Reference(i64),
-    /// A list or array.
+    /// The values of a list or array.
     List(Vec<EndValue>),
 }
 
 impl EndValue {
-    /// The word of a variable, or of an element, of this type.
+    /// Returns the end value of a word in a variable, or in an element, of this type.
     #[must_use]
     pub fn of(ty: &Type, word: i64) -> Self {
         match ty {

@@ -1,4 +1,4 @@
-//! Diagnostics as people read them: the source line, a caret, the reason, advice.
+//! Renders diagnostics for a reader: the source line, a caret, the reason and advice.
 
 use std::borrow::Cow;
 
@@ -9,22 +9,22 @@ use super::diagnostic::Diagnostic;
 use super::source::Source;
 use crate::base::clean;
 
-/// Characters kept on each side of a span in a line that is too long to show whole.
+/// Number of characters kept on each side of a span in a line that is too long to show whole.
 const MARGIN: usize = 80;
 /// Lines up to this many bytes are shown whole.
 const LONG_LINE: usize = 400;
 /// Notes up to this many lines away share an excerpt with the error.
 const NEAR: usize = 12;
 
-/// Characters of a message that are shown; a name in it may be as long as a file.
+/// Number of characters of a message that are shown. A name in it can be as long as the file.
 const LONG_MESSAGE: usize = 500;
 
-/// Renders diagnostics of a source, one after another, each with a newline at its end.
+/// Renders the diagnostics of a source, one after another, each with a newline at its end.
 pub fn render(source: &Source, diagnostics: &[Diagnostic], colour: bool) -> String {
     render_as(&Level::ERROR, source, diagnostics, colour)
 }
 
-/// Renders diagnostics that are no errors, as [`render`] does.
+/// Renders diagnostics that are warnings, in the format of [`render`].
 pub fn render_warnings(source: &Source, diagnostics: &[Diagnostic], colour: bool) -> String {
     render_as(&Level::WARNING, source, diagnostics, colour)
 }
@@ -42,14 +42,14 @@ fn render_as(level: &Level<'_>, source: &Source, diagnostics: &[Diagnostic], col
     out
 }
 
-/// A piece of the source to show: whole lines, or a part of one.
+/// A part of the source to show: whole lines, or a part of one line.
 struct Excerpt {
     start: usize,
     end: usize,
     line: usize,
 }
 
-/// What to point at, and what to say there.
+/// A span to mark, and its text.
 type Pointer<'d> = (AnnotationKind, Span, &'d str);
 
 fn one(level: &Level<'_>, source: &Source, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
@@ -74,7 +74,7 @@ fn one(level: &Level<'_>, source: &Source, diagnostic: &Diagnostic, renderer: &R
         if whole(source, &excerpt) {
             snippet = snippet.path(clean(source.name()));
         } else {
-            // Its columns cannot be counted from the excerpt.
+            // Columns cannot be counted in the excerpt of a part of a line, so the place is given explicitly.
             let place = source.place(annotations[0].1.start);
             elements.push(Origin::path(clean(source.name())).line(place.line).char_column(place.column).into());
         }
@@ -96,7 +96,8 @@ fn one(level: &Level<'_>, source: &Source, diagnostic: &Diagnostic, renderer: &R
     one_arrow(&renderer.render(&[group]))
 }
 
-// With the arrow of the first excerpt before the place of the others, too: a line that begins with two colons is a command to GitHub.
+// Replaces the `:::` before the places of later excerpts by the `-->` of the first one, because GitHub interprets a
+// line that begins with two colons as a command.
 fn one_arrow(rendered: &str) -> String {
     let arrows = |line: &str| {
         let before = line.split(":::").next().unwrap_or_default();
@@ -117,7 +118,7 @@ fn short(message: &str) -> Cow<'_, str> {
     }
 }
 
-/// The line of the start of a span (to its end, if that is near), or the part of it around the span.
+/// The line in which a span starts or, if that line is long, the part of it around the start of the span.
 fn excerpt(source: &Source, span: Span) -> Excerpt {
     let text = source.text();
     let at = source.floor(span.start);
@@ -133,14 +134,14 @@ fn excerpt(source: &Source, span: Span) -> Excerpt {
     Excerpt { start: first, end: last, line }
 }
 
-/// Is it made of whole lines?
+/// Returns whether an excerpt consists of whole lines.
 fn whole(source: &Source, excerpt: &Excerpt) -> bool {
     let bytes = source.text().as_bytes();
     (excerpt.start == 0 || bytes[excerpt.start - 1] == b'\n')
         && (excerpt.end == bytes.len() || bytes[excerpt.end] == b'\n')
 }
 
-/// One excerpt for two whole pieces of lines that are near each other.
+/// Returns one excerpt that covers two, if both consist of whole lines and are near each other.
 fn join(source: &Source, a: &Excerpt, b: &Excerpt) -> Option<Excerpt> {
     let (first, second) = if a.start <= b.start { (a, b) } else { (b, a) };
     let near = second.line - first.line <= NEAR && second.end.saturating_sub(first.start) <= NEAR * LONG_LINE;

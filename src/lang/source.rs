@@ -1,8 +1,8 @@
-//! The text of one `.race` file: decoded, with one kind of newline, and small enough that an offset fits in a `u32`.
+//! The text of one `.race` file: decoded, with one kind of newline, and small enough that offsets fit a `u32`.
 
 use thiserror::Error;
 
-/// The largest source text that is read, in bytes. Models are pages, not megabytes; a larger file is a mistake.
+/// The largest source text that is accepted, in bytes. A model has pages, not megabytes, so a larger file is a mistake.
 pub const MAX_SOURCE: usize = 1 << 20;
 
 /// A source text. Spans are byte offsets into [`Source::text`].
@@ -20,51 +20,53 @@ pub const MAX_SOURCE: usize = 1 << 20;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
     name: String,
-    // invariant: at most MAX_SOURCE bytes, no BOM at the start, no carriage return
+    // Invariant: at most MAX_SOURCE bytes, no BOM at the start, no carriage return.
     text: String,
-    // The place of the start of each piece of so many bytes, or of the character that the piece begins inside of.
+    // For each piece of PIECE bytes the place of its start. If a piece starts inside a character, the place is that of
+    // the character.
     pieces: Vec<Place>,
 }
 
-// Bytes of the text that are read to find a place: so a place near the end of a long text, or of a long line, costs no more than one at its start.
+// Number of bytes per piece. A look-up of a place reads at most one piece, so its cost does not depend on the length of
+// the text or of the line.
 const PIECE: usize = 256;
 
-/// Why bytes are no source text.
+/// Why bytes are not a source text.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum SourceError {
-    /// Larger than [`MAX_SOURCE`].
+    /// The file is larger than [`MAX_SOURCE`].
     #[error("{name}: it has more than {limit} bytes ({} KiB), the most that a model may have", .limit / 1024)]
     TooLarge {
-        /// The file.
+        /// The name of the file.
         name: String,
         /// The limit in bytes.
         limit: usize,
     },
-    /// Not UTF-8.
+    /// The file is not UTF-8.
     #[error("{name}:{line}:{column}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8")]
     NotUtf8 {
-        /// The file.
+        /// The name of the file.
         name: String,
         /// The line of the first bad byte, from 1.
         line: usize,
-        /// Its column in characters, from 1.
+        /// The column of the first bad byte in characters, from 1.
         column: usize,
-        /// The byte.
+        /// The first bad byte.
         byte: u8,
     },
 }
 
-/// A place as people count it.
+/// A place in a source, by line and column.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Place {
-    /// From 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// The column in characters, counted from 1.
     pub column: usize,
 }
 
 impl Source {
-    /// Decodes a file: drops a UTF-8 byte order mark, turns CRLF and a lone CR into LF.
+    /// Decodes a file. Drops a UTF-8 byte order mark, and turns CRLF and a lone CR into LF.
     pub fn from_bytes(name: impl Into<String>, bytes: &[u8]) -> Result<Self, SourceError> {
         let name = name.into();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -86,35 +88,36 @@ impl Source {
         }
     }
 
-    /// The same from a string.
+    /// Makes a source from a string, normalized as by [`Source::from_bytes`].
     pub fn new(name: impl Into<String>, text: &str) -> Result<Self, SourceError> {
         Self::from_bytes(name, text.as_bytes())
     }
 
-    /// The name for messages: a path, as a rule.
+    /// Returns the name for messages, usually a path.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The text that spans point into.
+    /// Returns the text that spans refer to.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The place of a byte offset. An offset past the end is the end; one inside a character is that character.
+    /// Returns the place of a byte offset. An offset past the end maps to the end; an offset inside a character maps to
+    /// that character.
     pub fn place(&self, offset: u32) -> Place {
         let (start, rest) = self.in_piece(offset);
         start.after(rest)
     }
 
-    /// The place of the start of the piece that the offset is in, and the text from there to the offset.
+    /// Returns the place of the start of the piece that contains the offset, and the text from there to the offset.
     fn in_piece(&self, offset: u32) -> (Place, &str) {
         let end = self.floor(offset);
         let piece = end / PIECE;
         (self.pieces[piece], &self.text[self.floor((piece * PIECE) as u32)..end])
     }
 
-    /// The offset, or the start of the character it is inside of, or the end.
+    /// Returns the offset rounded down to the start of a character, at most the length of the text.
     pub(super) fn floor(&self, offset: u32) -> usize {
         let mut offset = (offset as usize).min(self.text.len());
         while !self.text.is_char_boundary(offset) {
@@ -131,7 +134,7 @@ fn one_newline(text: &str) -> String {
 const START: Place = Place { line: 1, column: 1 };
 
 impl Place {
-    /// The place just after a text that begins here.
+    /// Returns the place just after a text that begins at this place.
     fn after(self, text: &str) -> Place {
         let lines = text.bytes().filter(|&b| b == b'\n').count();
         match text.rfind('\n') {
@@ -197,7 +200,8 @@ mod tests {
                 let line = before.matches('\n').count() + 1;
                 let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
                 assert_eq!(source.place(offset), Place { line, column }, "at {offset} of {text:.20}");
-                // What is read does not grow with the text; a piece may begin inside of a character.
+                // The text to read is bounded by the piece, whatever the length of the text. A piece may begin inside a
+                // character.
                 assert!(source.in_piece(offset).1.len() < PIECE + 4, "at {offset} of {text:.20}");
             }
         }

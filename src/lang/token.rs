@@ -1,26 +1,27 @@
-//! What the lexer hands to the parser.
+//! Tokens, which the lexer produces and the parser reads.
 
 use super::ast::{BinaryOp, Span};
 
-/// One token with its place.
+/// One token with its position.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
     pub(super) span: Span,
-    /// A newline before it ends a statement, unless the parser is inside `()` or `[]`: so not after a binary operator,
-    /// `,` or `=`, and not before `else`, `catch`, `finally`.
+    /// Whether a newline before the token ends a statement, unless the parser is inside `()` or `[]`. Not set after a
+    /// binary operator, `,` or `=`, or before `else`, `catch`, `finally`.
     pub(super) newline: bool,
-    /// The first on its line, for recovery: what stands there is likely a new statement, whatever came before.
+    /// Whether the token is the first on its line. Recovery uses this: such a token probably begins a new statement,
+    /// whatever precedes it.
     pub(super) first: bool,
 }
 
-/// The kinds of tokens. Words carry no text: it is the source at their span.
+/// The kinds of tokens. A word carries no text: its text is the source at its span.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Kind {
     Word,
-    /// Up to 2^63, which only a minus sign before it makes an `i64`.
+    /// An integer up to 2^63. That value is only valid after a minus sign, which makes it an `i64`.
     Int(u64),
-    /// An index into [`Lexed::strings`].
+    /// A string literal, as an index into [`Lexed::strings`].
     Str(usize),
     LeftParen,
     RightParen,
@@ -39,20 +40,20 @@ pub(super) enum Kind {
     Assign,
     AssignOp(BinaryOp),
     Op(BinaryOp),
-    /// The lexer has already said what is wrong here.
+    /// A token that the lexer has already reported as an error.
     Unknown,
-    /// Never in a token list: what the parser sees at a newline that ends a statement.
+    /// The end of a statement at a newline. The parser reports this kind; a token list never contains it.
     Newline,
     End,
 }
 
 impl Kind {
-    /// Does a line that ends with this go on in the next?
+    /// Returns whether a line that ends with this token continues on the next line.
     pub(super) fn continues(self) -> bool {
         matches!(self, Self::Op(_) | Self::AssignOp(_) | Self::Assign | Self::Comma | Self::Tilde | Self::DotDot)
     }
 
-    /// The token in backquotes, for those whose text says it all.
+    /// Returns the text of the token, for kinds that have only one text.
     pub(super) fn symbol(self) -> Option<&'static str> {
         Some(match self {
             Self::LeftParen => "(",

@@ -1,16 +1,19 @@
-//! The variants of a model that its expectations speak of: `expect .. if FIXED == 1` speaks of the model with `FIXED` as 1.
+//! Finds the variants of a model that its expectations name: `expect .. if FIXED == 1` is about the variant with
+//! `FIXED` = 1.
 //!
-//! Of each constant in a condition: its own value, every value that it is compared with by `==`, and for each other comparison that none of these
-//! makes true the nearest value that does. The variants are all combinations. Comparisons are of a constant and a number or another constant.
+//! For each constant in a condition these values are used: its own value, every value that it is compared with by `==`,
+//! and, for each other comparison that none of these values makes true, the nearest value that does. The variants are
+//! all combinations of these values. A comparison has a constant on one side and a number or another constant on the
+//! other side.
 
 use super::Program;
 use super::ast::{BinaryOp, Expr, ExprKind, File, ItemKind, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More combinations than these are not tested at once.
+/// The largest number of combinations that are tested at once.
 pub const MOST_VARIANTS: usize = 256;
 
-/// More than [`MOST_VARIANTS`] combinations.
+/// The error that the conditions give more than [`MOST_VARIANTS`] combinations.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the conditions of its `expect` lines speak of {0} variants, more than {MOST_VARIANTS}: fix a constant with -D"
@@ -20,7 +23,7 @@ pub struct TooManyVariants(pub usize);
 /// Values of constants, by name.
 pub type Defines = Vec<(String, i64)>;
 
-/// The names of a model's constants.
+/// Iterates over the names of the constants of a model.
 pub fn constants(file: &File) -> impl Iterator<Item = &str> {
     file.items.iter().filter_map(|item| match &item.kind {
         ItemKind::Const { name, .. } => Some(name.text.as_str()),
@@ -28,7 +31,8 @@ pub fn constants(file: &File) -> impl Iterator<Item = &str> {
     })
 }
 
-/// All variants, each with the value of every constant that a condition names or that is `given`; `program` is the model with `given` alone.
+/// Returns all variants, each with a value for every constant that a condition names or that is in `given`. `program`
+/// is the model checked with `given` alone.
 ///
 /// # Examples
 ///
@@ -52,6 +56,8 @@ pub fn variants(file: &File, program: &Program, given: &Defines) -> Result<Vec<D
         }
     }
     let mut values: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
+    // First the values of the constants themselves and of `==`. Only then is it known which other comparisons none of
+    // these makes true.
     for c in &comparisons {
         let all = values.entry(c.name).or_default();
         all.insert(own[c.name]);
@@ -81,7 +87,7 @@ pub fn variants(file: &File, program: &Program, given: &Defines) -> Result<Vec<D
     Ok(variants)
 }
 
-/// `NAME op value`
+/// A comparison `NAME op value`
 struct Comparison<'f> {
     name: &'f str,
     op: BinaryOp,
@@ -100,7 +106,7 @@ impl Comparison<'_> {
         }
     }
 
-    // The nearest value that makes it true; of a truth value the other one.
+    // The value nearest to `with` that makes the comparison true. For `!= 1` it is 0, the other truth value.
     fn nearest(&self) -> Option<i64> {
         match self.op {
             BinaryOp::Ne if self.with == 1 => Some(0),
@@ -111,7 +117,7 @@ impl Comparison<'_> {
     }
 }
 
-// The comparisons of a constant with a value in a condition.
+// Collects the comparisons of a constant with a value in a condition.
 fn compared<'f>(condition: &'f Expr, own: &BTreeMap<&str, i64>, into: &mut Vec<Comparison<'f>>) {
     let mut open = vec![(condition, true)];
     while let Some((e, truth)) = open.pop() {
@@ -138,7 +144,7 @@ fn compared<'f>(condition: &'f Expr, own: &BTreeMap<&str, i64>, into: &mut Vec<C
     }
 }
 
-// A comparison as it is, or what its denial says.
+// The operator of a comparison, or of its negation if `truth` is false.
 fn said(op: BinaryOp, truth: bool) -> Option<BinaryOp> {
     use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
     let denied = match op {
@@ -153,7 +159,7 @@ fn said(op: BinaryOp, truth: bool) -> Option<BinaryOp> {
     Some(if truth { op } else { denied })
 }
 
-// The same with its sides exchanged.
+// The operator of a comparison whose sides are exchanged.
 fn turned(op: BinaryOp) -> BinaryOp {
     use BinaryOp::{Ge, Gt, Le, Lt};
     match op {

@@ -1,8 +1,9 @@
-//! What is allowed and hardly meant: a task that nothing runs, an event that nothing enables, a lock that nothing takes. A search of such a model says that
-//! nothing races, which is true and no help.
+//! Warnings about code that is allowed but hardly intended: a task that nothing runs, an event that nothing enables, a
+//! lock that nothing takes. A search of such a model reports that nothing races, which is true but useless.
 //!
-//! It works on the text, not on the checked program: what one value of a constant rules out is used all the same. A name counts as used where
-//! its word stands in the body of something that runs, so that no warning is false; some that would be right are not given.
+//! The analysis reads the text, not the checked program, so code that one value of a constant rules out still counts as
+//! a use. A name counts as used if it occurs in an item that runs. No warning is therefore false, but some cases are
+//! missed.
 
 use super::ast::{File, Item, ItemKind, LockKind, Name, Span, Storage};
 use super::diagnostic::Diagnostic;
@@ -12,10 +13,10 @@ use super::source::Source;
 use super::token::{Kind, Token};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most warnings that are given.
+/// The most warnings that are reported.
 const MOST: usize = 20;
 
-/// The warnings of a file, in source order, at most twenty. `file` is the tree of `source`.
+/// Returns the warnings of a file, in source order, at most twenty. `file` is the tree of `source`.
 ///
 /// # Examples
 ///
@@ -51,7 +52,7 @@ pub fn warnings(source: &Source, file: &File) -> Vec<Diagnostic> {
     all
 }
 
-// Whether it runs by itself.
+// Whether the item runs without being posted, called or enabled.
 fn starts(kind: &ItemKind) -> bool {
     matches!(
         kind,
@@ -63,7 +64,8 @@ fn starts(kind: &ItemKind) -> bool {
     )
 }
 
-// Whether what stands in it uses what it names. An `expect` line speaks of variables and constants, and runs nothing.
+// Whether the item uses variables, constants and classes, but runs nothing: an `expect` line, a property, the settings
+// of the app.
 fn judges(kind: &ItemKind) -> bool {
     matches!(kind, ItemKind::Expect { .. } | ItemKind::Property { .. } | ItemKind::App { .. })
 }
@@ -107,7 +109,7 @@ fn unused(kind: &ItemKind) -> Option<Diagnostic> {
     }
 }
 
-// The names that items can be used by.
+// The name by which other items can use an item.
 fn name(kind: &ItemKind) -> Option<&Name> {
     match kind {
         ItemKind::Task { name, .. }
@@ -131,11 +133,11 @@ fn name(kind: &ItemKind) -> Option<&Name> {
     }
 }
 
-// The words of each item.
+// The words in each item, as an approximation of the names that it uses.
 struct Uses<'s> {
     text: &'s str,
     tokens: Vec<Token>,
-    // For each item the words in it that may be names of others, and those right after `enable`.
+    // For each item the words in it that can be names of other items. `enabled` has those right after `enable`.
     words: Vec<BTreeSet<&'s str>>,
     enabled: Vec<BTreeSet<&'s str>>,
 }
@@ -164,7 +166,7 @@ impl<'s> Uses<'s> {
         let mut before = (Kind::Newline, "");
         for token in inside {
             let word = self.word(token);
-            // Labels and fields are names of their own.
+            // Labels (after `@`) and fields (after `.`) are not uses of top-level names.
             if !word.is_empty() && Some(token.span) != own && !matches!(before.0, Kind::At | Kind::Dot) {
                 words.insert(word);
                 if before.1 == "enable" {
@@ -176,7 +178,8 @@ impl<'s> Uses<'s> {
         (words, enabled)
     }
 
-    // The items that what runs uses, directly or by others; and those that properties and `expect` lines speak of, but for what only runs.
+    // Returns the indices of the items that running code uses, directly or through other items, and of the variables,
+    // constants and classes that properties and `expect` lines name.
     fn reached(&self, file: &File) -> BTreeSet<usize> {
         let named = file.items.iter().enumerate().filter_map(|(at, item)| Some((name(&item.kind)?.text.as_str(), at)));
         let named: BTreeMap<&str, usize> = named.collect();
@@ -199,7 +202,8 @@ impl<'s> Uses<'s> {
         reached
     }
 
-    // `throw NullPointerException` throws an exception of the model's own.
+    // Warns about exceptions with names of other languages: `throw NullPointerException` throws an exception of the
+    // model, not the built-in `NullPointer`.
     fn foreign_exceptions(&self) -> Vec<Diagnostic> {
         let pairs = self.tokens.windows(2).filter(|pair| self.word(&pair[0]) == "throw");
         let warn = |token: &Token| {

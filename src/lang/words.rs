@@ -1,8 +1,8 @@
-//! The words and operators of the language, in one place for the parser, the printer and the checker.
+//! The words and operators of the language, shared by the parser, the printer and the checker.
 
 use super::ast::{Access, BinaryOp, ComponentKind, ComponentVerb, LockKind, Storage, SyncMode, Verb};
 
-/// The words that are never names. Every other word is a name where a name can stand.
+/// The reserved words, which are never names. Every other word is a name wherever a name is allowed.
 pub const RESERVED: [&str; 24] = [
     "if", "else", "while", "for", "in", "loop", "break", "continue", "return", "let", "new", "null", "true", "false",
     "this", "self", "assert", "await", "fail", "throw", "try", "catch", "finally", "sync",
@@ -37,7 +37,7 @@ pub const ITEMS: [&str; 25] = [
     "receiver",
 ];
 
-/// The words that begin a statement, for suggestions; without the verbs.
+/// The words that begin a statement, except verbs. Used for suggestions.
 pub const STATEMENTS: [&str; 36] = [
     "let",
     "if",
@@ -100,7 +100,7 @@ pub const TYPES: [&str; 15] = [
     "list",
 ];
 
-/// The words that stand inside of items, statements and expectations.
+/// The words that occur inside items, statements and expectations.
 pub const PARTICLES: [&str; 28] = [
     "after",
     "all",
@@ -132,16 +132,16 @@ pub const PARTICLES: [&str; 28] = [
     "writers",
 ];
 
-/// Is this word never a name?
+/// Returns whether this word is reserved, so that it is never a name.
 pub fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
 }
 
-/// A table of words for a closed set: `word` and `from_word`.
+/// Defines the words of an enum: the table `WORDS` and the methods `word` and `from_word`.
 macro_rules! words {
     ($type:ident: $($variant:ident = $word:literal),+ $(,)?) => {
         impl $type {
-            /// Every member with its word.
+            /// The members with their words.
             pub const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
 
             /// The word as written in a file.
@@ -149,7 +149,7 @@ macro_rules! words {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// The member that a word stands for.
+            /// Returns the member with this word.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }
@@ -177,20 +177,20 @@ words!(BinaryOp:
     BitAnd = "&", Shl = "<<", Shr = ">>", Add = "+", Sub = "-", Mul = "*", Div = "/", Rem = "%",
 );
 
-/// How tightly things bind; a larger number binds tighter.
+/// Precedence levels of expressions. A larger number binds tighter.
 pub mod precedence {
-    /// `||`, the loosest.
+    /// `||`, which binds loosest.
     pub const OR: u8 = 1;
-    /// The comparisons; they do not chain.
+    /// The comparisons, which do not chain.
     pub const COMPARISON: u8 = 3;
     /// `!` and `-` before their operand.
     pub const UNARY: u8 = 10;
-    /// Names, literals, calls, fields, indices.
+    /// Names, literals, calls, fields and indices, which bind tightest.
     pub const POSTFIX: u8 = 11;
 }
 
 impl BinaryOp {
-    /// Rust's precedence.
+    /// Returns the precedence of the operator. The order of the precedences is that of Rust.
     pub fn precedence(self) -> u8 {
         match self {
             Self::Or => precedence::OR,
@@ -205,7 +205,7 @@ impl BinaryOp {
         }
     }
 
-    /// Does `op=` exist?
+    /// Returns whether the operator has an assignment form `op=`.
     pub fn assigns(self) -> bool {
         matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Rem)
     }

@@ -1,4 +1,4 @@
-//! Numbers and texts as bytes: LEB128, zigzag for signed ones, texts with their length.
+//! Encodes numbers and texts as bytes: LEB128, zigzag for signed numbers, texts with their length.
 
 use super::TokenError;
 
@@ -24,7 +24,7 @@ impl Writer {
         self.number((n << 1 ^ n >> 63) as u64);
     }
 
-    /// Eight bytes: a digest, a seed.
+    /// Writes eight bytes, for a digest or a seed.
     pub(super) fn word(&mut self, n: u64) {
         self.bytes.extend(n.to_le_bytes());
     }
@@ -76,7 +76,7 @@ impl<'b> Reader<'b> {
         Err(TokenError::Malformed("a number that does not fit 64 bits"))
     }
 
-    /// A number of things that follow, each of at least one byte.
+    /// Reads a number of elements that follow, each of which takes at least one byte.
     pub(super) fn count(&mut self) -> Result<u64, TokenError> {
         let n = self.number()?;
         if n > self.bytes.len() as u64 { Err(SHORT) } else { Ok(n) }

@@ -1,4 +1,4 @@
-//! Version 1 of a schedule: whole names, and each choice with its actor, argument, count and check byte.
+//! Version 1 of a schedule: whole names, and every choice with its actor, argument, count and check byte.
 
 use super::TokenError;
 use super::bytes::{Reader, Writer};
@@ -22,7 +22,7 @@ pub(super) fn write(schedule: &Schedule, w: &mut Writer) {
     }
     w.number(schedule.choices.len() as u64);
     for c in &schedule.choices {
-        // Two flags: is there an argument, is there a count.
+        // Two flags: whether there is an argument, and whether there is a count.
         let flags = u64::from(c.argument != 0) | u64::from(c.count != 1) << 1;
         w.number(u64::from(c.actor) << 2 | flags);
         if c.argument != 0 {

@@ -1,12 +1,19 @@
-//! Replay tokens: `rf1-...` or `rf2-...`, a run as text.
+//! Replay tokens: `rf1-...` or `rf2-...`, the text form of a run.
 //!
-//! A token holds the choices by name, not the seed, so it survives edits elsewhere in the model and other versions of the
-//! strategies. Beside them it says which program it was made for (a digest; another one is a warning, the choices decide), the
-//! `-D` values, the limits, how the run ended, and, as provenance, the strategy and the seed that drew it.
-//! `docs/formats.md` has the layout. A new layout is a new prefix; every version ever written stays in the tests.
+//! A token holds the choices by name, not the seed, so it survives edits elsewhere in the model and new versions of the
+//! strategies. It also holds:
 //!
-//! Version 1 (`first`) has whole names and each choice as it is. Version 2 (`second`) shares what names have in common and writes what repeats once. It is
-//! written where a thread's name is deep, and where it is the shorter one of a run that version 1 needs more than 4,096 bytes for.
+//! - the digest of the program that it was made for (with another program replay only warns: the choices decide),
+//! - the `-D` values and the limits,
+//! - how the run ended,
+//! - as provenance, the strategy and the seed that drew the run.
+//!
+//! `docs/formats.md` describes the layout. A new layout has a new prefix; the tests contain every version that was ever
+//! written.
+//!
+//! Version 1 (`first`) stores whole names and every choice. Version 2 (`second`) shares the common parts of names and
+//! stores repetitions once. Version 2 is written if the name of a thread is deep, or if it is the shorter one for a run
+//! that needs more than 4,096 bytes in version 1.
 
 mod bytes;
 mod first;
@@ -23,11 +30,12 @@ use std::fmt;
 use std::str::FromStr;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Raised when visible operations or enabledness change: an older token may then mean another run.
+/// Version of the semantics. It is raised when visible operations or enabledness change, because an older token could
+/// then replay another run.
 pub const SEMANTICS: u64 = 1;
 
 const PREFIXES: [&str; 2] = ["rf1-", "rf2-"];
-// A run that version 1 has so many bytes for at most is written in it.
+// A run that needs at most this many bytes in version 1 is written in version 1.
 const SHORT: usize = 4_096;
 
 /// A run that can be replayed.
@@ -50,58 +58,58 @@ const SHORT: usize = 4_096;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Token {
-    /// The low half of the program's digest.
+    /// The low half of the digest of the program.
     pub program: u64,
-    /// `-D` values.
+    /// The `-D` values.
     pub defines: Vec<(String, i64)>,
-    /// Limits of the run.
+    /// The limits of the run.
     pub limits: Limits,
-    /// Which strategy drew it.
+    /// The strategy that drew the run.
     pub strategy: String,
-    /// With which seed.
+    /// The seed with which the strategy drew the run.
     pub seed: u64,
     /// How the run ended ([`signature`](crate::world::signature)).
     pub signature: String,
-    /// Its choices.
+    /// The choices of the run.
     pub schedule: Schedule,
 }
 
-/// Why a text is no token.
+/// Why a text is not a token.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TokenError {
-    /// Something else altogether.
+    /// The text is not a token at all.
     #[error(
         "this is not a replay token: one starts with `rf1-` or `rf2-`, as `raceflip run` and `raceflip confirm` print it"
     )]
     Foreign,
-    /// Made by a later version.
+    /// The token was made by a later version of raceflip.
     #[error(
         "this token was made by a newer raceflip (format rf{0}); this one reads rf1 and rf2: install the newer one"
     )]
     NewerFormat(u64),
-    /// Made under another meaning of the language.
+    /// The token was made under other semantics of the language.
     #[error(
         "this token was made under semantics version {0}, this raceflip has version {SEMANTICS}: it may mean another run; make it again from its seed"
     )]
     OtherSemantics(u64),
-    /// A character that no token has.
+    /// The text has a character that no token has: its position, counted from 1, and the character.
     #[error("character {0} of the token, {1:?}, cannot stand in one: copy it again, in one piece")]
     Character(usize, char),
-    /// So much of it is missing that it does not say how much.
+    /// The token is cut off so early that it does not even say its length.
     #[error("the token is cut off right after `{0}`; copy it again, to its end")]
     Empty(&'static str),
-    /// Its end is missing.
+    /// The end of the token is missing.
     #[error("the token is cut off: {missing} of its {length} bytes are missing; copy it again, to its end")]
     Truncated {
-        /// Bytes that it should have.
+        /// Length that the token should have, in bytes.
         length: u64,
-        /// Bytes that are not there.
+        /// Number of bytes that are missing.
         missing: u64,
     },
-    /// Changed on the way.
+    /// The checksum does not match the content.
     #[error("the token is damaged: its checksum is wrong; copy it again")]
     Damaged,
-    /// Its checksum is right and its content makes no sense.
+    /// The checksum matches, but the content makes no sense.
     #[error("the token is malformed: {0}")]
     Malformed(&'static str),
 }
@@ -119,9 +127,11 @@ impl fmt::Display for Token {
 }
 
 impl Token {
-    // The prefix of the version that is written, and the body in it.
+    // Returns the prefix of the version that is to be written, and the body in that version.
     fn written(&self) -> (&'static str, Vec<u8>) {
         let [first, second] = PREFIXES;
+        // A schedule that was read from version 1 can have check bytes of whole deep names. Only version 1 stores
+        // those.
         if self.schedule.whole_checks {
             return (first, self.body_of_first());
         }
@@ -145,14 +155,14 @@ impl Token {
         w.into_bytes()
     }
 
-    // `None` if it could not be read again, unless it `must` be.
+    // Returns `None` if the body is too long to be read again, unless `must` is set.
     fn body_of_second(&self, must: bool) -> Option<Vec<u8>> {
         let mut w = Writer::default();
         self.head(&mut w);
         second::write(&self.schedule, must, &mut w).then(|| w.into_bytes())
     }
 
-    // What all versions begin with.
+    // Writes the part that all versions begin with.
     fn head(&self, w: &mut Writer) {
         w.number(SEMANTICS);
         w.word(self.program);
@@ -217,7 +227,8 @@ impl FromStr for Token {
         if let Some((i, c)) = encoded.chars().enumerate().find(|(_, c)| !alphabet(*c)) {
             return Err(TokenError::Character(prefix.len() + i + 1, c));
         }
-        // A cut can leave a last group that stands for no whole byte; what is before it still says how much is missing.
+        // A cut can leave a last group that does not encode a whole byte. The text before it still says how many bytes
+        // are missing.
         let whole = (0..encoded.len().min(4))
             .find_map(|cut| BASE64URL_NOPAD.decode(&encoded.as_bytes()[..encoded.len() - cut]).ok())
             .unwrap_or_default();
@@ -236,7 +247,7 @@ impl FromStr for Token {
     }
 }
 
-// Names of a token that somebody made up could take much more memory than its text.
+// Limits memory: the names of a forged token could take much more memory than its text.
 const MOST_PARTS: u64 = 1_000_000;
 
 fn may_have(parts: u64) -> Result<(), TokenError> {

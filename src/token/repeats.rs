@@ -1,22 +1,23 @@
-//! Bytes with what repeats in them written once: a form of LZ77 (Ziv and Lempel, *A universal algorithm for sequential data compression*) whose output is fixed
-//! by this file alone, so that the same run has the same token in every build.
+//! Compresses bytes: a form of LZ77 (Ziv and Lempel, *A universal algorithm for sequential data compression*). This
+//! file alone determines the output, so one run has the same token in every build.
 //!
-//! What is written is the length of the whole, then in turn a number of bytes that stand for themselves, those, and a repeat: its length and how far back it begins.
-//! A repeat may reach into itself: a run that goes round is one repeat.
+//! The output begins with the length of the input. Then two parts alternate: a literal (its length and its bytes) and a
+//! repeat (its length, less the least length, and the distance back to its source). A repeat may overlap its own
+//! output, so periodic input is one repeat.
 
 use super::TokenError;
 use super::bytes::{Reader, Writer};
 
-// A shorter repeat is not worth its two numbers.
+// A shorter repeat is not worth the two numbers that encode it.
 const LEAST: usize = 6;
 const TABLE_BITS: u32 = 15;
-/// The most bytes that are read out of a token: a run of some ten million steps.
+/// The most bytes that are decompressed from a token, enough for a run of about ten million steps.
 pub(super) const MOST: u64 = 32 << 20;
 
-/// Writes the bytes.
+/// Compresses `bytes` into `w`.
 pub(super) fn write(bytes: &[u8], w: &mut Writer) {
     w.number(bytes.len() as u64);
-    // Where bytes with this hash stood last, plus one.
+    // For each hash the last position of bytes with this hash, plus one; 0 if there is none.
     let mut last = vec![0u32; 1 << TABLE_BITS];
     let (mut at, mut from) = (0, 0);
     while at + LEAST <= bytes.len() {
@@ -31,7 +32,7 @@ pub(super) fn write(bytes: &[u8], w: &mut Writer) {
         literal(&bytes[from..at], w);
         w.number((length - LEAST) as u64);
         w.number((at - back) as u64);
-        // Not every place inside of a long repeat is worth remembering.
+        // Only the first positions inside a repeat are entered, to save time in long repeats.
         for inside in (at + 1..at + length).take(LEAST).filter(|i| i + LEAST <= bytes.len()) {
             last[hash(&bytes[inside..inside + LEAST])] = inside as u32 + 1;
         }
@@ -55,7 +56,7 @@ fn hash(bytes: &[u8]) -> usize {
     (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - TABLE_BITS)) as usize
 }
 
-/// Reads them again, in no more memory than they say they take, and at most [`MOST`].
+/// Decompresses bytes, at most [`MOST`]. Takes no more memory than the length at the start of the input says.
 pub(super) fn read(r: &mut Reader<'_>) -> Result<Vec<u8>, TokenError> {
     let whole = r.number()?;
     if whole > MOST {
@@ -76,6 +77,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Result<Vec<u8>, TokenError> {
         }
         let from = usize::try_from(back).ok().filter(|b| *b > 0).and_then(|b| bytes.len().checked_sub(b));
         let from = from.ok_or(TokenError::Malformed("a repeat of what is not there"))?;
+        // Byte by byte, because a repeat can overlap its own output.
         for i in from..from + length as usize {
             bytes.push(bytes[i]);
         }

@@ -1,15 +1,18 @@
-//! Version 2 of a schedule, linear in the run also where each thread's name is longer than the one before.
+//! Version 2 of a schedule. Its length is linear in the length of the run, also if each thread has a longer name than
+//! the one that made it.
 //!
-//! Names are the parts that they share, each with how far before it its maker stands. A choice names its actor by how recently that has acted, and the clock's
-//! argument is what passes, so that a run which goes round repeats its bytes, and what repeats is written once ([`repeats`]). Check bytes of deep names are of their last
-//! parts, for the same reason.
+//! Names are stored as shared parts, each with the distance back to the part of its maker. A choice names its actor by
+//! how recently that actor has acted, and the argument of the clock is the time that passes. A periodic run therefore
+//! has periodic bytes, which are stored once ([`repeats`]). For the same reason the check bytes of deep names cover
+//! only their last parts.
 
 use super::TokenError;
 use super::bytes::{Reader, Writer};
 use super::repeats;
 use crate::sched::{ActorName, Names, Schedule, Scheduled};
 
-/// Writes it, if the bytes are no more than can be read again, or it `must` be written in this version.
+/// Writes a schedule and returns true. Writes nothing and returns false if the bytes are more than can be read again,
+/// unless `must` is set.
 pub(super) fn write(schedule: &Schedule, must: bool, w: &mut Writer) -> bool {
     let mut own = Writer::default();
     own.number(schedule.names.texts().len() as u64);
@@ -45,7 +48,7 @@ pub(super) fn write(schedule: &Schedule, must: bool, w: &mut Writer) -> bool {
             argument = c.argument.wrapping_sub(clock);
             clock = c.argument;
         }
-        // Two flags: is there an argument, is there a count.
+        // Two flags: whether there is an argument, and whether there is a count.
         let flags = u64::from(argument != 0) | u64::from(c.count != 1) << 1;
         own.number(recent.code(c.actor) << 2 | flags);
         if argument != 0 {
@@ -95,12 +98,12 @@ pub(super) fn read(r: &mut Reader<'_>) -> Result<Schedule, TokenError> {
         };
         schedule.actors.push(actor);
     }
-    // What names nobody is forgotten, so that a schedule is the same whatever version it was read from.
+    // Names without an actor are dropped, so that a schedule does not depend on the version that it was read from.
     schedule.keep_names();
     let mut recent = Recent::default();
     let mut clock = 0u64;
     let choices = r.count()?;
-    // Each has two bytes at least.
+    // Each choice takes at least two bytes, so a wrong count cannot reserve much memory.
     schedule.choices.reserve_exact(choices.min(r.rest().len() as u64 / 2) as usize);
     for _ in 0..choices {
         let head = r.number()?;
@@ -122,14 +125,17 @@ pub(super) fn read(r: &mut Reader<'_>) -> Result<Schedule, TokenError> {
     Ok(schedule)
 }
 
-/// Actors by how recently they have acted: 0 is the first of the list that has not, then those that have, the last one first; after these stand the numbers
-/// in the list of those that come out of turn.
+/// Encodes actors by how recently they have acted. With n actors that have acted:
+///
+/// - Code 0 is the first actor of the list that has not acted.
+/// - Code k in 1..=n is the k-th most recent actor.
+/// - Code n + 1 + i is actor i of the list, for an actor that acts out of turn.
 #[derive(Default)]
 struct Recent {
-    // The last one last.
+    // The actors that have acted, the most recent one last.
     acted: Vec<u32>,
     has: Vec<bool>,
-    // No actor below has not acted.
+    // The first actor that has not acted.
     next: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Tokens: what is written is read, what is damaged is refused with a reason.
+//! Tests of tokens: a token reads back as what was written, and a damaged one is rejected with a reason.
 
 use super::*;
 use crate::base::mix;
@@ -45,13 +45,13 @@ fn limits() -> impl Strategy<Value = Limits> {
     )
 }
 
-// An actor, whose name is a text yet.
+// An actor: its kind, and its name as text.
 fn actor() -> impl Strategy<Value = (u8, String)> {
     let deep = (1..80usize, 0..3usize).prop_map(|(n, end)| format!("t{}{}", "/a#1/b#2".repeat(n), "/c".repeat(end)));
     (0..4u8, prop_oneof![any::<String>(), any::<String>().prop_map(|s| format!("m/{s}")), deep])
 }
 
-// Repeated up to some hundred times, so that both versions are written.
+// A schedule whose choices are repeated up to 300 times, so that both versions are written.
 fn schedule() -> impl Strategy<Value = Schedule> {
     let choice = (any::<prop::sample::Index>(), any::<(u64, bool, u8)>(), prop_oneof![Just(1), 1..=u64::MAX]);
     let choices = prop::collection::vec(choice, 0..20);
@@ -95,7 +95,7 @@ fn token() -> impl Strategy<Value = Token> {
     )
 }
 
-// The text of bytes that stand where a body stands, with the right length and checksum.
+// The text of a token with this body, with the right length and checksum.
 fn sealed(body: &[u8]) -> String {
     let mut whole = Writer::default();
     whole.number(body.len() as u64);
@@ -130,7 +130,7 @@ proptest! {
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let text = format!("{}{}", PREFIXES[bytes.len() % 2], BASE64URL_NOPAD.encode(&bytes));
         prop_assert!(parse(&text).is_err());
-        // With a right checksum the content itself is looked at; what is accepted is written as it means.
+        // With a right checksum the content itself is parsed. What is accepted must survive writing and reading.
         if let Ok(token) = parse(&sealed(&bytes)) {
             prop_assert_eq!(parse(&token.to_string()), Ok(token));
         }
@@ -174,7 +174,7 @@ fn every_cut_is_noticed() {
         let error = parse(&text[..length]).expect_err("it is cut");
         let fits = match length {
             0..4 => error == TokenError::Foreign,
-            // Where the number that says how long it was to be is not there either.
+            // The length field is cut off, too.
             4..7 if error == TokenError::Empty(PREFIXES[0]) => true,
             _ => matches!(error, TokenError::Truncated { missing, .. } if missing > 0),
         };
@@ -234,7 +234,7 @@ fn what_version_2_cannot_hold_is_refused() {
         parse(&sealed_second(&body)).expect_err("it cannot be read").to_string()
     };
     let check = |error: String, part: &str| assert!(error.contains(part), "no {part:?} in {error}");
-    // 2^35 bytes out of ten.
+    // A length of 2^35 bytes in an input of ten.
     check(body(&[0x80, 0x80, 0x80, 0x80, 0x80, 1, 1, 0, 0x80, 1]), "more than 32 MiB");
     check(body(&[20, 1, 0, 1, 2]), "a repeat of what is not there");
     check(body(&[20, 1, 0, 1, 0]), "a repeat of what is not there");
@@ -252,7 +252,7 @@ fn a_name_of_many_parts_is_refused() {
     assert!(error.contains("more than 1,000,000 parts"), "{error}");
 }
 
-/// In a chain, each thread made by the one before, the names are n * n / 2 parts; a token has n.
+/// In a chain each thread is made by the previous one, so its n names have n * n / 2 parts. The token has only n.
 #[test]
 fn a_chain_takes_bytes_in_proportion_to_its_length() {
     let chain = |n: u32| {
@@ -263,7 +263,7 @@ fn a_chain_takes_bytes_in_proportion_to_its_length() {
             name = schedule.names.add_part(Some(name), "tick#1");
             name = schedule.names.add_part(Some(name), "work#1");
             schedule.actors.push(ActorName::Thread(name));
-            // Bytes that nothing can be told of.
+            // Check bytes that look random, so that they do not compress.
             let check = mix(u64::from(n), u64::from(i)) as u8;
             schedule.choices.push(Scheduled { actor: i, argument: 0, check, count: 1 });
         }
@@ -278,7 +278,7 @@ fn a_chain_takes_bytes_in_proportion_to_its_length() {
     assert!(one < 2_000 * 4, "{one}");
 }
 
-/// What version 1 was written for, deep names, is still read and written as it was.
+/// Tokens of version 1 with deep names are still read, and written in version 1 again.
 #[test]
 fn deep_names_of_version_1_stay_as_they_were() {
     let mut token = small();

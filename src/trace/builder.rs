@@ -1,4 +1,4 @@
-//! Makes a trace, operation by operation, and refuses what cannot be.
+//! Builds a trace operation by operation and rejects operations that the semantics of DroidRacer does not allow.
 
 use super::{
     Action, ChannelNo, EventNo, FieldNo, Illformed, LocationNo, LockNo, Names, OpNo, Operation, Place, SiteNo, Task,
@@ -8,13 +8,14 @@ use crate::base::{Id, IndexVec};
 use crate::event::PostTime;
 use smallvec::SmallVec;
 
-// Detectors count epochs up to here.
+// The detectors count epochs below 2^31 (`detect::clock`), so a trace must not have more operations.
 const MOST_OPERATIONS: u32 = (1 << 31) - 3;
 
-/// Makes a [`Trace`].
+/// Builds a [`Trace`].
 ///
-/// A thread that does something without having been started or forked has started before the trace. A lock that is taken again by its holder
-/// is counted, and only the first acquisition and the last release are kept.
+/// A thread that performs an operation without having been started or forked has started before the trace. If the
+/// holder of a lock acquires it again, the acquisitions are counted: only the first acquisition and the last release
+/// are kept.
 #[derive(Clone, Default, Debug)]
 pub struct Builder {
     trace: Trace,
@@ -26,7 +27,7 @@ pub struct Builder {
     taken: u32,
 }
 
-// What a thread is about.
+// What the builder knows about a thread.
 #[derive(Clone, Default, Debug)]
 struct State {
     seen: bool,
@@ -44,31 +45,31 @@ struct Held {
 }
 
 impl Builder {
-    /// Has seen nothing.
+    /// Returns a builder of an empty trace.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A new thread.
+    /// Adds a new thread.
     pub fn thread(&mut self, name: &str) -> ThreadNo {
         self.threads.add(State::default());
         self.trace.threads.add(Thread { name: name.to_owned(), environment: false })
     }
 
-    /// The environment: a thread whose operations have no order.
+    /// Adds the environment: a thread whose operations have no order among themselves.
     pub fn environment(&mut self, name: &str) -> ThreadNo {
         self.threads.add(State::default());
         self.trace.threads.add(Thread { name: name.to_owned(), environment: true })
     }
 
-    /// A new task for a looper.
+    /// Adds a new task for a looper.
     pub fn task(&mut self, name: &str, looper: ThreadNo, time: PostTime, is_async: bool) -> TaskNo {
         let name = name.to_owned();
         self.trace.tasks.add(Task { name, looper, time, is_async, events: SmallVec::new(), post: None, begin: None })
     }
 
-    /// Says that a task is the handler of an event.
+    /// Declares that a task is the handler of an event. A task can handle several events.
     pub fn handles(&mut self, task: TaskNo, event: EventNo) {
         let events = &mut self.trace.tasks[task].events;
         if !events.contains(&event) {
@@ -76,7 +77,7 @@ impl Builder {
         }
     }
 
-    /// The lock of a name.
+    /// Returns the lock of this name, a new one if the name is new.
     pub fn lock(&mut self, name: &str) -> LockNo {
         let lock = self.trace.locks.add(name);
         if lock.index() == self.locks.len() {
@@ -85,7 +86,7 @@ impl Builder {
         lock
     }
 
-    /// The location of a name.
+    /// Returns the location of this name, a new one (with this field) if the name is new.
     pub fn location(&mut self, name: &str, field: &str) -> LocationNo {
         let at = self.place_names.add(name);
         if at.index() == self.trace.places.len() {
@@ -95,79 +96,79 @@ impl Builder {
         at
     }
 
-    /// The event of a name.
+    /// Returns the event of this name, a new one if the name is new.
     pub fn event(&mut self, name: &str) -> EventNo {
         self.trace.events.add(name)
     }
 
-    /// A new channel.
+    /// Adds a new channel.
     pub fn channel(&mut self) -> ChannelNo {
         self.trace.channels += 1;
         ChannelNo(self.trace.channels - 1)
     }
 
-    /// The statement that is told as this text.
+    /// Returns the statement with this text, a new one if the text is new.
     pub fn site(&mut self, text: &str) -> SiteNo {
         self.trace.sites.add(text)
     }
 
-    /// Tells people something about the file.
+    /// Adds a remark about the input file to [`Trace::notes`].
     pub fn note(&mut self, text: String) {
         self.trace.notes.push(text);
     }
 
-    /// How many threads there are.
+    /// Number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads.len()
     }
 
-    /// How often a thread holds a lock.
+    /// Number of acquisitions of `lock` that `thread` has not released yet; 0 if the thread does not hold the lock.
     #[must_use]
     pub fn depth(&self, thread: ThreadNo, lock: LockNo) -> u32 {
         let held = &self.locks[lock];
         if held.by == Some(thread) { held.depth } else { 0 }
     }
 
-    /// A new event whose name begins so.
+    /// Adds an event whose name is `name` and a number that makes it unique.
     pub fn new_event(&mut self, name: &str) -> EventNo {
         self.trace.events.add(&format!("{name} #{}", self.trace.events.len() + 1))
     }
 
-    /// How many operations there are.
+    /// Number of operations so far.
     #[must_use]
     pub fn len(&self) -> usize {
         self.trace.ops.len()
     }
 
-    /// Whether there is none.
+    /// Whether the trace has no operation yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.trace.ops.is_empty()
     }
 
-    /// The task that a thread runs.
+    /// Returns the task that a thread is running.
     #[must_use]
     pub fn running(&self, thread: ThreadNo) -> Option<TaskNo> {
         self.threads[thread].running
     }
 
-    /// Begins a section of a thread whose sections have no order among themselves: a binder thread that serves one call after another. Each is a task that
-    /// nobody has posted.
+    /// Begins a section of a thread whose sections have no order among themselves, such as a binder thread that serves
+    /// one call after another. Each section is a task without a post.
     ///
     /// # Errors
     ///
-    /// If the thread has ended, or runs a task.
+    /// Returns an error if the thread has ended, or is running a posted task.
     pub fn begin_section(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
         let name = format!("section {} of {}", self.anonymous + 1, self.trace.threads[thread].name);
         self.begin_unposted(thread, &name, line).map(drop)
     }
 
-    /// Begins a task that nobody has posted.
+    /// Begins a task that has no post in the trace. Ends the task without a post that the thread is running, if any.
     ///
     /// # Errors
     ///
-    /// If the thread has ended, or runs a task that somebody has posted.
+    /// Returns an error if the thread has ended, or is running a posted task.
     pub fn begin_unposted(&mut self, thread: ThreadNo, name: &str, line: u32) -> Result<TaskNo, Illformed> {
         self.check(thread, Action::ThreadExit)?;
         if let Some(other) = self.threads[thread].running.filter(|_| !self.is_anonymous(thread)) {
@@ -178,11 +179,11 @@ impl Builder {
         Ok(self.begin_anonymous(thread, name, line))
     }
 
-    /// Ends such a section.
+    /// Ends the section or task without a post that the thread is running.
     ///
     /// # Errors
     ///
-    /// If none has begun.
+    /// Returns an error if the thread is running no such task.
     pub fn end_section(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
         if !self.is_anonymous(thread) {
             return Err(Illformed::NotRunning(format!("section of {}", self.trace.threads[thread].name)));
@@ -198,22 +199,23 @@ impl Builder {
         task
     }
 
-    /// Appends an operation, which comes from this line of a file (or 0).
+    /// Appends an operation. `line` is the line of the input file that it comes from, or 0.
     ///
     /// # Errors
     ///
-    /// If a thread cannot do that now; nothing is appended then.
+    /// Returns an error if the thread cannot perform this operation now. The trace is then unchanged.
     pub fn push(&mut self, thread: ThreadNo, action: Action, site: SiteNo, line: u32) -> Result<(), Illformed> {
         self.check(thread, action)?;
         if self.trace.ops.len() >= MOST_OPERATIONS as usize {
             return Err(Illformed::TooLong(MOST_OPERATIONS));
         }
+        // The operations of a looper between two tasks form a task without a post.
         let between = self.threads[thread].looping && self.threads[thread].running.is_none();
         if between && !matches!(action, Action::Begin(_) | Action::Leave | Action::ThreadExit) {
             let name = format!("between tasks {}", self.anonymous + 1);
             self.begin_anonymous(thread, &name, line);
         }
-        // An exception may end a looper in the middle of a task.
+        // An exception can end a looper in the middle of a task.
         if matches!(action, Action::Leave | Action::ThreadExit)
             || matches!(action, Action::Begin(_)) && self.is_anonymous(thread)
         {
@@ -227,7 +229,7 @@ impl Builder {
         Ok(())
     }
 
-    // A task that nobody has posted runs: it ends when another begins.
+    // Whether the thread is running a task without a post. The begin of the next task ends such a task.
     fn is_anonymous(&self, thread: ThreadNo) -> bool {
         self.threads[thread].running.is_some_and(|task| self.trace.tasks[task].post.is_none())
     }
@@ -326,7 +328,8 @@ impl Builder {
         }
     }
 
-    /// The trace.
+    /// Returns the trace. Adds notes about acquisitions of locks that another thread held and releases of locks that
+    /// the thread did not hold.
     #[must_use]
     pub fn finish(mut self) -> Trace {
         let tell = |n: u32, what: &str| (n > 0).then(|| format!("{n} {what}"));

@@ -1,15 +1,18 @@
-//! Execution traces: what threads and loopers did, in the vocabulary of DroidRacer (section 3, table 1), as compact plain data.
+//! Execution traces: the operations of threads and loopers in the vocabulary of DroidRacer (section 3, table 1), as
+//! compact plain data.
 //!
-//! A trace is what the detectors of happens-before read, wherever it comes from: a run of a model, a file of ours, a log of a real app. It has one operation of 16
-//! bytes for each thing that was done, in the order of the run, and tables of names. [`Builder`] makes one and refuses what the semantics of figure 5 do not allow.
+//! The detectors of happens-before read a trace, wherever it comes from: a run of a model, a file in one of raceflip's
+//! formats, a log of a real app. A trace has the operations of the run in their order, with 16 bytes for each, and
+//! tables of names. [`Builder`] builds a trace and rejects what the semantics of figure 5 does not allow.
 //!
-//! Beyond the paper:
+//! Additions to the vocabulary of the paper:
 //!
-//! - a post says how it takes its place in the queue ([`PostTime`], asynchronous or not), also at the front or at an instant;
-//! - [`Action::Send`] and [`Action::Receive`] stand for all that lets a thread go on besides locks: notify and wait, semaphores, interrupts, atomics;
-//! - [`Action::Leave`] ends the loop of a looper that has quit;
-//! - the environment is a thread whose posts have no order among themselves: it fires events;
-//! - what a looper does between two tasks is a task that nobody has posted.
+//! - A post has a place in the queue ([`PostTime`], asynchronous or not), also at the front or at an instant.
+//! - [`Action::Send`] and [`Action::Receive`] stand for all synchronization besides locks: notify and wait, semaphores,
+//!   interrupts, atomics.
+//! - [`Action::Leave`] ends the loop of a looper that has quit.
+//! - The environment is a thread whose posts have no order among themselves. It fires events.
+//! - The operations of a looper between two tasks are a task without a post.
 
 mod builder;
 mod illformed;
@@ -27,81 +30,82 @@ use smallvec::SmallVec;
 crate::define_id! {
     /// A thread of a trace.
     ThreadNo,
-    /// A task: one message and what it runs.
+    /// A task: one message and the procedure that it runs.
     TaskNo,
     /// A lock.
     LockNo,
     /// A memory location.
     LocationNo,
-    /// What a location is besides the object it lies in: a class and a field. Locations of several objects have the same.
+    /// A field of a class: the part of a location that does not depend on the object. The locations of one field in
+    /// several objects share it.
     FieldNo,
-    /// An event of the environment, or anything else that `enable` speaks of.
+    /// An event of the environment, or another subject of an `enable` operation.
     EventNo,
-    /// What carries a signal from those who send on it to those who receive.
+    /// A channel: every receive on it is ordered after the earlier sends on it.
     ChannelNo,
     /// A statement.
     SiteNo,
-    /// An operation, by its place in the trace.
+    /// An operation: its index in the trace.
     OpNo,
 }
 
 impl SiteNo {
-    /// No statement is known.
+    /// Stands for an unknown statement.
     pub const NONE: SiteNo = SiteNo(u32::MAX);
 }
 
 /// One operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operation {
-    /// Who does it.
+    /// The thread that performs the operation.
     pub thread: ThreadNo,
-    /// Where, or [`SiteNo::NONE`].
+    /// The statement, or [`SiteNo::NONE`].
     pub site: SiteNo,
-    /// What.
+    /// The kind of operation and its operands.
     pub action: Action,
 }
 
-/// What an operation does (DroidRacer, table 1, and the module's head).
+/// The kind of an operation, with its operands (DroidRacer, table 1, and the extensions listed in [the module](self)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// The thread starts.
     ThreadInit,
     /// The thread ends.
     ThreadExit,
-    /// Makes a thread.
+    /// The thread forks another thread.
     Fork(ThreadNo),
-    /// Waits for the end of a thread.
+    /// The thread waits for the end of another thread.
     Join(ThreadNo),
-    /// Makes the queue of the thread.
+    /// The thread creates its queue.
     AttachQueue,
-    /// Starts to run the messages of the queue.
+    /// The thread starts to run the messages of its queue.
     Loop,
-    /// Ends that.
+    /// The thread ends the loop over its queue.
     Leave,
-    /// Posts a task.
+    /// The thread posts a task.
     Post(TaskNo),
-    /// A task begins.
+    /// The thread begins a task.
     Begin(TaskNo),
-    /// A task ends.
+    /// The thread ends a task.
     End(TaskNo),
-    /// Takes a lock that the thread did not hold.
+    /// The thread acquires a lock that it did not hold.
     Acquire(LockNo),
-    /// Gives up the last hold of a lock.
+    /// The thread releases a lock: its last hold of a reentrant one.
     Release(LockNo),
-    /// Reads.
+    /// The thread reads a location.
     Read(LocationNo),
-    /// Writes.
+    /// The thread writes a location.
     Write(LocationNo),
     /// Allows the environment to post the handler of an event.
     Enable(EventNo),
-    /// Lets those go on that receive on the channel later.
+    /// The thread sends on a channel. This happens before every later receive on the channel.
     Send(ChannelNo),
-    /// Goes on because of all that was sent on the channel before.
+    /// The thread receives on a channel. Every earlier send on the channel happens before this.
     Receive(ChannelNo),
 }
 
 impl Action {
-    /// The location of an access, and whether it writes.
+    /// Returns the location of an access and whether it is a write; `None` for any other operation.
     #[must_use]
     pub fn access(self) -> Option<(LocationNo, bool)> {
         match self {
@@ -112,57 +116,58 @@ impl Action {
     }
 }
 
-/// A thread.
+/// A thread of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Thread {
-    /// Its name.
+    /// The name of the thread.
     pub name: String,
-    /// It is the environment: what it does has no order.
+    /// Whether the thread is the environment, whose operations have no order.
     pub environment: bool,
 }
 
-/// A task.
+/// A task of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Task {
-    /// Its name.
+    /// The name of the task.
     pub name: String,
-    /// The looper that runs it.
+    /// The looper that runs the task.
     pub looper: ThreadNo,
-    /// When its message is due.
+    /// The time at which the message of the task is due.
     pub time: PostTime,
-    /// Whether it passes fences.
+    /// Whether the message is asynchronous, so that it passes fences.
     pub is_async: bool,
-    /// The events whose handler it is; of those that are enabled its post comes after the enable.
+    /// The events whose handler the task is. The post of the task comes after the enable of each of them that has an
+    /// enable.
     pub events: SmallVec<[EventNo; 1]>,
-    /// Its post; none if nobody has posted it.
+    /// The post of the task; `None` for a task without a post.
     pub post: Option<OpNo>,
-    /// Its begin; none if it was cancelled, or if the trace ends before.
+    /// The begin of the task; `None` if it was canceled, or if the trace ends before it.
     pub begin: Option<OpNo>,
 }
 
 impl Task {
-    /// How its message stands to others of the queue.
+    /// The class of the task's message, which decides its order relative to other messages in the queue.
     pub(crate) fn class(&self) -> Class {
         Class { time: Time::of(self.time), is_async: self.is_async }
     }
 
-    /// Whether its post is delayed, or bound to an instant.
+    /// Whether the post of the task has a delay or an absolute time.
     #[must_use]
     pub fn is_delayed(&self) -> bool {
         matches!(self.time, PostTime::After(1..) | PostTime::At(1..))
     }
 }
 
-/// A memory location.
+/// A memory location of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Its name.
+    /// The name of the location.
     pub name: String,
-    /// What it is besides its object.
+    /// The field: the part of the location that does not depend on the object.
     pub field: FieldNo,
 }
 
-/// A trace. The fields are for reading; [`Builder`] makes them.
+/// A trace. Its fields are for reading; [`Builder`] fills them.
 ///
 /// # Examples
 ///
@@ -182,32 +187,33 @@ pub struct Place {
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Trace {
-    /// What was done, in the order of the run.
+    /// The operations, in the order of the run.
     pub ops: IndexVec<OpNo, Operation>,
-    /// For each operation the line of the file that it comes from, counted from 1, or 0.
+    /// For each operation the line of the input file that it comes from, counted from 1, or 0 if there is none.
     pub lines: Vec<u32>,
-    /// The threads.
+    /// The threads of the trace.
     pub threads: IndexVec<ThreadNo, Thread>,
-    /// The tasks.
+    /// The tasks of the trace.
     pub tasks: IndexVec<TaskNo, Task>,
-    /// The locks' names.
+    /// The names of the locks.
     pub locks: Names<LockNo>,
-    /// The locations.
+    /// The memory locations of the trace.
     pub places: IndexVec<LocationNo, Place>,
-    /// The fields' names.
+    /// The names of the fields.
     pub fields: Names<FieldNo>,
-    /// The events' names.
+    /// The names of the events.
     pub events: Names<EventNo>,
-    /// How many channels there are.
+    /// Number of channels.
     pub channels: u32,
-    /// The statements, as they are told.
+    /// The statements, as text for reports.
     pub sites: Names<SiteNo>,
-    /// What is odd in the file, for people: one line each.
+    /// Remarks about oddities of the input file, for a reader: one line each.
     pub notes: Vec<String>,
 }
 
 impl Trace {
-    /// The task in which each task was posted; none if own code, the environment or nobody has posted it.
+    /// Returns for each task the task in which it was posted. `None` if a thread outside tasks or the environment has
+    /// posted it, or if it has no post.
     #[must_use]
     pub fn parents(&self) -> IndexVec<TaskNo, Option<TaskNo>> {
         let mut running: IndexVec<ThreadNo, Option<TaskNo>> = self.threads.iter().map(|_| None).collect();
@@ -223,7 +229,7 @@ impl Trace {
         parents
     }
 
-    /// Whether a task handles an event of the environment.
+    /// Returns whether a task handles an event of the environment.
     #[must_use]
     pub fn is_event(&self, task: TaskNo) -> bool {
         let Task { events, post, .. } = &self.tasks[task];

@@ -1,4 +1,4 @@
-//! Names and their numbers.
+//! A table of names with a number for each.
 
 use crate::base::Id;
 use indexmap::IndexSet;
@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::Index;
 use xxhash_rust::xxh3::Xxh3Builder;
 
-/// Different names, numbered in the order in which they came.
+/// Distinct names, numbered in the order in which they were added.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ impl<I> Default for Names<I> {
 }
 
 impl<I: Id> Names<I> {
-    /// The number of a name, a new one if it is new.
+    /// Returns the number of a name, and adds the name if it is new.
     pub fn add(&mut self, name: &str) -> I {
         match self.names.get_index_of(name) {
             Some(at) => I::new(at),
@@ -39,25 +39,25 @@ impl<I: Id> Names<I> {
         }
     }
 
-    /// The number of a name.
+    /// Returns the number of a name, or `None` if it was not added.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<I> {
         self.names.get_index_of(name).map(I::new)
     }
 
-    /// How many there are.
+    /// Number of names.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no name.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The names in the order of their numbers.
+    /// Iterates over the names in the order of their numbers.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         self.names.iter().map(|name| &**name)
     }

@@ -1,4 +1,4 @@
-//! Assignments: to locals, shared memory, elements of lists and arrays; `x op= e` reads and writes.
+//! Lowers assignments to locals, shared memory, and elements of lists and arrays. `x op= e` is a read and a write.
 
 use super::Checker;
 use super::places::{Target, set_site, set_sites};
@@ -76,6 +76,7 @@ impl Checker {
                 if target.atomic {
                     return self.atomic_update(place, op, &target.ty, value);
                 }
+                // The sites are created in the order of evaluation: the read, the sites of the value, the write.
                 let (mut target, text) = (target, place_text(place));
                 let read = self.site(SiteKind::Read, text.clone(), place.at);
                 set_site(&mut target, read);
@@ -113,7 +114,7 @@ impl Checker {
         Stmt::Write { place: target, value, site }
     }
 
-    /// `old op value`, or the value alone.
+    /// Lowers the new value of an assignment: `old op value`, or only the value if there is no operator.
     fn new_value(&mut self, op: Option<BinaryOp>, ty: &Type, old: Expr, value: &ast::Expr, at: At) -> Option<Expr> {
         let Some(op) = op else { return self.expr_of(value, ty, "the value") };
         let value = self.operand(op, ty, value, at)?;
@@ -152,7 +153,7 @@ impl Checker {
         None
     }
 
-    /// Puts indices that are needed twice into locals.
+    /// Moves indices that are needed twice (for the read and for the write) into locals.
     fn keep_indices(&mut self, index: &mut ElementIndex, out: &mut Vec<Stmt>) {
         for dimension in index {
             if matches!(dimension.index.kind, ExprKind::Word(_) | ExprKind::Local(_)) {

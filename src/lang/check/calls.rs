@@ -1,4 +1,4 @@
-//! Calls: of tasks, of the operations on atomics, of the operations on lists.
+//! Lowers calls: of tasks, of operations on atomics, of operations on lists.
 
 use super::Checker;
 use super::items::wrong_number;
@@ -12,7 +12,7 @@ use crate::lang::ast::{self, At};
 use crate::lang::program::{Expr, ExprKind, Place, Type};
 
 impl Checker {
-    /// `name(args)`
+    /// Lowers a call: `name(args)`
     pub(super) fn call(&mut self, name: &ast::Name, args: &[ast::Expr], at: At) -> Option<Expr> {
         match name.text.as_str() {
             "cas" | "fetch_add" | "exchange" => return self.atomic_call(name, args, at),
@@ -34,13 +34,13 @@ impl Checker {
         Some(Expr::new(ExprKind::Call { body, args, site }, ty))
     }
 
-    /// Arguments for the parameters of a body.
+    /// Lowers the arguments for the parameters of a body.
     pub(super) fn args(&mut self, body: BodyId, name: &ast::Name, args: &[ast::Expr], at: At) -> Option<Vec<Expr>> {
         let params = self.signatures[body].params.clone();
         self.args_for(&params, name, args, at)
     }
 
-    /// Arguments for parameters; all their errors are reported.
+    /// Lowers the arguments for parameters. Reports the errors of all arguments.
     pub(super) fn args_for(
         &mut self,
         params: &[(String, Type)],
@@ -72,7 +72,7 @@ impl Checker {
         (!failed).then_some(values)
     }
 
-    /// `cas(p, old, new)`, `fetch_add(p, d)`, `exchange(p, v)`
+    /// Lowers an operation on an atomic: `cas(p, old, new)`, `fetch_add(p, d)`, `exchange(p, v)`
     fn atomic_call(&mut self, name: &ast::Name, args: &[ast::Expr], at: At) -> Option<Expr> {
         let (wanted, form) = match name.text.as_str() {
             "cas" => (3, "cas(place, old, new)"),
@@ -108,7 +108,7 @@ impl Checker {
         })
     }
 
-    /// Reports `o.f()` where there is no such operation: by what `o` is.
+    /// Reports an unknown operation `o.f()`, with advice that depends on the type of `o`.
     fn no_method(&mut self, object: &ast::Expr, name: &ast::Name, of_lists: [&str; 4]) -> Option<Expr> {
         let ty = self.type_of_name(object);
         let help = match (&ty, name.text.as_str()) {
@@ -128,7 +128,8 @@ impl Checker {
         None
     }
 
-    // The type of what is a name alone; of anything longer it is not asked, since that might report something.
+    // Returns the type of an expression that is only a name. A longer expression is not lowered, because that could
+    // report errors.
     fn type_of_name(&self, e: &ast::Expr) -> Option<Type> {
         let ast::ExprKind::Name(name) = &e.kind else { return None };
         match self.local(name) {
@@ -156,7 +157,7 @@ impl Checker {
         None
     }
 
-    /// `list.push(e)` and the like.
+    /// Lowers `list.push(e)` and the like.
     pub(super) fn method(
         &mut self,
         object: &ast::Expr,

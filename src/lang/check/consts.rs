@@ -1,4 +1,4 @@
-//! Constants: `-D`, dependencies on each other in any order, cycles.
+//! Evaluates constants: `-D` values, constants that depend on each other in any order, cycles.
 
 use super::names::Named;
 use super::scope::Mode;
@@ -17,25 +17,25 @@ pub enum DefineError {
     /// The model has no constant of this name.
     #[error("-D {name}: the model has no constant `{name}`{}", near.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     Unknown {
-        /// The name.
+        /// The name in the `-D` value.
         name: String,
-        /// The constant that it is near to.
+        /// The nearest name of a constant, if there is one.
         near: Option<String>,
     },
-    /// Something else has this name.
+    /// The name belongs to something that is not a constant.
     #[error("-D {name}: `{name}` is {what}; only a `const` can be overridden")]
     NotConst {
-        /// The name.
+        /// The name in the `-D` value.
         name: String,
-        /// What it is.
+        /// The kind of the item, with its article.
         what: &'static str,
     },
-    /// A number for a truth value.
+    /// A `-D` value for a bool that is neither 0 nor 1.
     #[error("-D {name}={value}: `{name}` is a bool: 0 or 1")]
     NotBool {
-        /// The name.
+        /// The name of the constant.
         name: String,
-        /// The value.
+        /// The rejected value.
         value: i64,
     },
 }
@@ -47,7 +47,7 @@ enum Visit {
 }
 
 impl Checker {
-    /// Gives every constant its value, those that others need first. Returns what is wrong with `defines`.
+    /// Assigns a value to every constant, in the order of their dependencies. Returns the errors in `defines`.
     pub(super) fn constants(&mut self, file: &ast::File, defines: &[(String, i64)]) -> Vec<DefineError> {
         let mut consts: IndexMap<&str, (&ast::Name, &ast::Expr)> = IndexMap::new();
         for item in &file.items {
@@ -90,7 +90,8 @@ impl Checker {
         wrong
     }
 
-    /// The constants, each after those that it needs. Those on a cycle are reported and marked as broken.
+    /// Returns the constants, each after those that it depends on. Constants on a cycle are reported and marked as
+    /// broken.
     fn in_order<'f>(&mut self, consts: &IndexMap<&'f str, (&'f ast::Name, &'f ast::Expr)>) -> Vec<&'f str> {
         let mut state: BTreeMap<&str, Visit> = BTreeMap::new();
         let mut order = Vec::new();
@@ -98,7 +99,7 @@ impl Checker {
             if state.contains_key(root) {
                 continue;
             }
-            // An explicit stack: a chain of constants may be as long as the file.
+            // An explicit stack, because a chain of constants can be as long as the file.
             let mut path: Vec<(&str, Vec<&str>)> = vec![(root, needs(consts[root].1))];
             state.insert(root, Visit::Open);
             while let Some((name, rest)) = path.last_mut() {
@@ -136,7 +137,7 @@ impl Checker {
         order
     }
 
-    /// Type and value; the value does not matter if it is `overridden`.
+    /// Returns the type and the value of a constant. The value is ignored if it is `overridden`.
     fn value_of_const(&mut self, e: &ast::Expr, overridden: bool) -> Option<(Type, i64)> {
         let value = self.in_dead(overridden, |c| c.in_mode(Mode::Const, |c| c.value(e)))?;
         match (&value.ty, constant(&value)) {
@@ -148,14 +149,14 @@ impl Checker {
         }
     }
 
-    /// The word of a constant, or a word with a fixed value where one may stand.
+    /// Returns "did you mean `x`?" with the nearest name of a constant, if there is one.
     pub(super) fn suggest_const(&self, name: &str) -> Option<String> {
         let consts = self.names.iter().filter(|(_, e)| matches!(e.named, Named::Const(..)));
         did_you_mean(name, consts.map(|(n, _)| n.as_str()))
     }
 }
 
-/// The names in an expression of a constant.
+/// Returns the names in the expression of a constant.
 fn needs(e: &ast::Expr) -> Vec<&str> {
     let mut names = Vec::new();
     let mut open = vec![e];

@@ -1,4 +1,4 @@
-//! Compound statements. Conditions on constants are folded: the branch that cannot run leaves nothing.
+//! Lowers compound statements. Conditions on constants are folded: a branch that cannot run is dropped.
 
 use super::Checker;
 use super::places::set_site;
@@ -58,7 +58,7 @@ impl Checker {
         Some(())
     }
 
-    /// The number of an exception.
+    /// Returns the number of an exception, and adds the exception if it is new.
     pub(super) fn exception(&mut self, name: &str) -> ExceptionId {
         if let Some(&id) = self.exception_ids.get(name) {
             return id;
@@ -127,7 +127,7 @@ impl Checker {
             Over::List(e) => {
                 let list = self.list(e, "`for ... in` needs a range or");
                 let Some((mut list, of)) = list else {
-                    // The body has errors of its own.
+                    // The body is lowered all the same, to report its errors.
                     self.in_block(|c| {
                         c.bind(name, Bound::Broken);
                         c.loop_body(body)
@@ -171,6 +171,7 @@ impl Checker {
             None
         });
         let text = place_text(on);
+        // With writers preferred, a writer announces itself in a step of its own before it acquires the lock.
         let announces = write && object.as_ref().is_some_and(|object| self.prefers_writers(object));
         let announce = announces.then(|| self.site(SiteKind::Announce, text.clone(), on.at));
         let (enter, leave) = if write {
@@ -185,7 +186,7 @@ impl Checker {
         Some(())
     }
 
-    /// Whether the lock prefers writers; of a lock that is known only at run time: whether any does.
+    /// Returns whether the lock prefers writers. For a lock that is known only at run time: whether any lock does.
     fn prefers_writers(&self, object: &Expr) -> bool {
         let locks = &self.out.rwlocks;
         match constant(object).and_then(|i| usize::try_from(i).ok()) {

@@ -1,4 +1,4 @@
-//! Expectations: those whose condition is false are checked for their names, then dropped.
+//! Lowers expectations. An expectation with a false condition is checked for its names and then dropped.
 
 use super::Checker;
 use super::names::Named;
@@ -15,7 +15,7 @@ impl Checker {
         self.scope = Scope::default();
         for item in &file.items {
             let ItemKind::Expect { expect, condition } = &item.kind else { continue };
-            // Components would define some of their names.
+            // Components would define some of the names, so nothing is reported about them.
             if self.components || self.enough() {
                 return;
             }
@@ -89,7 +89,7 @@ impl Checker {
         })
     }
 
-    /// `real`, `harmful`, `false`
+    /// Evaluates the words of a race or order pair: `real`, `harmful`, `false`
     fn pair_words(&mut self, (no, order): (bool, bool), words: &[ast::Name]) -> Option<(bool, bool, bool)> {
         let mut said = [false; 3];
         for word in words {
@@ -123,7 +123,7 @@ impl Checker {
         Some((real, harmful, false_))
     }
 
-    /// A task, or the handler of an event.
+    /// Returns the body of a task, or of the handler of an event.
     fn queued(&mut self, name: &ast::Name) -> Option<BodyId> {
         match self.find(name, "task or event", |n| matches!(n, Named::Task(_) | Named::Event(..)))? {
             Named::Task(body) | Named::Event(_, body) => Some(body),

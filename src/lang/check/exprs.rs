@@ -1,4 +1,4 @@
-//! Expressions: evaluated left to right, constants folded.
+//! Lowers expressions. They are evaluated from left to right, and constants are folded.
 
 use super::Checker;
 use super::scope::Mode;
@@ -30,7 +30,7 @@ impl Checker {
         None
     }
 
-    /// Lowers an expression, with a value or without.
+    /// Lowers an expression with or without a value.
     pub(super) fn expr(&mut self, e: &ast::Expr) -> Option<Expr> {
         let value = self.lowered(e)?;
         Some(Expr { at: e.at.0, ..value })
@@ -88,7 +88,7 @@ impl Checker {
         }
     }
 
-    /// Reports what may stand in a body only (or, if `waits`, in the condition of an `await` as well).
+    /// Reports code that is only allowed in a body (or, if `waits`, also in the condition of an `await`).
     fn only_in_body(&mut self, at: At, what: &str, waits: bool) -> Option<()> {
         let (place, may) = match self.scope.mode {
             Mode::Body => return Some(()),
@@ -104,7 +104,7 @@ impl Checker {
         None
     }
 
-    /// Reports a use of components, unless the file's own were reported already.
+    /// Reports a use of components, unless the components of the file were already reported.
     pub(super) fn no_components(&mut self, at: At, what: &str) {
         if !self.components {
             let reason = "components (activity, service, receiver, async_task) are not yet supported";
@@ -128,7 +128,8 @@ impl Checker {
         }
     }
 
-    /// `&&`, `||`. A constant on the left decides whether there is a right side at all; on the right it cannot undo the reads of the left.
+    /// Lowers `&&` and `||`. A constant on the left can decide that the right side is not evaluated. A constant on the
+    /// right cannot remove the reads of the left side.
     fn logical(&mut self, and: bool, left: &ast::Expr, right: &ast::Expr) -> Option<Expr> {
         let what = if and { "an operand of `&&`" } else { "an operand of `||`" };
         let a = self.expr_of(left, &Type::Bool, what);

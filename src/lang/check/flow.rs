@@ -1,12 +1,14 @@
-//! Whether control can reach the end of a block: a task with a result must not.
+//! Decides whether control can reach the end of a block. In a task with a result it must not.
 
 use crate::lang::program::Stmt;
 
-/// Whether control may come out at the end.
+/// Returns whether control can reach the end of the statements.
 pub(super) fn falls_through(stmts: &[Stmt]) -> bool {
     stmts.iter().all(passes)
 }
 
+// Whether control can pass the statement. A `while` can always end, because one with a constant condition has become a
+// `Loop` or nothing.
 fn passes(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Return(_) | Stmt::Throw { .. } | Stmt::Fail { .. } | Stmt::Break | Stmt::Continue => false,
@@ -23,7 +25,7 @@ fn passes(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether a `break` in the body of a loop ends that loop.
+/// Returns whether a `break` in the body of a loop ends that loop.
 fn breaks(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|stmt| match stmt {
         Stmt::Break => true,

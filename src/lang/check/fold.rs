@@ -1,4 +1,5 @@
-//! Arithmetic on constants: it comes to what it comes to at run time; only a division by zero is a mistake here, and no exception.
+//! Folds arithmetic on constants. The result is the same as at run time; only a division by zero is an error of the
+//! check instead of an exception.
 
 use super::Checker;
 use super::types::{article, constant, word};
@@ -7,7 +8,7 @@ use crate::lang::ast::{self, At, BinaryOp, UnaryOp};
 use crate::lang::program::{Expr, ExprKind, NO_SITE, Type};
 
 impl Checker {
-    /// `left op right` for everything but `&&`, `||`, `==`, `!=`.
+    /// Lowers `left op right` for all operators except `&&`, `||`, `==` and `!=`.
     pub(super) fn arithmetic(&mut self, op: BinaryOp, left: Expr, right: Expr, at: At) -> Option<Expr> {
         let compares = matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
         let ty = if compares { Type::Bool } else { left.ty.clone() };
@@ -26,7 +27,7 @@ impl Checker {
         Some(Expr::new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right), site }, ty))
     }
 
-    /// The site where a division by zero fails; none for operators that cannot fail.
+    /// Returns the site at which a division by zero fails, or [`NO_SITE`] for an operator that cannot fail.
     fn division_site(&mut self, op: BinaryOp, right: &Expr, at: At) -> SiteId {
         let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem);
         if divides && constant(right).is_none_or(|b| b == 0) {
@@ -36,7 +37,7 @@ impl Checker {
         }
     }
 
-    /// `-e`, `!e`
+    /// Lowers `-e` and `!e`
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &ast::Expr) -> Option<Expr> {
         let (wanted, what) = match op {
             UnaryOp::Not => (Type::Bool, "the operand of `!`"),
@@ -53,7 +54,7 @@ impl Checker {
         Some(word(folded, wanted))
     }
 
-    /// Checks the operands of an operator on numbers (or, for `&`, `|`, `^`, on two truth values).
+    /// Checks the operands of an operator on numbers. `&`, `|` and `^` also take two truth values.
     pub(super) fn operands(&mut self, op: BinaryOp, left: (Expr, At), right: (Expr, At)) -> Option<(Expr, Expr)> {
         let bits = matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
         let truth = |ty: &Type| matches!(ty, Type::Bool | Type::Message);
@@ -71,7 +72,7 @@ impl Checker {
     }
 }
 
-/// The operator as written.
+/// Returns the operator as it is written.
 pub(super) fn symbol(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Or => "||",

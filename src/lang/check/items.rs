@@ -1,4 +1,4 @@
-//! The tables of a program: locks, threads, loopers, handlers, events, and the signatures of bodies.
+//! Fills the tables of a program: locks, threads, loopers, handlers, events, and the signatures of bodies.
 
 use super::names::Named;
 use super::{Checker, MAX_LOCKS, MAX_THREADS, Signature};
@@ -8,11 +8,11 @@ use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, ItemKind, LockKind, Name, Range, Span};
 use crate::lang::program::{Body, Class, EventDef, Lock, Prefer, RwLock, Thread, Type, Uncaught};
 
-/// The most enables that an event starts with, and the highest count of a semaphore or barrier.
+/// Limit of the initial enables of an event, and of the count of a semaphore or barrier.
 pub(super) const MAX_COUNT: u64 = 1_000_000;
 
 impl Checker {
-    /// Fills the tables. Names first that need no others, then those that do.
+    /// Fills the tables: first the items that need no other names, then the others.
     pub(super) fn tables(&mut self, file: &ast::File) {
         for item in &file.items {
             match &item.kind {
@@ -134,7 +134,7 @@ impl Checker {
         let from = self.constant_of(&range.from, &Type::Int, "the first value");
         let to = self.constant_of(&range.to, &Type::Int, "the last value");
         let (Some(from), Some(to)) = (from, to) else { return self.define(name, Named::Broken) };
-        // In 128 bits, where no difference overflows.
+        // Computed in 128 bits, where no difference overflows.
         let len = (i128::from(to) - i128::from(from)).max(0);
         if len > i128::from(MAX_THREADS) {
             let message = format!("{len} threads `{}`", name.text);
@@ -170,12 +170,12 @@ impl Checker {
     }
 }
 
-/// An index as a word.
+/// Returns an index as a word.
 pub(super) fn index(i: usize) -> i64 {
     i64::try_from(i).expect("tables are bounded")
 }
 
-/// An error about arguments that do not fit: how many there are, and where they are declared.
+/// Returns an error about a wrong number of arguments, with the place where the parameters are declared.
 pub(super) fn wrong_number(at: At, message: String, reason: String, declared: Option<Span>) -> Diagnostic {
     let problem = Diagnostic::new(at.0, message, reason);
     match declared {

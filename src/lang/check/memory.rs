@@ -1,4 +1,4 @@
-//! Shared memory: globals, fields of classes, top-level `let`s, and their first values.
+//! Lowers shared memory: globals, fields of classes, top-level `let`s, and their initial values.
 
 use super::names::Named;
 use super::scope::Mode;
@@ -10,7 +10,8 @@ use crate::lang::program::{ClassId, Expr, ExprKind, Global, Init, Type};
 use std::collections::BTreeMap;
 
 impl Checker {
-    /// `let`s first: variables may start with what they name. Each names only what stands before it.
+    /// Fills the memory. Top-level `let`s come first, because initial values of variables can use them. A `let` can
+    /// only use a `let` that is declared before it.
     pub(super) fn memory(&mut self, file: &ast::File) {
         for item in &file.items {
             if let ItemKind::Field { storage: Storage::Let, field } = &item.kind
@@ -57,7 +58,8 @@ impl Checker {
                 self.problems.add(problem.note(at.0, "first declared here"));
                 continue;
             }
-            // A field with an error stays known by name; nothing runs then.
+            // A field with an error stays known by name, to avoid further errors. Its content does not matter, because
+            // the model is rejected.
             let global = self.field(*storage, field, offset).unwrap_or_else(|| Global {
                 name: name.text.clone(),
                 ty: Type::Void,
@@ -71,7 +73,7 @@ impl Checker {
         }
     }
 
-    /// A variable or field with its first value.
+    /// Lowers a variable or field with its initial value.
     fn field(&mut self, storage: Storage, field: &ast::Field, offset: u32) -> Option<Global> {
         let name = &field.name;
         let annotated = match &field.ty {
@@ -122,7 +124,7 @@ impl Checker {
         Some(Global { name: name.text.clone(), ty, atomic: storage == Storage::Atomic, offset, cells, init })
     }
 
-    /// Counts cells before they are made.
+    /// Adds the cells of a type to the total, before they are allocated. Only the first excess is reported.
     fn take_cells(&mut self, ty: &Type, at: At) -> Option<()> {
         let full = self.cells > MAX_CELLS;
         self.cells = self.cells.saturating_add(ty.cells());
@@ -135,7 +137,7 @@ impl Checker {
         None
     }
 
-    /// The type of a variable: as annotated, else that of its initial value.
+    /// Returns the type of a variable: its annotation, or else the type of its initial value.
     pub(super) fn settle(&mut self, name: &ast::Name, ty: Option<Type>, value: &Expr, at: At) -> Option<Type> {
         match (ty, &value.ty) {
             (Some(ty), _) => Some(ty),
@@ -162,7 +164,7 @@ impl Checker {
         }
     }
 
-    /// Reports a variable of a type without a value that could stand for none.
+    /// Reports a variable without an initial value whose type has no default value.
     pub(super) fn needs_value(&mut self, name: &ast::Name, ty: &Type) {
         let type_name = self.name_of(ty);
         let message = format!("`{}` needs an initial value", name.text);
@@ -231,7 +233,7 @@ impl Checker {
         Some((ty, vec![Init::List(words)]))
     }
 
-    /// A first value: a constant, a name with a fixed value, or `new`.
+    /// Lowers an initial value: a constant, a name with a fixed value, or `new`.
     pub(super) fn first_value(&mut self, e: &ast::Expr) -> Option<Expr> {
         let value = self.in_mode(Mode::First, |c| c.value(e))?;
         match value.kind {

@@ -1,8 +1,17 @@
-//! Syntax tree to checked program: names resolved, types inferred, constants folded, accesses numbered.
+//! Checks a syntax tree and lowers it to a program: names are resolved, types inferred, constants folded, and accesses
+//! numbered.
 //!
-//! The order of work: top-level names ([`names`]), constants with `-D` ([`consts`]), tables ([`items`], [`memory`]), bodies ([`stmts`], [`exprs`], [`places`], [`ops`]),
-//! properties, expectations. A branch that a constant rules out is lowered like any other, for its errors, and then thrown away: its sites
-//! and labels are never made ([`sites`]). `None` out of a lowering function means that an error was reported: say nothing more about it.
+//! The steps are, in order:
+//!
+//! - top-level names ([`names`]),
+//! - constants with `-D` ([`consts`]),
+//! - tables ([`items`], [`memory`]),
+//! - bodies ([`stmts`], [`exprs`], [`places`], [`ops`]),
+//! - properties and expectations.
+//!
+//! A branch that a constant rules out is lowered like any other code, so that its errors are reported, and then
+//! dropped: its sites and labels are never created ([`sites`]). If a lowering function returns `None`, it has reported
+//! an error, and its caller must not report another one for the same cause.
 
 mod assign;
 mod calls;
@@ -43,29 +52,31 @@ pub use consts::DefineError;
 
 /// The largest memory of a program, in cells.
 pub(super) const MAX_CELLS: u64 = 1_000_000;
-/// The most threads that start with the app.
+/// Limit of the number of threads that start with the app.
 pub(super) const MAX_THREADS: u64 = 1_000;
-/// The most locks and conditions, arrays included.
+/// Limit of the number of locks and, separately, of conditions, array elements included.
 pub(super) const MAX_LOCKS: u64 = 10_000;
-/// The most cells of a local array.
+/// Limit of the cells of a local array.
 pub(super) const MAX_LOCAL_CELLS: u64 = 10_000;
-/// The most terms of a property once its quantifiers are expanded.
+/// Limit of the values of one quantifier in a property. [`properties`] derives from it the limit of an expanded
+/// property.
 pub(super) const MAX_TERMS: u64 = 10_000;
 
-/// After these errors the rest is not looked at: suggestions for each of thousands of errors take long.
+/// The check stops after this many errors, because it takes too long to find suggestions for thousands of errors.
 const ENOUGH_PROBLEMS: usize = 200;
 
-/// Why a model is refused.
+/// Why the check rejects a model.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("the model has errors")]
 pub struct CheckErrors {
-    /// What is wrong with `-D` values: they have no place in the source.
+    /// The errors in `-D` values, which have no position in the source.
     pub defines: Vec<DefineError>,
-    /// What is wrong in the source, in source order; the first twenty.
+    /// The errors in the source, in source order; the first twenty.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Checks `file`, the tree of `source`, with the constants in `defines` overridden (of two of the same name the last counts).
+/// Checks `file`, the tree of `source`, with the constants in `defines` overridden. If a name occurs twice in
+/// `defines`, the last value counts.
 ///
 /// # Examples
 ///
@@ -90,9 +101,10 @@ pub fn check(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> Re
     Err(CheckErrors { defines, diagnostics })
 }
 
-/// The names in a tree that nothing in it declares, in source order, the first twenty.
+/// Returns the errors about names that nothing in the tree declares, in source order; the first twenty.
 ///
-/// It is for a tree of which syntax errors have left out parts: what else the check finds there may be their fault.
+/// It is for a tree without the parts that syntax errors have removed. Other errors of the check can be caused by the
+/// missing parts, so they are dropped.
 pub(super) fn unknown_names(file: &ast::File, source: &Source) -> Vec<Diagnostic> {
     checked(file, source, &[]).0.problems.finish_unknown()
 }
@@ -115,38 +127,40 @@ fn checked(file: &ast::File, source: &Source, defines: &[(String, i64)]) -> (Che
 #[derive(Clone, Default)]
 struct Signature {
     params: Vec<(String, Type)>,
-    // `None`: its types have errors.
+    // `None` if its types have errors.
     result: Option<Type>,
 }
 
 /// The state of the check.
 struct Checker {
     problems: problems::Problems,
-    // Every top-level name, in source order.
+    // Every top-level name, in order of declaration.
     names: IndexMap<String, names::Entry>,
     out: Program,
     signatures: IndexVec<BodyId, Signature>,
     listeners: IndexVec<ListenerId, Vec<Type>>,
     text_ids: BTreeMap<String, TextId>,
     exception_ids: BTreeMap<String, ExceptionId>,
-    // What may be expected, in live code or not.
+    // The names that `expect` lines can use, from live and dead code.
     thrown: IndexSet<String>,
     messages: IndexSet<String>,
     transactions: IndexSet<String>,
     catches: Vec<ast::Name>,
     labels: IndexMap<String, sites::LabelState>,
     lines: sites::Lines,
-    // One for each site.
+    // The span of each site, indexed by site.
     site_spans: Vec<ast::Span>,
-    // Who calls whom, in live code.
+    // Pairs of calling and called body, in live code.
     calls: BTreeSet<(BodyId, BodyId)>,
-    // Whose callbacks are performed where, and which there are, in live code.
+    // In live code: the sites that perform the callbacks of a listener, and the bodies that are registered with each
+    // listener.
     performed: Vec<(SiteId, ListenerId)>,
     registered: BTreeMap<ListenerId, BTreeSet<BodyId>>,
     scope: scope::Scope,
-    // Whether components stand in the file: then what only they could define is not reported as unknown.
+    // Whether the file contains components. Expectations are then skipped, because components would define some of
+    // their names, and further uses of components are not reported.
     components: bool,
-    // Cells given out so far, and terms of properties.
+    // Number of cells that are allocated so far, and number of nodes in the current property.
     cells: u64,
     terms: u64,
 }
@@ -205,12 +219,12 @@ impl Checker {
         }
     }
 
-    /// Whether so many errors are known that looking for more is a waste.
+    /// Returns whether there are so many errors that the search for more stops.
     fn enough(&self) -> bool {
         self.problems.count() >= ENOUGH_PROBLEMS
     }
 
-    /// Reports an error.
+    /// Reports an error without advice.
     fn error(&mut self, at: ast::At, message: impl Into<String>, reason: impl Into<String>) {
         self.problems.add(Diagnostic::new(at.0, message, reason));
     }
@@ -226,7 +240,7 @@ impl Checker {
         self.problems.add(Diagnostic::new(at.0, message, reason).help(help));
     }
 
-    /// The text's number.
+    /// Returns the number of a text, and adds the text if it is new.
     fn text(&mut self, text: &str) -> TextId {
         if self.scope.dead {
             return TextId(0);
@@ -240,12 +254,12 @@ impl Checker {
     }
 }
 
-/// "did you mean `x`?", if a candidate is near.
+/// Returns "did you mean `x`?", if a candidate is near.
 fn did_you_mean<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
     near(word, candidates).map(|c| format!("did you mean `{c}`?"))
 }
 
-/// `1 argument`, `2 arguments`
+/// Formats a number with its noun: `1 argument`, `2 arguments`
 fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

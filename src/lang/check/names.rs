@@ -1,4 +1,4 @@
-//! The flat namespace of a file: every top-level name once.
+//! The flat namespace of a file, in which every top-level name occurs once.
 
 use super::{Checker, did_you_mean};
 use crate::event::{BodyId, EventId, ListenerId};
@@ -6,32 +6,32 @@ use crate::lang::Diagnostic;
 use crate::lang::ast::{self, ComponentKind, ItemKind, LockKind, Span, Storage};
 use crate::lang::program::{ClassId, GlobalId, Type};
 
-/// The operations that are called like tasks.
+/// The operations that are called with the syntax of tasks.
 pub(super) const BUILT_IN_CALLS: [&str; 3] = ["cas", "fetch_add", "exchange"];
 
 /// A top-level name.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) named: Named,
-    /// With its article: "a lock".
+    /// The kind of the item, with its article: "a lock".
     pub(super) what: &'static str,
     pub(super) span: Span,
 }
 
-/// What a top-level name stands for.
+/// The meaning of a top-level name.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Named {
-    /// Declared, not yet worked out.
+    /// The name is declared, but its declaration has not been lowered yet.
     Pending,
-    /// Its declaration has an error, which was reported.
+    /// The declaration has an error that was reported.
     Broken,
-    /// A constant.
+    /// A constant, with its type and value.
     Const(Type, i64),
     /// A name with a fixed value: `let`, locks, threads, handlers ...
     Word(Type, i64),
-    /// An array of locks or conditions, or a parametrized thread: index `from` is the word `first`.
+    /// An array of locks or conditions, or a parametrized thread. Index `from` is the word `first`.
     Family { ty: Type, first: i64, len: u32, from: i64 },
-    /// `var`, `atomic`
+    /// A global variable: `var`, `atomic`
     Global(GlobalId),
     /// A class.
     Class(ClassId),
@@ -46,14 +46,14 @@ pub(super) enum Named {
 }
 
 impl Named {
-    /// Whether it can stand for a value.
+    /// Returns whether the name can be used as a value.
     pub(super) fn is_value(&self) -> bool {
         matches!(self, Named::Const(..) | Named::Word(..) | Named::Family { .. } | Named::Global(_))
     }
 }
 
 impl Checker {
-    /// Enters every top-level name.
+    /// Enters every top-level name of a file.
     pub(super) fn declare(&mut self, file: &ast::File) {
         let (mut app, mut init) = (None, None);
         for item in &file.items {
@@ -117,7 +117,7 @@ impl Checker {
         self.names.insert(text.clone(), Entry { named, what, span: name.at.0 });
     }
 
-    /// Says what a name stands for, unless it is the second of its name.
+    /// Sets the meaning of a name. Has no effect for a second declaration of the name.
     pub(super) fn define(&mut self, name: &ast::Name, named: Named) {
         if let Some(entry) = self.names.get_mut(&name.text)
             && entry.span == name.at.0
@@ -126,7 +126,7 @@ impl Checker {
         }
     }
 
-    /// Whether this is where the name was declared first.
+    /// Returns whether this is the first declaration of the name.
     pub(super) fn is_first(&self, name: &ast::Name) -> bool {
         self.names.get(&name.text).is_some_and(|e| e.span == name.at.0)
     }
@@ -141,7 +141,7 @@ impl Checker {
         self.problems.add(problem);
     }
 
-    /// The class of this name.
+    /// Returns the class with this name, or reports an error.
     pub(super) fn class(&mut self, name: &ast::Name) -> Option<ClassId> {
         if name.text == "Object" {
             return Some(ClassId(0));
@@ -156,7 +156,7 @@ impl Checker {
         }
     }
 
-    /// The task of this name.
+    /// Returns the task with this name, or reports an error.
     pub(super) fn task(&mut self, name: &ast::Name) -> Option<BodyId> {
         if self.local(&name.text).is_some() {
             self.error(name.at, format!("`{}` is a local", name.text), "expected a task");
@@ -181,7 +181,7 @@ impl Checker {
         }
     }
 
-    /// The listener of this name.
+    /// Returns the listener with this name, or reports an error.
     pub(super) fn listener(&mut self, name: &ast::Name) -> Option<ListenerId> {
         match self.find(name, "listener", |n| matches!(n, Named::Listener(_)))? {
             Named::Listener(listener) => Some(listener),
@@ -193,7 +193,7 @@ impl Checker {
         }
     }
 
-    /// The looper (not any thread) of this name, as an index of `threads`.
+    /// Returns the looper with this name as an index into `threads`, or reports an error. A thread is not accepted.
     pub(super) fn looper(&mut self, name: &ast::Name) -> Option<usize> {
         match self.find(name, "looper", |n| matches!(n, Named::Word(Type::Looper, _)))? {
             Named::Word(Type::Looper, index) if self.names[&name.text].what == "a looper" => {
@@ -207,7 +207,7 @@ impl Checker {
         }
     }
 
-    /// The word among `words` that `name` is; else an error.
+    /// Returns the value of the word among `words` that equals `name`, or reports an error.
     pub(super) fn one_of<T: Copy>(&mut self, name: &ast::Name, what: &str, words: &[(&str, T)]) -> Option<T> {
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == name.text) {
             return Some(*value);
@@ -221,7 +221,7 @@ impl Checker {
     }
 }
 
-/// The name of an item, and what it is.
+/// Returns the name of an item, and the kind of the item with its article.
 fn name_of(kind: &ItemKind) -> Option<(&ast::Name, &'static str)> {
     Some(match kind {
         ItemKind::App { .. } | ItemKind::Init { .. } | ItemKind::Expect { .. } => return None,

@@ -1,4 +1,5 @@
-//! The objects that come with an object: fields that start as `new`. They must end somewhere, and fit the memory.
+//! Checks nested objects: fields whose initial value is `new`. The nesting must be finite, and the objects must fit the
+//! memory.
 
 use super::names::Named;
 use super::{Checker, MAX_CELLS};
@@ -7,19 +8,19 @@ use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, ItemKind};
 use crate::lang::program::{ClassId, Global, Init};
 
-/// How deep new objects may stand in new objects.
+/// Limit of the depth to which new objects can contain new objects.
 const MAX_DEPTH: u32 = 64;
 
-/// What a new object of a class needs.
+/// The size of a new object of a class.
 #[derive(Clone, Copy)]
 struct Weight {
-    // Cells, its own and those of the objects that come with it; an object counts as one more.
+    // Number of cells of the object and of the objects that it contains. Each object counts as one more cell.
     cells: u64,
     height: u32,
 }
 
 impl Checker {
-    /// Checks every class, and what the app starts with.
+    /// Checks the size of every class, and of the objects that exist at the start.
     pub(super) fn weigh_objects(&mut self, file: &ast::File) {
         let mut known: Vec<Option<Weight>> = vec![None; self.out.classes.len()];
         for item in &file.items {
@@ -44,6 +45,8 @@ impl Checker {
         }
     }
 
+    /// Returns the size of a new object of a class, or `None` if its objects nest deeper than [`MAX_DEPTH`], for
+    /// example without end. `known` has the results so far.
     fn weigh(&self, class: ClassId, depth: u32, known: &mut Vec<Option<Weight>>) -> Option<Weight> {
         if let Some(weight) = known[class.index()] {
             return Some(weight);

@@ -1,4 +1,4 @@
-//! Operations with a value: post, fork, fence, wait, await ...
+//! Lowers operations with a value: post, fork, fence, wait, await ...
 
 use super::Checker;
 use super::scope::Mode;
@@ -76,7 +76,7 @@ impl Checker {
         Some(Expr::new(kind, Type::Message))
     }
 
-    /// `as "name"`
+    /// Lowers the name of an instance: `as "name"`
     pub(super) fn instance(&mut self, instance: Option<&Instance>) -> Option<TextId> {
         match instance? {
             Instance::Name(text) => {
@@ -95,12 +95,12 @@ impl Checker {
         }
     }
 
-    /// A looper or thread, as what has a queue of its own.
+    /// Lowers an operand that must have a queue of its own: a looper or a thread.
     pub(super) fn on_looper(&mut self, e: &ast::Expr, what: &str) -> Option<Expr> {
         self.one_type(e, &[Type::Looper, Type::Thread], what, "a looper, or a thread with a queue")
     }
 
-    /// Where messages go: a looper, thread or handler.
+    /// Lowers the target of messages: a looper, thread or handler.
     pub(super) fn queue(&mut self, e: &ast::Expr, what: &str) -> Option<Expr> {
         self.one_type(
             e,
@@ -110,7 +110,7 @@ impl Checker {
         )
     }
 
-    /// An expression of one of some types.
+    /// Lowers an expression whose type must be one of `types`.
     pub(super) fn one_type(&mut self, e: &ast::Expr, types: &[Type], what: &str, wanted: &str) -> Option<Expr> {
         let value = self.value(e)?;
         if types.contains(&value.ty) {
@@ -129,7 +129,7 @@ impl Checker {
         None
     }
 
-    /// A lock or an object: what can be held. `what` is the statement.
+    /// Lowers an operand that can be held: a lock or an object. `what` is the statement.
     pub(super) fn monitor(&mut self, e: &ast::Expr, what: &str) -> Option<Expr> {
         let value = self.value(e)?;
         let help = match &value.ty {
@@ -147,7 +147,7 @@ impl Checker {
         None
     }
 
-    /// A condition. `what` is the statement, `other` what does the same to a lock.
+    /// Lowers a condition. `what` is the statement; `other` is the advice for an operand that is a lock or object.
     pub(super) fn condition(&mut self, e: &ast::Expr, what: &str, other: &str) -> Option<Expr> {
         let value = self.value(e)?;
         if value.ty == Type::Condition {
@@ -195,7 +195,7 @@ impl Checker {
         Some(Expr::new(ExprKind::Wait { object: Box::new(object), with, timeout, site }, Type::Bool))
     }
 
-    /// Whether an expression names a `mutex`, as far as can be seen.
+    /// Returns whether an expression is a `mutex`, as far as this is known statically.
     fn is_mutex(&self, e: &Expr) -> bool {
         let first = match &e.kind {
             ExprKind::Word(index) | ExprKind::Indexed { first: index, .. } if e.ty == Type::Lock => *index,
@@ -205,7 +205,7 @@ impl Checker {
     }
 }
 
-/// `task -> main`
+/// Formats the place of a post or cancel: `task -> main`
 pub(super) fn arrow(what: &str, to: &ast::Expr) -> String {
     format!("{what} -> {}", place_text(to))
 }

@@ -1,4 +1,4 @@
-//! `expect outcomes of a, b: ok [1, [2, 3]], deadlock`
+//! Lowers lines such as `expect outcomes of a, b: ok [1, [2, 3]], deadlock`
 
 use super::Checker;
 use super::names::Named;
@@ -7,7 +7,7 @@ use crate::lang::ast::{self, At, OutcomeSpec, OutcomeSpecKind, OutcomeValue};
 use crate::lang::program::{EndValue, ExpectationKind, GlobalId, OutcomeRef, OutcomeRefKind, Type};
 
 impl Checker {
-    /// Lowers the line.
+    /// Lowers the outcomes of an `expect` line.
     pub(super) fn outcomes(&mut self, of: &[ast::Name], outcomes: &[OutcomeSpec]) -> Option<ExpectationKind> {
         let mut globals: Vec<Option<GlobalId>> = Vec::new();
         for name in of {

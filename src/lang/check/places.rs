@@ -1,4 +1,4 @@
-//! Places: what a name, `e.f` or `e[i]` stands for, before it is known whether it is read or written.
+//! Lowers places: the meaning of a name, `e.f` or `e[i]`, before it is known whether it is read or written.
 
 use super::Checker;
 use super::names::Named;
@@ -10,9 +10,10 @@ use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, BinaryOp, ExprKind as Ast, Span};
 use crate::lang::program::{Dimension, ElementIndex, Expr, ExprKind, LocalId, NO_SITE, Place, Root, Type};
 
-/// What an expression in the position of a place stands for. The sites in its own path are set when it is accessed.
+/// The meaning of an expression in the position of a place. The sites in its path are set later, when it is accessed
+/// ([`set_site`]).
 pub(super) enum Target {
-    /// A local, of one word.
+    /// A local of one word. `fixed` if it cannot be assigned.
     Local { id: LocalId, fixed: bool },
     /// A local array, or an element of one.
     LocalElement { local: LocalId, index: ElementIndex, ty: Type },
@@ -22,12 +23,12 @@ pub(super) enum Target {
     ListElement { list: Place, index: Expr, ty: Type },
     /// An array of locks or conditions, or a parametrized thread.
     Family { ty: Type, first: i64, len: u32, from: i64 },
-    /// A value that is no place.
+    /// A value that is not a place.
     Value(Expr),
 }
 
 impl Checker {
-    /// Lowers the path of a place: its object and indices, not the access itself.
+    /// Lowers the path of a place: its object and its indices, without the access itself.
     pub(super) fn target(&mut self, e: &ast::Expr) -> Option<Target> {
         let mut target = match &e.kind {
             Ast::Name(name) => self.named(&ast::Name { text: name.clone(), at: e.at }),
@@ -164,7 +165,8 @@ impl Checker {
         Some(Target::Shared(Place { root, index: Vec::new(), ty, atomic, at: Span::default() }))
     }
 
-    /// The length of a global array, which is a constant: `0..a.len` is a constant range.
+    /// Returns the length of a global array, array of locks or parametrized thread. It is a constant, so `0..a.len` is
+    /// a constant range.
     fn constant_len(&self, object: &ast::Expr) -> Option<i64> {
         let Ast::Name(name) = &object.kind else { return None };
         if self.local(name).is_some() {
@@ -213,7 +215,7 @@ impl Checker {
         })
     }
 
-    /// One of a family.
+    /// Lowers an element of an array of locks or conditions, or one of a parametrized thread.
     fn member(
         &mut self,
         ty: Type,
@@ -230,7 +232,7 @@ impl Checker {
         Some(Expr::new(ExprKind::Indexed { first, len, index, site, of: of.0 }, ty))
     }
 
-    /// Reads what a place holds.
+    /// Lowers a read of a place.
     pub(super) fn load(&mut self, target: Target, e: &ast::Expr) -> Option<Expr> {
         let value = self.loaded(target, e)?;
         Some(Expr { at: e.at.0, ..value })
@@ -276,7 +278,7 @@ impl Checker {
         }
     }
 
-    /// The list that an expression names, or an error. `what` says what needs one.
+    /// Lowers an expression that must be a list, or reports an error. `what` names the construct that needs it.
     pub(super) fn list(&mut self, e: &ast::Expr, what: &str) -> Option<(Place, Type)> {
         match self.target(e)? {
             Target::Shared(place) if matches!(place.ty, Type::List(_)) => {
@@ -304,7 +306,7 @@ fn dimension(index: Expr, (len, of): (u32, &Type), array: At) -> Dimension {
     Dimension { index, len, stride, site: NO_SITE, array: array.0 }
 }
 
-/// Says where the path of a place fails: at its access.
+/// Sets the site at which evaluation of the path of a place fails: the site of the access.
 pub(super) fn set_site(place: &mut Place, site: SiteId) {
     set_sites(&mut place.index, site);
     if let Root::Field { site: at, .. } = &mut place.root {

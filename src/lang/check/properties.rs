@@ -1,4 +1,5 @@
-//! Properties: quantifiers expanded over their constant ranges, the rest lowered without sites. Also what `init` may do.
+//! Lowers properties: quantifiers are expanded over their constant ranges, and the rest is lowered without sites. Also
+//! checks the operations of `init`.
 
 use super::scope::{Bound, Mode, Scope};
 use super::types::{constant, word};
@@ -10,7 +11,7 @@ use crate::lang::ast::{self, At, ItemKind, Prop};
 use crate::lang::program::{Expr, ExprKind, Property, Type};
 use std::collections::BTreeSet;
 
-/// Nodes of one property once its quantifiers are expanded.
+/// Limit of the nodes of one property after its quantifiers are expanded.
 const MAX_NODES: u64 = 20 * MAX_TERMS;
 
 impl Checker {
@@ -47,7 +48,7 @@ impl Checker {
                     return None;
                 }
                 if len == 0 {
-                    // The body is checked all the same.
+                    // The body is lowered all the same, to report its errors.
                     self.in_dead(true, |c| c.with_value(name, from, prop))?;
                 }
                 let mut terms = Vec::new();
@@ -76,9 +77,11 @@ impl Checker {
         self.error(at, message, format!("a property has at most {MAX_TERMS} terms once it is written out"));
     }
 
-    /// `init` runs before anything else does: nothing in it, or in what it calls, may wait for others or start them.
+    /// Checks that neither `init` nor a task that it calls contains an operation that waits for other threads or starts
+    /// them. `init` runs before anything else.
     pub(super) fn check_init(&mut self) {
         let Some(init) = self.out.init else { return };
+        // All bodies that `init` calls, directly or through others.
         let mut reached = BTreeSet::from([init]);
         let mut open = vec![init];
         while let Some(body) = open.pop() {
@@ -106,7 +109,8 @@ impl Checker {
     }
 }
 
-/// What `init` may do: memory, and holding what nobody else holds.
+/// Returns whether `init` may contain the operation: accesses of memory, and operations that cannot block while no
+/// thread runs.
 fn harmless(kind: SiteKind) -> bool {
     use SiteKind as K;
     matches!(
@@ -136,7 +140,7 @@ fn harmless(kind: SiteKind) -> bool {
     )
 }
 
-/// All terms joined by `&&` (or `||`), left to right, as a tree of little depth.
+/// Joins all terms by `&&` (or `||`), left to right, as a balanced tree, so that its depth is logarithmic.
 fn balanced(all: bool, terms: Vec<Expr>) -> Expr {
     let mut terms = terms;
     terms.retain(|t| constant(t) != Some(i64::from(all)));

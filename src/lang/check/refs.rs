@@ -1,4 +1,4 @@
-//! References of expectations: `@label.read of x`, failures by message or name.
+//! Resolves references of expectations: `@label.read of x`, and failures by message or name.
 
 use super::{Checker, did_you_mean};
 use crate::event::{SiteKind, labelled};
@@ -6,30 +6,30 @@ use crate::lang::Diagnostic;
 use crate::lang::ast::{self, Access, FailureName};
 use crate::lang::program::{BUILT_IN_EXCEPTIONS, FailureRef, SiteRef};
 
-/// What a reference is for.
+/// The kind of operations that a reference must select.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Accesses of memory.
+    /// A race: accesses of memory.
     Race,
-    /// Any operations.
+    /// An order: any operations.
     Order,
-    /// Where something fails: checks as well.
+    /// A failure: any operations, and checks, at which a statement fails.
     Failure,
 }
 
-/// Whether an expectation counts.
+/// Whether an expectation applies to this variant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counts {
-    /// It has no condition.
+    /// The expectation has no condition.
     Always,
-    /// Its condition holds.
+    /// The condition of the expectation is true.
     Conditionally,
-    /// It is dropped.
+    /// The condition of the expectation is false, so it is dropped.
     Not,
 }
 
 impl Checker {
-    /// Resolves a reference. That of a dropped expectation only has to exist.
+    /// Resolves a reference. The reference of a dropped expectation only has to exist, and gives `None`.
     pub(super) fn reference(&mut self, reference: &ast::Ref, counts: Counts, uses: Use) -> Option<SiteRef> {
         let name = &reference.label.text;
         let text = self.ref_text(reference);
@@ -50,6 +50,7 @@ impl Checker {
         if counts == Counts::Not {
             return None;
         }
+        // The label exists, but only in code that the constants rule out.
         let Some(span) = state.live else {
             let help = match counts {
                 Counts::Conditionally => "its `if` holds here, too: narrow it to the constants that have this code",
@@ -66,7 +67,7 @@ impl Checker {
         let mut sites = labelled(&self.out.sites, name);
         sites.retain(|id| {
             let site = &self.out.sites[*id];
-            // Where a statement fails is no step of its own.
+            // A check, at which a statement fails, is not a step.
             if site.kind == SiteKind::Check && uses != Use::Failure {
                 return false;
             }
@@ -114,7 +115,7 @@ impl Checker {
         text
     }
 
-    /// The name after `of` is that of something that can be accessed.
+    /// Checks that the name after `of` is known. Returns `None` after an error.
     fn place_exists(&mut self, of: &ast::Name) -> Option<()> {
         let fields = self.out.classes.iter().flat_map(|c| &c.fields).map(|f| f.name.as_str());
         let mut known = self.names.keys().map(String::as_str).chain(fields);
@@ -129,7 +130,7 @@ impl Checker {
         None
     }
 
-    /// A failure by message, or by the name of an exception or property.
+    /// Resolves a failure by its message, or by the name of an exception or property.
     pub(super) fn failure_ref(&mut self, name: &FailureName) -> Option<FailureRef> {
         match name {
             FailureName::Message(text) => {
@@ -176,7 +177,7 @@ impl Checker {
         BUILT_IN_EXCEPTIONS.into_iter().chain(self.thrown.iter().map(String::as_str))
     }
 
-    /// Every `catch` names an exception that there is.
+    /// Checks that every `catch` names an exception that a statement or operation can throw.
     pub(super) fn check_catches(&mut self) {
         for name in std::mem::take(&mut self.catches) {
             if self.is_exception(&name.text) {

@@ -1,4 +1,4 @@
-//! The body that is being lowered: its locals, what is visible, and whether the code is live.
+//! The state of the body that is being lowered: its locals, the visible names, and whether the code is live.
 
 use super::names::Named;
 use super::{Checker, did_you_mean};
@@ -9,39 +9,39 @@ use crate::lang::ast::{self, Span};
 use crate::lang::program::{LocalId, Type};
 use std::collections::BTreeMap;
 
-/// Where an expression stands, which says what may stand in it.
+/// The context of an expression, which decides what the expression can contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Mode {
-    /// A body: anything.
+    /// A body. Everything is allowed.
     #[default]
     Body,
-    /// The condition of an `await`: no steps of its own.
+    /// The condition of an `await`. It is evaluated without steps.
     Await,
-    /// A property: the same, and no locals.
+    /// A property. It is evaluated without steps, and has no locals.
     Property,
-    /// A first value: constants and the names of threads, locks and objects.
+    /// An initial value. It can contain constants, `new`, and the names of threads, locks and objects.
     First,
-    /// Constants only.
+    /// A constant. It can only contain constants.
     Const,
 }
 
-/// What a visible local name stands for.
+/// The meaning of a visible local name.
 #[derive(Clone, Debug)]
 pub(super) enum Bound {
     /// A local; `fixed` if it cannot be assigned (the variable of a `for`).
     Local { id: LocalId, fixed: bool },
-    /// The variable of a quantifier.
+    /// The variable of a quantifier, with its current value.
     Value(i64),
-    /// Its declaration has an error, which was reported.
+    /// The declaration of the name has an error that was reported.
     Broken,
 }
 
-/// The state of a body.
+/// The state of the body that is being lowered.
 #[derive(Default)]
 pub(super) struct Scope {
     pub(super) body: Option<BodyId>,
     pub(super) mode: Mode,
-    /// In a branch that a constant rules out.
+    /// Whether the code is in a branch that a constant rules out.
     pub(super) dead: bool,
     pub(super) init: bool,
     pub(super) result: Option<Type>,
@@ -51,18 +51,18 @@ pub(super) struct Scope {
     pub(super) loops: u32,
     pub(super) label: Option<usize>,
     pub(super) stmt_at: ast::At,
-    /// The check site of the statement, once it is needed.
+    /// The check site of the current statement, once it is needed.
     pub(super) check: Option<SiteId>,
     pub(super) ordinal: u32,
 }
 
 impl Checker {
-    /// The local of this name.
+    /// Returns the visible local with this name.
     pub(super) fn local(&self, name: &str) -> Option<&Bound> {
         self.scope.visible.get(name).map(|(bound, _)| bound)
     }
 
-    /// Makes a name visible up to the end of the block. Hiding is an error.
+    /// Makes a name visible up to the end of the block. Reports a name that hides another one.
     pub(super) fn bind(&mut self, name: &ast::Name, bound: Bound) {
         let hidden = match (self.scope.visible.get(&name.text), self.names.get(&name.text)) {
             (Some((_, first)), _) => Some((*first, "a name of this body")),
@@ -83,14 +83,14 @@ impl Checker {
         self.scope.order.push(name.text.clone());
     }
 
-    /// Declares a local.
+    /// Declares a local and makes it visible.
     pub(super) fn declare_local(&mut self, name: &ast::Name, ty: Type, fixed: bool) -> LocalId {
         let id = self.scope.locals.add((name.text.clone(), ty));
         self.bind(name, Bound::Local { id, fixed });
         id
     }
 
-    /// Keeps a name known, and says nothing about its uses.
+    /// Marks a local as broken. Its name stays known, and its uses are not reported.
     pub(super) fn break_local(&mut self, name: &ast::Name) {
         if let Some((bound, span)) = self.scope.visible.get_mut(&name.text)
             && *span == name.at.0
@@ -99,12 +99,12 @@ impl Checker {
         }
     }
 
-    /// A local without name, for a value that is needed twice.
+    /// Adds a local without a name, for a value that is needed twice.
     pub(super) fn temporary(&mut self, ty: Type) -> LocalId {
         self.scope.locals.add((String::new(), ty))
     }
 
-    /// Runs `f` in a block of its own.
+    /// Runs `f` in a block of its own: names that `f` declares are invisible after it.
     pub(super) fn in_block<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let outer = self.scope.order.len();
         let result = f(self);
@@ -115,7 +115,8 @@ impl Checker {
         result
     }
 
-    /// Runs `f`; what it lowers is thrown away if `dead`.
+    /// Runs `f`. If `dead`, the code that `f` lowers is treated as dead: it creates no sites, and its locals are
+    /// dropped.
     pub(super) fn in_dead<R>(&mut self, dead: bool, f: impl FnOnce(&mut Self) -> R) -> R {
         if !dead || self.scope.dead {
             return f(self);
@@ -129,7 +130,7 @@ impl Checker {
         result
     }
 
-    /// Runs `f` in a mode.
+    /// Runs `f` in the given mode.
     pub(super) fn in_mode<R>(&mut self, mode: Mode, f: impl FnOnce(&mut Self) -> R) -> R {
         let outer = std::mem::replace(&mut self.scope.mode, mode);
         let result = f(self);
@@ -137,7 +138,8 @@ impl Checker {
         result
     }
 
-    /// The top-level name, or `None` with an error that it is unknown. `wanted` says which names to suggest.
+    /// Returns the meaning of a top-level name, or reports it as unknown and returns `None`. `wanted` selects the names
+    /// that can be suggested.
     pub(super) fn find(&mut self, name: &ast::Name, what: &str, wanted: impl Fn(&Named) -> bool) -> Option<Named> {
         if let Some(entry) = self.names.get(&name.text) {
             return Some(entry.named.clone());
@@ -153,7 +155,7 @@ impl Checker {
         None
     }
 
-    /// The name and type of a local.
+    /// Returns the type of a local.
     pub(super) fn local_type(&self, id: LocalId) -> Type {
         debug_assert!(id.index() < self.scope.locals.len());
         self.scope.locals[id].1.clone()

@@ -1,4 +1,5 @@
-//! What needs names of others: parameters and results of bodies, loopers of handlers and events, parameters of listeners.
+//! Lowers the parts of items that need names of other items: parameters and results of bodies, loopers of handlers and
+//! events, parameters of listeners.
 
 use super::items::{MAX_COUNT, index};
 use super::names::Named;
@@ -8,8 +9,9 @@ use crate::lang::ast::{self, At, ItemKind, Name};
 use crate::lang::program::Type;
 
 impl Checker {
-    /// The second half of the tables, once all classes and loopers are known.
+    /// Fills the second half of the tables, once all classes and loopers are known.
     pub(super) fn signatures(&mut self, file: &ast::File) {
+        // Bodies are numbered in source order by `tables`. This loop and `bodies` must count the same items.
         let mut body = 0..;
         for item in &file.items {
             if self.enough() {
@@ -117,7 +119,8 @@ impl Checker {
                 self.not_passed(written.at, &of);
                 ty = None;
             }
-            // A type of its own for what has an error: nothing is void, so nothing more is said about it.
+            // A parameter whose type has an error gets the type `Void`, which no valid parameter has, so that no
+            // further errors are reported about it.
             types.push((param.name.text.clone(), ty.unwrap_or(Type::Void)));
         }
         types
@@ -128,7 +131,7 @@ impl Checker {
         self.signatures[body] = Signature { params, result };
     }
 
-    /// Reports parameters that are declared twice or hide a name, and declares them.
+    /// Declares the parameters of a body. Reports parameters that are declared twice or hide a name.
     pub(super) fn declare_params(&mut self, body: BodyId, names: &[&Name]) {
         let types = self.signatures[body].params.clone();
         for (name, (_, ty)) in names.iter().zip(types) {

@@ -1,4 +1,5 @@
-//! Sites and labels: numbered within a body in the order in which the live code is lowered, which is the order of evaluation.
+//! Creates sites and labels. The sites of a body are numbered in the order in which its live code is lowered, which is
+//! the order of evaluation.
 
 use super::Checker;
 use super::scope::Mode;
@@ -7,7 +8,7 @@ use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, ExprKind, Span};
 use crate::lang::program::{LabelDef, NO_SITE};
 
-/// Where the lines of a source begin.
+/// The text of a source, with the start offsets of its lines.
 pub(super) struct Lines {
     text: String,
     starts: Vec<usize>,
@@ -19,7 +20,7 @@ impl Lines {
         Self { text: text.to_owned(), starts }
     }
 
-    /// Line and column, both from 1, the column in characters.
+    /// Returns the line and the column (in characters) of an offset, both counted from 1.
     pub(super) fn place(&self, offset: u32) -> (u32, u32) {
         let offset = (offset as usize).min(self.text.len());
         let line = self.starts.partition_point(|&start| start <= offset);
@@ -28,22 +29,22 @@ impl Lines {
         (narrow(line), narrow(column + 1))
     }
 
-    /// The text of a span, on one line.
+    /// Returns the text of a span on one line.
     pub(super) fn slice(&self, span: Span) -> String {
         let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 
-/// What is known of a label.
+/// The state of a label.
 #[derive(Clone, Default)]
 pub(super) struct LabelState {
-    /// Its place in live code.
+    /// The span of the label in live code; `None` if it occurs only in dead code.
     pub(super) live: Option<Span>,
 }
 
 impl Checker {
-    /// A new site in the live code of a body.
+    /// Creates a site. Returns [`NO_SITE`] in dead code, and in contexts that have no sites.
     pub(super) fn site(&mut self, kind: SiteKind, place: String, at: At) -> SiteId {
         let Some(body) = self.scope.body else { return NO_SITE };
         if self.scope.dead || !matches!(self.scope.mode, Mode::Body | Mode::Await) {
@@ -68,7 +69,8 @@ impl Checker {
         id
     }
 
-    /// The site where the statement fails, if nothing better names the place. One for each statement, made when it is needed.
+    /// Returns the check site of the statement, at which it fails if no other site names the place better. A statement
+    /// has at most one, which is created when it is needed.
     pub(super) fn check_site(&mut self) -> SiteId {
         if let Some(site) = self.scope.check {
             return site;
@@ -80,7 +82,7 @@ impl Checker {
         site
     }
 
-    /// Enters a label; its index if it is live.
+    /// Enters a label. Returns its index if it is in live code.
     pub(super) fn open_label(&mut self, label: &ast::Label) -> Option<usize> {
         let name = &label.name;
         if self.scope.dead {
@@ -103,14 +105,14 @@ impl Checker {
         Some(index)
     }
 
-    /// The statement of this site calls a body, or performs its callbacks.
+    /// Records that the statement of this site calls a body, or performs it as a callback.
     pub(super) fn note_call(&mut self, site: SiteId, body: BodyId) {
         if site != NO_SITE && !self.out.sites[site].calls.contains(&body) {
             self.out.sites[site].calls.push(body);
         }
     }
 
-    /// Where callbacks are performed, those are called that are registered anywhere.
+    /// Records for each site that performs callbacks the bodies that are registered with the listener anywhere.
     pub(super) fn note_callbacks(&mut self) {
         for (site, listener) in std::mem::take(&mut self.performed) {
             let all: Vec<BodyId> = self.registered.get(&listener).into_iter().flatten().copied().collect();
@@ -119,7 +121,7 @@ impl Checker {
     }
 }
 
-/// A place as sites name it: `x`, `s.table[]`, `elems.e[]`.
+/// Formats a place as sites name it: `x`, `s.table[]`, `elems.e[]`.
 pub(super) fn place_text(e: &ast::Expr) -> String {
     match &e.kind {
         ExprKind::Name(name) => name.clone(),

@@ -1,4 +1,5 @@
-//! Bodies and their statements; compound ones are in [`control`](super::control), verbs in [`verbs`](super::verbs).
+//! Lowers bodies and their statements. Compound statements are in [`control`](super::control), verbs in
+//! [`verbs`](super::verbs).
 
 use super::scope::Scope;
 use super::types::article;
@@ -11,6 +12,7 @@ use crate::lang::program::{Expr, NO_SITE, Simple, Stmt, TextId, Type};
 impl Checker {
     /// Lowers every body, in source order.
     pub(super) fn bodies(&mut self, file: &ast::File) {
+        // Bodies are numbered in source order by `tables`, so this loop must count the same items.
         let mut next = (0..).map(BodyId);
         for item in &file.items {
             let mut params: Vec<&ast::Name> = Vec::new();
@@ -67,7 +69,7 @@ impl Checker {
         })
     }
 
-    /// Lowers a statement. What has an error is left out.
+    /// Lowers a statement. A statement with an error is left out.
     pub(super) fn stmt(&mut self, stmt: &ast::Stmt, out: &mut Vec<Stmt>) {
         if self.enough() {
             return;
@@ -173,7 +175,7 @@ impl Checker {
     fn let_(&mut self, field: &ast::Field, out: &mut Vec<Stmt>) -> Option<()> {
         let lowered = self.let_value(field);
         let Some((ty, value)) = lowered else {
-            // Its name stays known, so that its uses are no errors of their own.
+            // The name stays known, so that its uses cause no further errors.
             self.declare_local(&field.name, Type::Int, false);
             self.break_local(&field.name);
             return None;

@@ -1,4 +1,4 @@
-//! Types: as written, what fits where, and how they are called in messages.
+//! Types: their syntax, compatibility, and names in messages.
 
 use super::Checker;
 use super::scope::Mode;
@@ -9,7 +9,7 @@ use crate::lang::words::TYPES;
 use std::sync::Arc;
 
 impl Type {
-    /// The built-in type of this name. `list` stands for lists of any type here.
+    /// Returns the built-in type with this name. `list` stands for lists of any element type here.
     pub(super) fn built_in(name: &str) -> Option<Type> {
         Some(match name {
             "int" => Type::Int,
@@ -30,12 +30,13 @@ impl Type {
         })
     }
 
-    /// Whether a value of it is one word that can be copied.
+    /// Returns whether a value of the type is one word that can be copied.
     pub(super) fn is_word(&self) -> bool {
         !matches!(self, Type::List(_) | Type::Array(..) | Type::Void)
     }
 
-    /// Whether null is one of its values (a message's null is false: refused).
+    /// Returns whether null is a value of the type. It is not for a message: compared with a message, null stands for
+    /// false (refused).
     fn has_null(&self) -> bool {
         matches!(
             self,
@@ -43,7 +44,7 @@ impl Type {
         )
     }
 
-    /// The word of a variable without initial value, if the type has one.
+    /// Returns the word of a variable without an initial value, if the type has a default.
     pub(super) fn default_word(&self) -> Option<i64> {
         match self {
             Type::Int | Type::Bool | Type::Message => Some(0),
@@ -52,7 +53,7 @@ impl Type {
         }
     }
 
-    /// Whether a value of it may stand where `wanted` may.
+    /// Returns whether a value of the type can be used where `wanted` is required.
     fn fits(&self, wanted: &Type) -> bool {
         match (self, wanted) {
             (a, b) if a == b => true,
@@ -64,7 +65,7 @@ impl Type {
         }
     }
 
-    /// Cells of memory.
+    /// Number of cells of memory that a value takes.
     pub(super) fn cells(&self) -> u64 {
         match self {
             Type::Array(of, len) => of.cells().saturating_mul(u64::from(*len)),
@@ -73,12 +74,12 @@ impl Type {
     }
 }
 
-/// An expression that is a word.
+/// Returns an expression that is a word.
 pub(super) fn word(value: i64, ty: Type) -> Expr {
     Expr::new(ExprKind::Word(value), ty)
 }
 
-/// The value of an expression that is a constant.
+/// Returns the value of a constant expression, or `None` for any other expression.
 pub(super) fn constant(e: &Expr) -> Option<i64> {
     match e.kind {
         ExprKind::Word(value) => Some(value),
@@ -87,7 +88,7 @@ pub(super) fn constant(e: &Expr) -> Option<i64> {
 }
 
 impl Checker {
-    /// The type as written; an array's lengths are constants.
+    /// Lowers a type as written. The lengths of an array must be constants.
     pub(super) fn ty(&mut self, ty: &ast::Type) -> Option<Type> {
         let mut result = match &ty.base {
             BaseType::Name(name) => self.named_type(name)?,
@@ -117,7 +118,7 @@ impl Checker {
         Some(result)
     }
 
-    /// Reports an array that is too large.
+    /// Reports an array or a program that needs too many cells.
     pub(super) fn too_large(&mut self, at: At) {
         let message = format!("more than {} cells of memory", super::MAX_CELLS);
         self.error_help(at, message, "too large", "a model needs few: take a smaller length");
@@ -147,7 +148,7 @@ impl Checker {
         self.class(name).map(Type::Object)
     }
 
-    /// The type as messages write it.
+    /// Returns the name of a type for messages.
     pub(super) fn name_of(&self, ty: &Type) -> String {
         match ty {
             Type::Int => "int".into(),
@@ -185,7 +186,8 @@ impl Checker {
         }
     }
 
-    /// `value` as a `wanted`; an error if it does not fit. `what` names the place: "the argument `i`".
+    /// Converts `value` to the type `wanted`, or reports an error if it does not fit. `what` names the position: "the
+    /// argument `i`".
     pub(super) fn fit(&mut self, value: Expr, wanted: &Type, at: At, what: &str) -> Option<Expr> {
         if value.ty.fits(wanted) {
             return Some(match (&value.ty, wanted) {
@@ -213,21 +215,21 @@ impl Checker {
         None
     }
 
-    /// Lowers an expression of one type.
+    /// Lowers an expression that must have the type `wanted`.
     pub(super) fn expr_of(&mut self, e: &ast::Expr, wanted: &Type, what: &str) -> Option<Expr> {
         let value = self.value(e)?;
         self.fit(value, wanted, e.at, what)
     }
 
-    /// Lowers a condition.
+    /// Lowers a condition, which must be a bool.
     pub(super) fn truth(&mut self, e: &ast::Expr) -> Option<Expr> {
         self.expr_of(e, &Type::Bool, "a condition")
     }
 
-    /// Compares two words for equality.
+    /// Lowers a comparison of two words for equality.
     pub(super) fn equal(&mut self, ne: bool, left: Expr, right: Expr, at: At) -> Option<Expr> {
         let op = if ne { ast::BinaryOp::Ne } else { ast::BinaryOp::Eq };
-        // `m == null` says that the post was refused, which is the word 0.
+        // `m == null` means that the post was refused, which is the word 0.
         let (message, null) = match (&left.ty, &right.ty) {
             (Type::Message, Type::Null) => (Some(&left), true),
             (Type::Null, Type::Message) => (Some(&right), true),
@@ -260,7 +262,7 @@ impl Checker {
         Some(Expr::new(kind, Type::Bool))
     }
 
-    /// A constant of a type.
+    /// Evaluates a constant of the given type.
     pub(super) fn constant_of(&mut self, e: &ast::Expr, wanted: &Type, what: &str) -> Option<i64> {
         let value = self.in_mode(Mode::Const, |c| c.expr_of(e, wanted, what))?;
         let value = constant(&value);
@@ -268,7 +270,7 @@ impl Checker {
         value
     }
 
-    /// A constant int in `least..=most`.
+    /// Evaluates a constant int in the range `least..=most`.
     pub(super) fn constant_between(&mut self, e: &ast::Expr, what: &str, least: i64, most: u64) -> Option<i64> {
         let value = self.constant_of(e, &Type::Int, what)?;
         if value < least || u64::try_from(value).is_ok_and(|v| v > most) {
@@ -280,7 +282,7 @@ impl Checker {
     }
 }
 
-/// "an int"
+/// Returns a type name with its article: "an int"
 pub(super) fn article(name: &str) -> String {
     if matches!(name, "null" | "nothing") {
         return format!("`{name}`");

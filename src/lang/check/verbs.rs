@@ -1,4 +1,4 @@
-//! Statements that are one operation.
+//! Lowers statements that are one operation.
 
 use super::Checker;
 use super::names::Named;
@@ -9,7 +9,7 @@ use crate::lang::Diagnostic;
 use crate::lang::ast::{self, At, StmtKind as Ast, Verb};
 use crate::lang::program::{ClassId, Expr, Simple, Type};
 
-/// What a statement does, the kind of its site, and to what.
+/// An operation, the kind of its site, and the text of its operand.
 type Operation = (Simple, SiteKind, String);
 
 impl Checker {
@@ -120,7 +120,7 @@ impl Checker {
         })
     }
 
-    /// What may stand in a queue: a task, or the handler of an event.
+    /// Returns the body that can be in a queue: a task, or the handler of an event.
     fn posted(&mut self, name: &ast::Name) -> Option<BodyId> {
         match self.names.get(&name.text).map(|e| e.named.clone()) {
             Some(Named::Event(_, body)) => Some(body),

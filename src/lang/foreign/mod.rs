@@ -1,7 +1,9 @@
-//! Words of other languages: whoever writes a first model writes what they know from Java, Kotlin, Go, C++, JavaScript or Dart. A table ([`FOREIGN`]) says
-//! what each is in a model, and `explain` gives the errors that such words cause the help that belongs to them.
+//! Help for words of other languages. The author of a first model uses words of Java, Kotlin, Go, C++, JavaScript or
+//! Dart. A table ([`FOREIGN`]) says what to write in a model instead, and `explain` adds this help to the errors that
+//! such words cause.
 //!
-//! The parser and the checker know nothing of these words. They report what is wrong, and the place of the error leads to the word.
+//! The parser and the checker do not know these words. They report an error, and the position of the error leads to the
+//! word.
 
 mod table;
 
@@ -11,10 +13,11 @@ use super::diagnostic::Diagnostic;
 use super::words::ITEMS;
 use std::collections::BTreeSet;
 
-/// Gives each diagnostic of this text that a foreign word has caused the help of the table.
+/// Adds the help of the table to each diagnostic that a foreign word has caused.
 ///
-/// A word exactly at the error replaces the help that is there, since it says more; a word near it (the object of a method, the word before, the beginning of the
-/// statement) only helps where there is no help yet. Names that the file declares are never foreign.
+/// A word exactly at the error replaces existing help, because its help is more specific. A word near the error (the
+/// object of a method, the word before, the first word of the statement) only adds help if there is none. Names that
+/// the file declares are never foreign.
 pub(super) fn explain(text: &str, diagnostics: &mut [Diagnostic]) {
     if diagnostics.is_empty() {
         return;
@@ -22,14 +25,14 @@ pub(super) fn explain(text: &str, diagnostics: &mut [Diagnostic]) {
     let declared = declared(text);
     for diagnostic in diagnostics {
         let at = floor(text, diagnostic.span.start as usize);
-        // `x := 1`, `std::move`: the error is at what stands before the operator.
+        // For `x := 1` and `std::move` the error is at the word before the operator.
         let behind = &text[floor(text, diagnostic.span.end as usize)..];
         let behind = text.len() - behind.trim_start_matches(' ').len();
-        // "did you mean `names`?": a name of this file that is nearly the same is more likely.
+        // After "did you mean `names`?" a similar name of this file is more likely than a foreign word.
         let suggested =
             diagnostic.help.as_deref().and_then(|help| help.strip_prefix("did you mean `")?.strip_suffix("`?"));
         let own = suggested.is_some_and(|name| declared.contains(name));
-        // "write `i += 1`" says more than the table does of `++`.
+        // The help "write `i += 1`" is more specific than the row of the table for `++`.
         let written = diagnostic.help.as_ref().is_some_and(|help| help.starts_with("write `"));
         let operator = || symbol_from(text, behind).filter(|_| !written);
         let row = match exactly(text, at, &declared).or_else(operator) {
@@ -43,7 +46,7 @@ pub(super) fn explain(text: &str, diagnostics: &mut [Diagnostic]) {
     }
 }
 
-// The names after the words that begin items: `task print() { }` makes `print` a word of the model.
+// The names after the words that begin items: `task print() { }` declares `print`.
 fn declared(text: &str) -> BTreeSet<&str> {
     let words: Vec<&str> = text.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
     words.windows(2).filter(|pair| ITEMS.contains(&pair[0])).map(|pair| pair[1]).collect()
@@ -61,17 +64,17 @@ fn floor(text: &str, at: usize) -> usize {
     at
 }
 
-// The word that begins here, which may be empty.
+// The word that begins here; may be empty.
 fn word_from(text: &str, at: usize) -> &str {
     let rest = &text[at..];
     &rest[..rest.find(|c: char| !is_letter(c)).unwrap_or(rest.len())]
 }
 
-// The word that ends here, with where it begins.
+// The word that ends here, and its start.
 fn word_before(text: &str, at: usize) -> (usize, &str) {
     let before = &text[..at];
     let start = before.rfind(|c: char| !is_letter(c)).map_or(0, |last| last + 1);
-    // The last character that is no letter may be longer than one byte.
+    // The last character that is not a letter can take more than one byte.
     let start = (start..=at).find(|at| text.is_char_boundary(*at)).unwrap_or(at);
     (start, &text[start..at])
 }
@@ -80,26 +83,28 @@ fn row_of(form: Form, word: &str) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|row| row.form == form && row.words.contains(&word))
 }
 
-// The row of a word that is no name of the file; `starts`: it begins a statement or an item, or is the object of a method.
+// Finds the row of a word that the file does not declare. `starts` says whether the word begins a statement or an item,
+// or is the object of a method.
 fn word_row(word: &str, declared: &BTreeSet<&str>, starts: bool) -> Option<&'static Foreign> {
     let start = || row_of(Form::Start, word).filter(|_| starts);
     start().or_else(|| row_of(Form::Word, word)).filter(|_| !declared.contains(word))
 }
 
-/// What other languages call an exception that operations of a model throw, if the word is one.
+/// Returns the row for a name that other languages give to an exception which operations of a model throw.
 pub(super) fn thrown(word: &str) -> Option<&'static Foreign> {
     let exceptions = |row: &&Foreign| row.form == Form::Word && row.example.contains("catch {}");
     FOREIGN.iter().filter(exceptions).find(|row| row.words.contains(&word))
 }
 
-// The longest operator of the table that begins here.
+// The row of the longest operator that begins here.
 fn symbol_from(text: &str, at: usize) -> Option<&'static Foreign> {
     let symbols = FOREIGN.iter().filter(|row| row.form == Form::Symbol);
     let symbols = symbols.flat_map(|row| row.words.iter().map(move |word| (row, *word)));
     symbols.filter(|(_, word)| text[at..].starts_with(word)).max_by_key(|(_, word)| word.len()).map(|(row, _)| row)
 }
 
-// An operator that begins here or up to two characters before: of `!==` the parser blames the last character.
+// The row of an operator that begins here or up to two characters before: for `!==` the parser reports the last
+// character.
 fn symbol_around(text: &str, at: usize) -> Option<&'static Foreign> {
     let ends_after = |start: usize| {
         let rows = FOREIGN.iter().filter(|row| row.form == Form::Symbol);
@@ -110,7 +115,7 @@ fn symbol_around(text: &str, at: usize) -> Option<&'static Foreign> {
     before.into_iter().find_map(ends_after).or_else(|| symbol_from(text, at))
 }
 
-// The row of the word or operator at which the error is.
+// The row of the word or operator at the error.
 fn exactly(text: &str, at: usize, declared: &BTreeSet<&str>) -> Option<&'static Foreign> {
     let word = word_from(text, at);
     if word.is_empty() {
@@ -127,7 +132,7 @@ fn exactly(text: &str, at: usize, declared: &BTreeSet<&str>) -> Option<&'static 
 
 // The row of a word near the error.
 fn near(text: &str, at: usize, declared: &BTreeSet<&str>) -> Option<&'static Foreign> {
-    // `Log.d`, `if not ok`.
+    // For example `Log.d` and `if not ok`.
     let before = || {
         let (start, word) = word_before(text, text[..at].trim_end_matches(['.', ' ', '!']).len());
         word_row(word, declared, first_word(text, at).0 == start)
@@ -136,19 +141,19 @@ fn near(text: &str, at: usize, declared: &BTreeSet<&str>) -> Option<&'static For
         let (start, word) = word_before(text, text[..at].trim_end().len());
         row_of(Form::Method, word).filter(|_| text[..start].ends_with('.'))
     };
-    // `synchronized(m) {`
+    // For example `synchronized(m) {`.
     let first = || word_row(first_word(text, at).1, declared, true);
     before().or_else(method).or_else(first)
 }
 
-// The first word of the statement or item around this place, on its line, and where it begins.
+// The first word of the statement or item around this place, on its line, and its start.
 fn first_word(text: &str, at: usize) -> (usize, &str) {
     let start = text[..at].rfind(['\n', ';', '{', '}']).map_or(0, |last| last + 1);
     let start = text.len() - text[start..].trim_start().len();
     (start, word_from(text, start))
 }
 
-/// The table as a page of the manual: a row for each row, `|` escaped.
+/// Returns the table as Markdown for the manual. `|` is escaped in the cells.
 #[must_use]
 pub fn page() -> String {
     let mut page = String::from("| elsewhere | in | in a model |\n|---|---|---|\n");

@@ -1,32 +1,33 @@
-//! The words themselves: what other languages and platforms call a thing, and what it is in a model.
+//! The table of foreign words: names in other languages and platforms, and their equivalents in a model.
 
-/// Where a foreign word stands.
+/// The syntactic position of a foreign word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// A word that begins a statement or an item, or the object of a method: elsewhere it may be anybody's name.
+    /// A word that begins a statement or an item, or is the object of a method. Elsewhere it may be a name of the
+    /// model.
     Start,
-    /// A word of its own, wherever it stands but after a `.`.
+    /// A word in any position except after a `.`.
     Word,
-    /// A method: the word after a `.`.
+    /// A method name: the word after a `.`.
     Method,
     /// An operator or a bracket.
     Symbol,
-    /// The letters right behind a number.
+    /// The letters directly after a number.
     Unit,
 }
 
-/// Some words that mean the same elsewhere, with what a model has for them.
+/// Foreign words with one meaning, and their equivalent in a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Foreign {
-    /// How they stand in a text.
+    /// The syntactic position of the words.
     pub form: Form,
-    /// The words, as they are written there.
+    /// The words as they are written in the other languages.
     pub words: &'static [&'static str],
-    /// Whose words they are.
+    /// The languages of the words.
     pub from: &'static str,
-    /// What to write in a model. It is the help of a diagnostic: lower case, no full stop.
+    /// The equivalent in a model. It is the help of a diagnostic: lower case, no full stop.
     pub here: &'static str,
-    /// A statement with one of these words, for which `{}` stands. A text that begins with `^` is an item.
+    /// A statement with `{}` in the place of one of the words. A text that begins with `^` is an item.
     pub example: &'static str,
 }
 

@@ -1,8 +1,9 @@
-//! The lexer by a table: a text and its tokens.
+//! Table tests of the lexer: source texts and their tokens.
 
 use super::*;
 
-/// The tokens as text: words and symbols as written, `^` before one whose newline counts, `S<value>` a string.
+/// Formats tokens as text: words and symbols as written, `^` before a token whose newline ends a statement, `S<value>`
+/// for a string.
 fn tokens(text: &str) -> String {
     let lexed = lex(text);
     let shown = lexed.tokens.iter().map(|token| {

@@ -1,4 +1,4 @@
-//! `expect` lines.
+//! Parses `expect` lines.
 
 use super::super::ast::{Access, At, Expect, FailureName, Name, OutcomeSpec, OutcomeSpecKind, OutcomeValue, Ref};
 use super::super::diagnostic::Diagnostic;
@@ -8,7 +8,7 @@ use super::super::words::EXPECTATIONS;
 use super::{Parse, Parser, Reported};
 
 impl Parser<'_> {
-    /// What follows `expect`, without the condition.
+    /// Parses an expectation: the text after `expect`, without the condition.
     pub(super) fn expectation(&mut self) -> Parse<Expect> {
         let first = self.token().span;
         let no = self.eat_word("no");
@@ -81,7 +81,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The rest of `race @a ~ @b: words`, from the `~` on.
+    /// Parses the rest of `race @a ~ @b: words`, starting at the `~`.
     fn pair(&mut self, no: bool, order: bool, left: Ref) -> Parse<Expect> {
         self.bump();
         let right = self.reference()?;
@@ -99,7 +99,7 @@ impl Parser<'_> {
     }
 
     fn failure(&mut self, no: bool) -> Parse<Expect> {
-        // `at` is a name unless a label comes after it.
+        // `at` is the name of a failure unless a label follows it.
         let site_next = self.word() == "at" && self.kind_at(1) == Kind::At;
         let what = match self.peek() {
             Kind::Str(_) => self.string().map(FailureName::Message),
@@ -110,7 +110,7 @@ impl Parser<'_> {
         Ok(Expect::Failure { no, what, site })
     }
 
-    /// One or more, with commas between them.
+    /// Parses one or more elements, separated by commas.
     fn commas<T>(&mut self, mut one: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         let mut all = vec![one(self)?];
         while self.eat(Kind::Comma) {
@@ -119,7 +119,7 @@ impl Parser<'_> {
         Ok(all)
     }
 
-    /// What a race may be: a name or, alone of the reserved words, `false`.
+    /// Parses a word of a race: a name or `false`, the only reserved word that is allowed.
     fn race_word(&mut self) -> Parse<Name> {
         if self.word() == "false" {
             let span = self.bump().span;
@@ -128,7 +128,7 @@ impl Parser<'_> {
         self.name("`real`, `harmful` or `false`")
     }
 
-    /// `@label.read of x`
+    /// Parses a reference such as `@label.read of x`.
     fn reference(&mut self) -> Parse<Ref> {
         let start = self.start();
         if self.name_at(0) {

@@ -1,4 +1,4 @@
-//! Expressions, by precedence climbing, and places.
+//! Parses expressions, by precedence climbing, and places.
 
 use super::super::ast::{At, BinaryOp, Expr, ExprKind, Span, UnaryOp, Value};
 use super::super::diagnostic::Diagnostic;
@@ -7,12 +7,12 @@ use super::super::words::precedence;
 use super::{Parse, Parser};
 
 impl Parser<'_> {
-    /// An expression that is no `post` and the like.
+    /// Parses an expression that is not an operation such as `post`.
     pub(super) fn expr(&mut self) -> Parse<Expr> {
         self.binary(precedence::OR)
     }
 
-    /// A whole right side, or what stands in parentheses: here operations may stand.
+    /// Parses a whole right side, or the content of parentheses. Operations are allowed here.
     pub(super) fn right_side(&mut self) -> Parse<Expr> {
         if self.at_op() {
             return self.op();
@@ -23,7 +23,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The right side of a field or an assignment.
+    /// Parses the right side of a field or an assignment.
     pub(super) fn value(&mut self) -> Parse<Value> {
         let start = self.start();
         if self.eat(Kind::LeftBracket) {
@@ -33,6 +33,8 @@ impl Parser<'_> {
         self.right_side().map(Value::Expr)
     }
 
+    /// Parses operators with a precedence of at least `least`. The right operand must bind tighter than the operator,
+    /// so equal operators group to the left. Comparisons in a row are an error.
     fn binary(&mut self, least: u8) -> Parse<Expr> {
         let mut left = self.unary()?;
         let mut height = self.height;
@@ -78,7 +80,7 @@ impl Parser<'_> {
         let start = self.start();
         self.bump();
         if op == UnaryOp::Neg && self.peek() == Kind::Int(1 << 63) {
-            // The one number that has no positive counterpart.
+            // -2^63 is the one number without a positive counterpart, so its digits alone do not fit an `i64`.
             self.bump();
             self.height = 1;
             return Ok(Expr { kind: ExprKind::Int(i64::MIN), at: self.at_from(start) });
@@ -89,7 +91,8 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Unary { op, operand: Box::new(operand) }, at })
     }
 
-    /// A primary expression with its fields, calls and indices. Anything that binds looser must be in parentheses.
+    /// Parses a primary expression with its fields, calls and indices. Any expression that binds looser must be in
+    /// parentheses.
     pub(super) fn place(&mut self) -> Parse<Expr> {
         let start = self.start();
         let mut object = self.primary()?;
@@ -128,7 +131,7 @@ impl Parser<'_> {
         Ok(object)
     }
 
-    /// `(a, b)`; raises `height` to the highest argument's.
+    /// Parses `(a, b)`. Raises `height` to the height of the highest argument.
     pub(super) fn args(&mut self, height: &mut u32) -> Parse<Vec<Expr>> {
         self.expect(Kind::LeftParen)?;
         self.deeper(|parser| parser.list(Kind::RightParen, |parser| parser.measured(height, Self::right_side)))

@@ -1,4 +1,4 @@
-//! The items of a file.
+//! Parses the items of a file.
 
 use super::super::ast::{
     ComponentKind, ComponentPart, Expr, Field, Item, ItemKind, LockKind, Name, Prop, Storage, When,
@@ -10,7 +10,7 @@ use super::super::words::ITEMS;
 use super::{Parse, Parser, Reported};
 
 impl Parser<'_> {
-    /// All items; errors are reported and passed over.
+    /// Parses all items. Items with errors are reported and skipped.
     pub(super) fn items(&mut self) -> Vec<Item> {
         let mut items = Vec::new();
         loop {
@@ -225,7 +225,7 @@ impl Parser<'_> {
             _ => {
                 let diagnostic = Diagnostic::new(name.at.0, "a property is one expression", "has none, or several")
                     .help("join conditions with `&&`, or write several properties");
-                // The blame is on its name, not on what comes next.
+                // The error is about the name, so an earlier error at the current token must not suppress it.
                 self.blamed = None;
                 Err(self.report(diagnostic))
             }

@@ -1,9 +1,9 @@
-//! Tokens to the syntax tree: recursive descent by hand, several errors at once.
+//! Parses tokens into the syntax tree: hand-written recursive descent that reports several errors at once.
 //!
-//! Words mean something only where they stand, so there is no separate list of keywords: each place looks at the word
-//! and at the token after it. After an error the parser goes on at the next statement or item. How deep things nest,
-//! and how high an expression's tree grows, is limited ([`MAX_DEPTH`], [`MAX_HEIGHT`]): every recursive pass over a
-//! tree that was parsed, dropping it included, is safe on a small stack.
+//! A word has a meaning only at its place, so there is no separate list of keywords: each place looks at the word and
+//! at the token after it. After an error the parser resumes at the next statement or item. The depth of nesting and the
+//! height of an expression tree are limited ([`MAX_DEPTH`], [`MAX_HEIGHT`]), so every recursive pass over a parsed
+//! tree, including its drop, is safe on a small stack.
 
 mod expects;
 mod exprs;
@@ -22,9 +22,9 @@ use super::source::Source;
 use super::token::{Kind, Token};
 use super::words::is_reserved;
 
-/// How deep blocks, parentheses, types, `else if` and the right sides of operators may nest in each other.
+/// Limit of the nesting of blocks, parentheses, types, `else if` and right operands in each other.
 const MAX_DEPTH: u32 = 128;
-/// How high the tree of one expression may be: `a + b + c` nests to the left.
+/// Limit of the height of the tree of one expression: `a + b + c` nests to the left.
 const MAX_HEIGHT: u32 = 256;
 
 /// Parses a file. The errors are in source order, at most twenty.
@@ -47,17 +47,17 @@ pub fn parse(source: &Source) -> Result<File, Vec<Diagnostic>> {
     if errors.is_empty() { Ok(file) } else { Err(errors) }
 }
 
-/// What can be made of a text with errors.
+/// The result of parsing a text with errors.
 pub(super) struct Recovered {
-    /// The items that are well-formed but for statements that were left out.
+    /// The well-formed items, without the statements that were skipped.
     pub(super) file: File,
     /// The errors in source order, at most twenty.
     pub(super) errors: Vec<Diagnostic>,
-    /// What was left out; the whole text where the parser gave up.
+    /// The skipped parts of the text; the whole text if the parser gave up.
     pub(super) lost: Vec<Span>,
 }
 
-/// Parses a file as far as it can be parsed.
+/// Parses a file as far as possible.
 pub(super) fn recover(source: &Source) -> Recovered {
     let mut parser = Parser::new(source.text());
     let items = parser.items();
@@ -71,7 +71,7 @@ pub(super) fn recover(source: &Source) -> Recovered {
     Recovered { file: File { items }, errors, lost }
 }
 
-/// A diagnostic has been recorded: go on elsewhere.
+/// The error of a parsing function whose diagnostic has been recorded. The caller must recover.
 #[derive(Debug)]
 struct Reported;
 
@@ -79,26 +79,27 @@ type Parse<T> = Result<T, Reported>;
 
 struct Parser<'s> {
     text: &'s str,
-    // invariant: the last token is `End`, and the only one
+    // Invariant: the last token is `End`, and no other one is.
     tokens: Vec<Token>,
     strings: Vec<String>,
     pos: usize,
-    /// Inside how many `(` and `[`; newlines mean something at 0 only.
+    /// Number of open `(` and `[`. Newlines end statements only if it is 0.
     nesting: u32,
-    /// The token whose newline has been taken, as a separator or because nothing came before it.
+    /// The token whose newline has been consumed, as a separator or because no token precedes it.
     taken: usize,
-    /// How deep the parser is, see [`MAX_DEPTH`].
+    /// The current depth of nesting, see [`MAX_DEPTH`].
     depth: u32,
     /// The height of the expression that was parsed last.
     height: u32,
     errors: Vec<Diagnostic>,
-    /// The token of the last error of the parser: one error for each is enough.
+    /// The token of the parser's last error. A token gets at most one error.
     blamed: Option<usize>,
-    /// Blocks give up, the file's level goes on: an item begins inside a block that was not closed.
+    /// Whether an item begins inside a block that was not closed. Blocks then give up, and parsing resumes at the level
+    /// of the file.
     to_item: bool,
-    /// Nothing goes on: too deep, or too many errors.
+    /// Whether parsing stops for good: nested too deep, or too many errors.
     stop: bool,
-    /// What recovery has passed over.
+    /// The parts of the text that recovery has skipped.
     lost: Vec<Span>,
 }
 
@@ -122,7 +123,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The token `ahead` of the current one, newlines seen.
+    /// The kind of the token `ahead` of the current one, or `Newline` if a newline before it ends a statement.
     fn kind_at(&self, ahead: usize) -> Kind {
         let pos = (self.pos + ahead).min(self.tokens.len() - 1);
         let token = self.tokens[pos];
@@ -133,7 +134,7 @@ impl<'s> Parser<'s> {
         self.kind_at(0)
     }
 
-    /// The current token as it stands, without regard to newlines.
+    /// The current token, regardless of newlines.
     fn token(&self) -> Token {
         self.tokens[self.pos]
     }
@@ -142,7 +143,7 @@ impl<'s> Parser<'s> {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    /// The word `ahead` of the current token, reserved or not; empty if there is none.
+    /// The word of the token `ahead` of the current one, reserved or not; empty if that token is not a word.
     fn word_at(&self, ahead: usize) -> &'s str {
         if self.kind_at(ahead) == Kind::Word { self.text_of(self.tokens[self.pos + ahead].span) } else { "" }
     }
@@ -155,7 +156,7 @@ impl<'s> Parser<'s> {
         self.kind_at(ahead) == Kind::Word && !is_reserved(self.word_at(ahead))
     }
 
-    /// Do the tokens `ahead - 1` and `ahead` touch, as in `f(`?
+    /// Returns whether the tokens `ahead - 1` and `ahead` touch, as in `f(`.
     fn touches(&self, ahead: usize) -> bool {
         let pos = self.pos + ahead;
         pos > 0 && pos < self.tokens.len() && self.tokens[pos - 1].span.end == self.tokens[pos].span.start
@@ -185,7 +186,7 @@ impl<'s> Parser<'s> {
         found
     }
 
-    /// Takes a token whose text is all there is to it.
+    /// Consumes a token of a kind that has only one text.
     fn expect(&mut self, kind: Kind) -> Parse<()> {
         if self.eat(kind) { Ok(()) } else { Err(self.expected(&format!("`{}`", kind.symbol().unwrap_or("?")))) }
     }
@@ -194,12 +195,12 @@ impl<'s> Parser<'s> {
         if self.eat_word(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"))) }
     }
 
-    /// Where the current token begins.
+    /// Start offset of the current token.
     fn start(&self) -> u32 {
         self.token().span.start
     }
 
-    /// Where the last token ended.
+    /// End offset of the previous token.
     fn end(&self) -> u32 {
         if self.pos == 0 { 0 } else { self.tokens[self.pos - 1].span.end }
     }
@@ -208,7 +209,7 @@ impl<'s> Parser<'s> {
         At(Span { start, end: self.end().max(start) })
     }
 
-    /// A name for `what`: "a name for the looper".
+    /// Parses a name. `what` describes it in errors: "a name for the looper".
     fn name(&mut self, what: &str) -> Parse<Name> {
         if self.name_at(0) {
             let span = self.bump().span;
@@ -223,11 +224,11 @@ impl<'s> Parser<'s> {
         Err(self.expected(what))
     }
 
-    /// A string literal, if one is next.
+    /// Parses a string literal, if one is next.
     fn string(&mut self) -> Option<Text> {
         let Kind::Str(index) = self.peek() else { return None };
         let span = self.bump().span;
-        // Each literal is taken once: the parser never goes back.
+        // Each literal is taken only once, because the parser never backtracks.
         Some(Text { text: std::mem::take(&mut self.strings[index]), at: At(span) })
     }
 
@@ -235,7 +236,7 @@ impl<'s> Parser<'s> {
         self.string().ok_or_else(|| self.expected(what))
     }
 
-    /// Runs `inner` with newlines meaning nothing, up to the closing bracket, which it takes.
+    /// Runs `inner` with newlines ignored, and consumes the closing bracket after it.
     fn bracketed<T>(&mut self, close: Kind, inner: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         let opened = self.tokens[self.pos.saturating_sub(1)].span;
         self.nesting += 1;
@@ -245,13 +246,14 @@ impl<'s> Parser<'s> {
             let diagnostic = self.expected_diagnostic(&format!("`{symbol}`")).note(opened, "to close this one");
             return Err(self.report(diagnostic));
         }
-        // The closing bracket itself is inside: a newline before it means nothing either.
+        // A newline before the closing bracket is ignored as well, so the bracket is consumed before `nesting` is
+        // reduced.
         self.bump();
         self.nesting -= 1;
         Ok(value)
     }
 
-    /// `a, b, c` up to the closing bracket; none is fine, and so is a comma after the last.
+    /// Parses `a, b, c` up to the closing bracket. The list may be empty, and may end with a comma.
     fn list<T>(&mut self, close: Kind, mut one: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         self.bracketed(close, |parser| {
             let mut all = Vec::new();
@@ -265,7 +267,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// One level deeper; the error of [`MAX_DEPTH`] ends the parse.
+    /// Runs `inner` one level deeper. Exceeding [`MAX_DEPTH`] is an error that stops the parser.
     fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= MAX_DEPTH {
             let diagnostic =
@@ -281,7 +283,7 @@ impl<'s> Parser<'s> {
         result
     }
 
-    /// Records the height of an expression that is being built.
+    /// Sets the height of the expression that is being built, and reports it if it exceeds [`MAX_HEIGHT`].
     fn grow(&mut self, height: u32, at: At) -> Parse<()> {
         self.height = height;
         if height <= MAX_HEIGHT {
@@ -298,7 +300,7 @@ impl<'s> Parser<'s> {
         Err(self.report(diagnostic))
     }
 
-    /// An expression, with `height` raised to its height if that is larger.
+    /// Parses an expression, and raises `height` to its height if that is larger.
     fn measured(&mut self, height: &mut u32, parse: impl FnOnce(&mut Self) -> Parse<Expr>) -> Parse<Expr> {
         let expr = parse(self)?;
         *height = (*height).max(self.height);

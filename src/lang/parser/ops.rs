@@ -1,7 +1,7 @@
-//! Operations that have a value: `post`, `fork`, `wait` and the like.
+//! Parses operations that have a value: `post`, `fork`, `wait` and the like.
 //!
-//! Their words are names too; they are operations only where a whole right side, a statement or something in
-//! parentheses begins, and only before an operand.
+//! The words of operations are names, too. They begin an operation only at the start of a whole right side, of a
+//! statement or of parentheses, and only before an operand.
 
 use super::super::ast::{Expr, ExprKind, Instance, Op, PostTime, Text, Verb};
 use super::super::diagnostic::Diagnostic;
@@ -9,11 +9,13 @@ use super::super::token::Kind;
 use super::super::words::is_reserved;
 use super::{Parse, Parser, Reported};
 
-/// Words that may follow a whole expression on its line, so that a name before them need not be an operation.
+/// Words that can follow a whole expression on its line. A word before one of them can therefore be a name instead of
+/// an operation.
 const FOLLOWERS: [&str; 11] = ["after", "at", "async", "as", "with", "for", "if", "real", "initially", "safely", "on"];
 
 impl Parser<'_> {
-    /// Can the token `ahead`, on the same line, begin an operand? A `(` that touches the word before it is a call's.
+    /// Returns whether the token `ahead`, on the same line, can begin an operand. A `(` that touches the word before it
+    /// belongs to a call.
     pub(super) fn operand_at(&self, ahead: usize) -> bool {
         match self.kind_at(ahead) {
             Kind::Word => {
@@ -26,12 +28,12 @@ impl Parser<'_> {
         }
     }
 
-    /// The operand of a place: no operator before it.
+    /// Returns whether the token `ahead` can begin a place. A place does not begin with an operator.
     fn place_at(&self, ahead: usize) -> bool {
         self.operand_at(ahead) && !matches!(self.kind_at(ahead), Kind::Bang | Kind::Op(_))
     }
 
-    /// Does an operation begin here, if one may stand here?
+    /// Returns whether an operation begins here, in a position where an operation is allowed.
     pub(super) fn at_op(&self) -> bool {
         match self.word() {
             "await" => true,
@@ -43,7 +45,8 @@ impl Parser<'_> {
         }
     }
 
-    /// The same where none may stand, surer: the word may be a name with something else after it.
+    /// Returns whether an operation begins here, in a position where no operation is allowed. The test is stricter than
+    /// [`at_op`](Self::at_op), because the word can be a name with another token after it.
     pub(super) fn misplaced_op(&self) -> bool {
         let followed = FOLLOWERS.contains(&self.word_at(1));
         match self.word() {
@@ -67,6 +70,7 @@ impl Parser<'_> {
         self.report(diagnostic)
     }
 
+    /// Parses an operation. The caller has checked with [`at_op`](Self::at_op) that one begins here.
     pub(super) fn op(&mut self) -> Parse<Expr> {
         let start = self.start();
         let mut height = 0;
@@ -112,6 +116,7 @@ impl Parser<'_> {
         if self.eat_word("for") { self.measured(height, Self::expr).map(Some) } else { Ok(None) }
     }
 
+    /// Parses a post after its word. The options after the target can have any order, each at most once.
     fn post(&mut self, height: &mut u32) -> Parse<Op> {
         let task = self.name("the name of a task")?;
         if self.peek() != Kind::LeftParen {
@@ -164,13 +169,13 @@ impl Parser<'_> {
         Ok(Op::Post { task, args, target, time: time.unwrap_or(PostTime::Now), is_async, instance })
     }
 
-    /// `front` alone; `front + 1` is an expression.
+    /// Returns whether the next word is `front` alone; `front + 1` is an expression.
     fn at_front(&self) -> bool {
         self.word() == "front"
             && !matches!(self.kind_at(1), Kind::Op(_) | Kind::Dot | Kind::LeftBracket | Kind::LeftParen)
     }
 
-    /// What follows `as`: a string is a name.
+    /// Parses the instance after `as`. A string is a name.
     pub(super) fn instance(&mut self, height: &mut u32) -> Parse<Instance> {
         let expr = self.measured(height, Self::expr)?;
         Ok(match expr.kind {

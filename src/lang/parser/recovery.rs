@@ -1,4 +1,4 @@
-//! What the parser does about errors: say what was expected, once for each place, and find where to go on.
+//! Handles syntax errors: reports the expected token, once for each place, and finds the place to resume at.
 
 use super::super::ast::Span;
 use super::super::diagnostic::Diagnostic;
@@ -8,7 +8,7 @@ use super::super::words::ITEMS;
 use super::{Parse, Parser, Reported};
 
 impl Parser<'_> {
-    /// Records a diagnostic, unless the lexer or an earlier one has blamed the same token.
+    /// Records a diagnostic, unless the lexer or an earlier diagnostic has reported the same token.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         if self.stop || self.blamed == Some(self.pos) {
             return Reported;
@@ -17,7 +17,7 @@ impl Parser<'_> {
         if self.token().kind != Kind::Unknown {
             self.errors.push(diagnostic);
         }
-        // The lexer's errors count as well, but do not keep the parser's from being found.
+        // Errors of the lexer count as well. The limit is doubled, so that they do not hide the errors of the parser.
         if self.errors.len() >= 2 * MAX_ERRORS {
             self.stop = true;
         }
@@ -29,7 +29,7 @@ impl Parser<'_> {
         self.report(diagnostic)
     }
 
-    /// "expected `to`, found `async`", to be refined.
+    /// Returns a diagnostic such as "expected `to`, found `async`", which the caller can refine.
     pub(super) fn expected_diagnostic(&self, what: &str) -> Diagnostic {
         let found = match self.peek() {
             Kind::Newline => "the end of the line".to_owned(),
@@ -40,21 +40,21 @@ impl Parser<'_> {
         };
         let mut span = self.token().span;
         if matches!(self.peek(), Kind::Newline | Kind::End) && self.pos > 0 {
-            // What is missing is missing after the last token, not at the start of some later line.
+            // The missing token belongs after the last one, not at the start of a later line.
             span.start = self.end();
             span.end = span.start;
         }
         Diagnostic::new(span, format!("expected {what}, found {found}"), format!("expected {what}"))
     }
 
-    /// A piece of the text in backquotes, the beginning of it if it is long.
+    /// Returns a part of the text in backquotes, shortened if it is long.
     pub(super) fn quoted(&self, span: Span) -> String {
         let text = self.text_of(span);
         let cut: String = text.chars().take(40).collect();
         if cut.len() < text.len() { format!("`{cut}...`") } else { format!("`{cut}`") }
     }
 
-    /// Takes newlines and semicolons.
+    /// Consumes newlines and semicolons.
     pub(super) fn separators(&mut self) {
         loop {
             match self.peek() {
@@ -67,7 +67,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After an item, a statement, a field: a separator or a closing brace must follow.
+    /// Checks that a separator or a closing brace follows an item, statement or field.
     pub(super) fn ended(&mut self, what: &str) -> Parse<()> {
         let mut diagnostic = match self.peek() {
             Kind::Newline | Kind::Semi | Kind::RightBrace | Kind::End => return Ok(()),
@@ -87,7 +87,8 @@ impl Parser<'_> {
         Err(self.report(diagnostic))
     }
 
-    /// Does the current token begin an item at the start of a line? Blocks are indented: if so, one was not closed.
+    /// Returns whether the current token begins an item at the start of a line. The content of blocks is indented, so
+    /// in a block such a token means that the block was not closed.
     pub(super) fn item_at_margin(&self) -> bool {
         let start = self.start() as usize;
         let token = self.token();
@@ -97,17 +98,17 @@ impl Parser<'_> {
             && self.tokens.get(self.pos + 1).is_some_and(|next| {
                 matches!(next.kind, Kind::Word | Kind::Str(_)) || next.kind == Kind::LeftBrace && self.text_of(token.span) == "init"
             })
-            // These begin statements too.
+            // These words begin statements, too.
             && !matches!(self.text_of(token.span), "let" | "handler")
     }
 
-    /// Skips to the end of the statement that began at token `begun`, or to the `}` of the block that it stands in.
+    /// Skips to the end of the statement that began at token `begun`, or to the `}` of its block.
     pub(super) fn skip_statement(&mut self, begun: usize) {
         self.pass_statement(begun);
         self.lose(begun);
     }
 
-    /// Notes that what stands from this token up to the current one is in no tree.
+    /// Records that the text from token `begun` to the current token is in no tree.
     pub(super) fn lose(&mut self, begun: usize) {
         let start = self.tokens[begun.min(self.tokens.len() - 1)].span.start;
         self.lost.push(Span { start, end: self.start().max(start) });
@@ -131,7 +132,7 @@ impl Parser<'_> {
                     continue;
                 }
                 Kind::Semi if open == 0 => return,
-                // `x = 1 +` and then `let y = 2` on the next line: the second is a statement of its own.
+                // If `x = 1 +` is followed by `let y = 2` on the next line, the second line is a statement of its own.
                 Kind::Word if open == 0 && self.token().first && self.pos > begun && self.pos != self.taken => return,
                 Kind::RightBrace if open == 0 => return,
                 Kind::RightBrace => open -= 1,
@@ -142,7 +143,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips to the next line outside braces that could begin an item.
+    /// Skips to the next line outside braces, where an item can begin.
     pub(super) fn skip_item(&mut self) {
         self.nesting = 0;
         let mut open = 0u32;

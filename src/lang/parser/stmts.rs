@@ -1,4 +1,4 @@
-//! Statements: labels, control flow, assignments and calls. What begins with a verb is in `verbs`.
+//! Parses statements: labels, control flow, assignments and calls. Statements that begin with a verb are in `verbs`.
 
 use super::super::ast::{At, BinaryOp, Expr, Span, Verb};
 use super::super::ast::{Catch, Cond, Else, ExprKind, Label, Name, Over, Range, Stmt, StmtKind, SyncMode};
@@ -8,7 +8,7 @@ use super::super::token::Kind;
 use super::super::words::{ITEMS, STATEMENTS};
 use super::{Parse, Parser};
 
-/// A statement and where its head ends.
+/// A statement and the end offset of its head.
 pub(super) type Headed = (StmtKind, u32);
 
 impl Parser<'_> {
@@ -32,7 +32,7 @@ impl Parser<'_> {
         Ok(Label { name, from })
     }
 
-    /// `@name`, the name's place including the `@`.
+    /// Parses `@name`. The position of the name includes the `@`.
     pub(super) fn label_name(&mut self) -> Parse<Name> {
         let start = self.start();
         self.expect(Kind::At)?;
@@ -188,6 +188,7 @@ impl Parser<'_> {
         Ok((StmtKind::Sync { mode, object, body: self.block(&format!("the `{}`", mode.word()))? }, end))
     }
 
+    /// Parses a statement that does not begin with a verb or keyword: an operation, an assignment or a call.
     fn assignment_or_call(&mut self) -> Parse<StmtKind> {
         let first = self.token().span;
         let begins_with_word = self.name_at(0);
@@ -221,7 +222,8 @@ impl Parser<'_> {
         Ok(StmtKind::Assign { place, op, value: self.value()? })
     }
 
-    /// `pots f() to main`, `x`, `task f() {`: what was meant?
+    /// Reports an expression that is not a statement, with a guess at the intention. Examples are `pots f() to main`,
+    /// `x` and `task f() {`.
     fn no_statement(&mut self, place: &Expr, first: Span) -> super::Reported {
         let word = match &place.kind {
             ExprKind::Name(word) => word.as_str(),

@@ -1,4 +1,4 @@
-//! The small parts that items and statements share: types, fields, parameters, ranges, blocks.
+//! Parses the parts that items and statements share: types, fields, parameters, ranges, blocks.
 
 use super::super::ast::{BaseType, Block, Field, Name, Param, Range, Type};
 use super::super::diagnostic::Diagnostic;
@@ -6,7 +6,7 @@ use super::super::token::Kind;
 use super::{Parse, Parser, Reported};
 
 impl Parser<'_> {
-    /// `name: type = value`
+    /// Parses a field: `name: type = value`
     pub(super) fn field(&mut self, what: &str) -> Parse<Field> {
         let name = self.name(what)?;
         let ty = self.annotation()?;
@@ -17,7 +17,7 @@ impl Parser<'_> {
         Ok(Field { name, ty, value })
     }
 
-    /// `: type`, if there is one.
+    /// Parses `: type`, if there is one.
     pub(super) fn annotation(&mut self) -> Parse<Option<Type>> {
         if self.eat(Kind::Colon) { self.ty().map(Some) } else { Ok(None) }
     }
@@ -39,7 +39,7 @@ impl Parser<'_> {
         Ok(Type { base, lengths, at: self.at_from(start) })
     }
 
-    /// `(a, b: type)`
+    /// Parses parameters: `(a, b: type)`
     pub(super) fn params(&mut self) -> Parse<Vec<Param>> {
         self.expect(Kind::LeftParen)?;
         self.list(Kind::RightParen, |parser| {
@@ -48,12 +48,12 @@ impl Parser<'_> {
         })
     }
 
-    /// The same where they can be left out.
+    /// Parses parameters; without a `(` there are none.
     pub(super) fn optional_params(&mut self) -> Parse<Vec<Param>> {
         if self.peek() == Kind::LeftParen { self.params() } else { Ok(Vec::new()) }
     }
 
-    /// `name in a..b`
+    /// Parses `name in a..b`
     pub(super) fn each(&mut self) -> Parse<(Name, Range)> {
         let name = self.name("the name of a variable")?;
         self.expect_word("in")?;
@@ -66,7 +66,7 @@ impl Parser<'_> {
         Ok((name, Range { from, to: self.expr()? }))
     }
 
-    /// Takes the `{` of `what`, and one on a later line as well, with an error.
+    /// Consumes the `{` of `what`. Reports a `{` on a later line, and consumes it as well.
     pub(super) fn open_brace(&mut self, what: &str) -> Parse<()> {
         if self.eat(Kind::LeftBrace) {
             return Ok(());
@@ -81,7 +81,7 @@ impl Parser<'_> {
         Err(self.report(diagnostic))
     }
 
-    /// `{ statements }`: errors inside are reported and passed over.
+    /// Parses `{ statements }`. Statements with errors are reported and skipped.
     pub(super) fn block(&mut self, what: &str) -> Parse<Block> {
         let start = self.start();
         self.open_brace(what)?;
@@ -89,7 +89,7 @@ impl Parser<'_> {
         Ok(Block { stmts, at: self.at_from(start) })
     }
 
-    /// The rest of `{ a; b }`, after the `{`, which is at `start`.
+    /// Parses the rest of `{ a; b }` after the `{`, which is at offset `start`.
     pub(super) fn in_braces<T>(
         &mut self,
         start: u32,
@@ -122,7 +122,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Inside a class or an activity `var` at the margin is a field that was not indented.
+    /// Returns whether an item at the margin means that a block was not closed. A `var` at the margin inside a class or
+    /// an activity is more likely a field that was not indented.
     fn unclosed_before_item(&self) -> bool {
         !matches!(self.word(), "var" | "atomic")
     }

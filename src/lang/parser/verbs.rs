@@ -1,4 +1,4 @@
-//! Statements that begin with a verb: a word that is one only before an operand.
+//! Parses statements that begin with a verb. A verb is a word that has this meaning only before an operand.
 
 use super::super::ast::{ComponentVerb, Expr, ExprKind, Op, Span, StmtKind, Verb};
 use super::super::diagnostic::Diagnostic;
@@ -6,7 +6,7 @@ use super::super::token::Kind;
 use super::{Parse, Parser, Reported};
 
 impl Parser<'_> {
-    /// The statement of a verb, or `None` if the word is a name here.
+    /// Parses a statement of a verb. Returns `None` if the word is a name here.
     pub(super) fn verb_stmt(&mut self) -> Parse<Option<StmtKind>> {
         let word = self.word();
         if let Some(verb) = Verb::from_word(word) {
@@ -85,7 +85,7 @@ impl Parser<'_> {
         Ok(Some(kind))
     }
 
-    /// The rest of `down s for 25`.
+    /// Parses the rest of `down s for 25`.
     fn down_for(&mut self, semaphore: Expr, start: u32, mut height: u32) -> Parse<StmtKind> {
         self.bump();
         let timeout = self.measured(&mut height, Self::expr)?;
@@ -95,7 +95,7 @@ impl Parser<'_> {
         Ok(StmtKind::Expr(Expr { kind: ExprKind::Op(Box::new(op)), at }))
     }
 
-    /// Reports `join t for 25`.
+    /// Reports a timeout of a verb that has none, as in `join t for 25`.
     fn no_timeout(&mut self, verb: Verb) -> Reported {
         let word = verb.word();
         let diagnostic = Diagnostic::new(
@@ -106,7 +106,7 @@ impl Parser<'_> {
         self.report(diagnostic.help(timed(verb)))
     }
 
-    /// Reports `let ok = down s`, where a verb that has no value stands as one.
+    /// Reports a verb without a value at the start of a right side, as in `let ok = down s`.
     pub(super) fn verb_as_value(&mut self) -> Option<Reported> {
         let verb = Verb::from_word(self.word())?;
         if self.kind_at(1) != Kind::Word || !self.operand_at(1) {
@@ -115,7 +115,7 @@ impl Parser<'_> {
         Some(self.no_value(verb, self.token().span))
     }
 
-    /// Reports a verb that stands as a value and has none; `at` is its word.
+    /// Reports a verb without a value in the position of a value; `at` is the position of the verb.
     pub(super) fn no_value(&mut self, verb: Verb, at: Span) -> Reported {
         let message = format!("`{}` gives no value", verb.word());
         self.report(Diagnostic::new(at, message, "it is a statement of its own").help(timed(verb)))
@@ -126,7 +126,7 @@ impl Parser<'_> {
     }
 }
 
-// How to wait for at most some time, and know whether it was in vain.
+// Advice on how to use a verb with a timeout and learn whether it has passed.
 fn timed(verb: Verb) -> &'static str {
     match verb {
         Verb::Down => {

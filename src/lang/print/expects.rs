@@ -1,4 +1,4 @@
-//! `expect` lines.
+//! Prints `expect` lines.
 
 use super::super::ast::{Expect, FailureName, OutcomeSpec, OutcomeSpecKind, OutcomeValue, Ref};
 use super::Printer;

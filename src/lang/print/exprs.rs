@@ -1,16 +1,16 @@
-//! Expressions, with parentheses where precedence asks for them.
+//! Prints expressions, with parentheses where precedence requires them.
 
 use super::super::ast::{Expr, ExprKind, UnaryOp, Value};
 use super::super::words::precedence;
 use super::Printer;
 
 impl Printer {
-    /// An expression where no operation may stand bare.
+    /// Prints an expression where an operation needs parentheses.
     pub(super) fn expr(&mut self, expr: &Expr) {
         self.tight(expr, precedence::OR);
     }
 
-    /// An expression where one may.
+    /// Prints an expression where an operation needs no parentheses.
     pub(super) fn right_side(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Op(op) => self.op(op),
@@ -18,7 +18,7 @@ impl Printer {
         }
     }
 
-    /// A place: anything looser stands in parentheses.
+    /// Prints a place. An expression that binds looser is put in parentheses.
     pub(super) fn place(&mut self, expr: &Expr) {
         self.tight(expr, precedence::POSTFIX);
     }
@@ -40,7 +40,7 @@ impl Printer {
         self.push(")");
     }
 
-    /// An expression that binds at least as tightly as `least`, by parentheses if not by itself.
+    /// Prints an expression with a precedence of at least `least`, in parentheses if its own is lower.
     fn tight(&mut self, expr: &Expr, least: u8) {
         if tightness(expr) < least {
             self.push("(");
@@ -90,7 +90,7 @@ impl Printer {
             }
             ExprKind::Binary { op, left, right } => {
                 let own = op.precedence();
-                // Operators group to the left, but comparisons not at all.
+                // Operators are left-associative, except comparisons, which do not chain.
                 let of_left = if own == precedence::COMPARISON { own + 1 } else { own };
                 self.tight(left, of_left);
                 self.push(" ");
@@ -103,7 +103,7 @@ impl Printer {
     }
 }
 
-/// How tightly an expression binds as written; 0 for an operation.
+/// The precedence of an expression as it is printed; 0 for an operation.
 fn tightness(expr: &Expr) -> u8 {
     match &expr.kind {
         ExprKind::Op(_) => 0,

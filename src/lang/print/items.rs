@@ -1,4 +1,4 @@
-//! Items.
+//! Prints items.
 
 use super::super::ast::{ComponentPart, Expr, Item, ItemKind, Name, Param, Prop, When};
 use super::Printer;

@@ -1,6 +1,7 @@
-//! The canonical layout of a syntax tree: four spaces, one statement a line, no parentheses that are not needed.
+//! Prints a syntax tree in its canonical layout: indentation by four spaces, one statement per line, no unnecessary
+//! parentheses.
 //!
-//! For every tree `t` that the parser made, `parse(print(t)) == t`. Comments are not in the tree.
+//! For every tree `t` from the parser, `parse(print(t)) == t`. Comments are not part of the tree, so they are lost.
 
 mod expects;
 mod exprs;
@@ -10,7 +11,7 @@ mod stmts;
 
 use super::ast::{Block, File, Name, Text};
 
-/// Writes a tree as a source text.
+/// Prints a tree as source text.
 ///
 /// # Examples
 ///
@@ -31,7 +32,7 @@ pub fn print(file: &File) -> String {
     printer.out
 }
 
-/// A text as a model writes it: in quotes, with escapes.
+/// Returns a text as a string literal of a model: in quotes, with escapes.
 pub(crate) fn quoted(text: &str) -> String {
     let mut printer = Printer::default();
     printer.text(text);
@@ -60,7 +61,7 @@ impl Printer {
         }
     }
 
-    /// A string literal.
+    /// Prints a string literal.
     fn text(&mut self, text: &str) {
         self.out.push('"');
         for c in text.chars() {
@@ -83,7 +84,7 @@ impl Printer {
         }
     }
 
-    /// `a, b`
+    /// Prints elements separated by commas: `a, b`
     fn commas<T>(&mut self, all: &[T], mut one: impl FnMut(&mut Self, &T)) {
         for (index, each) in all.iter().enumerate() {
             if index > 0 {
@@ -93,7 +94,7 @@ impl Printer {
         }
     }
 
-    /// ` {`, each on a line of its own, `}`
+    /// Prints ` {`, each element on a line of its own, and `}`
     fn braces<T>(&mut self, all: &[T], mut one: impl FnMut(&mut Self, &T)) {
         if all.is_empty() {
             self.push(" { }");

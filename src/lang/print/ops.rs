@@ -1,4 +1,4 @@
-//! Operations: `post` and the like.
+//! Prints operations such as `post`.
 
 use super::super::ast::{Expr, ExprKind, Instance, Op, PostTime};
 use super::Printer;
@@ -69,7 +69,7 @@ impl Printer {
                 self.expr(delay);
             }
             PostTime::Front => self.push(" at front"),
-            // A variable may be called `front`.
+            // A variable can be called `front`, so it needs parentheses here.
             PostTime::At(when) if matches!(&when.kind, ExprKind::Name(name) if name == "front") => {
                 self.push(" at (front)");
             }

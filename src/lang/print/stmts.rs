@@ -1,4 +1,4 @@
-//! Statements.
+//! Prints statements.
 
 use super::super::ast::{BaseType, Block, Cond, Else, Expr, Field, Label, Name, Over, Range, Stmt, StmtKind, Type};
 use super::Printer;
@@ -125,7 +125,7 @@ impl Printer {
                 self.push(verb.word());
                 self.named(" ", name, args);
             }
-            // `stmt` prints these.
+            // `stmt` prints these statements.
             StmtKind::Let(_)
             | StmtKind::Assign { .. }
             | StmtKind::Expr(_)
@@ -179,7 +179,7 @@ impl Printer {
         self.block(body);
     }
 
-    /// A name with its arguments if there are any.
+    /// Prints a name, with its arguments if there are any.
     fn named(&mut self, before: &str, name: &Name, args: &[Expr]) {
         self.push(before);
         self.name(name);
