@@ -47,7 +47,8 @@ impl Operand {
 /// The end of a run, as stored in files. All fields are empty in files of older versions.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Told {
-    /// The end in one line: the text of [`ending`], or the values that contradict an `expect` line of the model.
+    /// The end in one line: the text of [`ending`]. For a run that contradicts an `expect` line and did not fail: its
+    /// limit, or its final values.
     #[serde(default)]
     pub text: String,
     /// The statement at which the run failed; for a deadlock, the first one at which a thread is pending. `None` if
