@@ -1,4 +1,4 @@
-//! Long pedigrees are shortened where that cannot mislead: `main/onCreate#1/Node#1` to `Node#1`, if there is no other one.
+//! Shortens long pedigrees where that is not ambiguous: `main/onCreate#1/Node#1` to `Node#1`, if no other one ends so.
 
 use super::record::last;
 use super::{Item, Row, Timeline};
@@ -31,7 +31,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '#' | '/' | '[' | ']')
 }
 
-// A pedigree has numbers; what stands after a `.` is a field of it.
+// A pedigree contains numbers. The text after a `.` is a field and not part of the name.
 fn is_pedigree(word: &str) -> bool {
     word.contains('/') && word.contains('#')
 }
@@ -40,7 +40,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| !is_name(c))
 }
 
-// Names, and what stands between them.
+// Splits a text into names and the text between them.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
