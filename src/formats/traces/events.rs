@@ -6,7 +6,8 @@
 //!
 //! | enables | handles |
 //! |---|---|
-//! | `REQUEST_START_SERVICE` | `SERVICE-ARGS` of the same id; `CREATE-SERVICE` of the component, if not requested before |
+//! | `REQUEST_START_SERVICE` | `SERVICE-ARGS` of the same id |
+//! | `REQUEST_START_SERVICE` | `CREATE-SERVICE` of the component, if not requested before |
 //! | `REQUEST_BIND_SERVICE` | `SERVICE_CONNECT` of the same id |
 //! | `REQUEST_BIND_SERVICE` | `CREATE-SERVICE` and `BIND-SERVICE` of the component, if not requested before |
 //! | `REQUEST_STOP_SERVICE` | `STOP-SERVICE` of the component |
