@@ -1,4 +1,5 @@
-//! The races of a trace: `raceflip analyze`, as JSON `raceflip-analysis` version 1 (`docs/formats.md`).
+//! Defines the races of a trace, the result of `raceflip analyze`, as JSON: `raceflip-analysis` version 1
+//! (`docs/formats.md`).
 
 use crate::base::IndexVec;
 use crate::detect::Rank;

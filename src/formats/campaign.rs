@@ -1,4 +1,4 @@
-//! The result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
+//! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
 use super::failing::{Told, ending};
 pub use super::harms::Harm;
@@ -117,9 +117,9 @@ pub struct ConfirmReport {
 pub struct Endless {
     /// The threads that never end.
     pub threads: Vec<String>,
-    /// Number of states of the cycle.
+    /// Number of states that such a run can visit again and again.
     pub states: usize,
-    /// A run that goes through the cycle twice and is then cut off by its limit of steps.
+    /// A run that reaches one of these states, goes through a cycle twice, and is then cut off by its limit of steps.
     pub again: Again,
 }
 

@@ -1,4 +1,4 @@
-//! The result of a campaign over many models, `raceflip-campaign` version 1, and the lines of `--trials-out`
+//! Defines the result of a campaign over many models, `raceflip-campaign` version 1, and the lines of `--trials-out`
 //! (`docs/formats.md`).
 
 use super::campaign::{ConfirmReport, is_usual, names, usual};

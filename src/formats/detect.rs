@@ -1,4 +1,4 @@
-//! The result of `detect` as a JSON object, `raceflip-detect` version 2 (`docs/formats.md`).
+//! Defines the result of `detect` as a JSON object, `raceflip-detect` version 2 (`docs/formats.md`).
 
 use super::campaign::{
     About, Access, Cut, Fails, VERSION, about, access, context, cuts, fails, is_usual, names, usual,

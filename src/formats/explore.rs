@@ -1,4 +1,4 @@
-//! The result of `raceflip explore` as a JSON object, `raceflip-explore` version 3 (`docs/formats.md`).
+//! Defines the result of `raceflip explore` as a JSON object, `raceflip-explore` version 3 (`docs/formats.md`).
 
 use super::result::{At, Ending, ending};
 use crate::campaign::remake;

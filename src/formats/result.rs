@@ -1,4 +1,4 @@
-//! The result of one run as a JSON object, `raceflip-run` version 1.
+//! Defines the result of one run as a JSON object, `raceflip-run` version 1.
 
 use super::failing::Operand;
 use super::shrink::Smaller;

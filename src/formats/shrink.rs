@@ -1,4 +1,4 @@
-//! The result of `raceflip shrink` as a JSON object, `raceflip-shrink` version 1.
+//! Defines the result of `raceflip shrink` as a JSON object, `raceflip-shrink` version 1.
 
 use super::result::RunReport;
 use crate::shrink::{Departure, Shrunk, Size};
@@ -10,9 +10,9 @@ pub const VERSION: u32 = 1;
 /// The result of `raceflip shrink`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ShrinkReport {
-    /// `raceflip-shrink`.
+    /// The name of the format, `raceflip-shrink`.
     pub format: String,
-    /// [`VERSION`].
+    /// The version of the format, [`VERSION`].
     pub version: u32,
     /// Sizes of the run before and after shrinking.
     #[serde(flatten)]
@@ -76,7 +76,7 @@ impl Smaller {
 }
 
 impl ShrinkReport {
-    /// Returns the report of a shrinking; `run` is the report of the shrunk run.
+    /// Builds the report of a shrunk run; `run` is the report of that run alone.
     #[must_use]
     pub fn new(shrunk: &Shrunk, run: RunReport) -> Self {
         let left = |d: &Departure| Left { step: d.step + 1, took: d.took.clone(), instead_of: d.instead_of.clone() };

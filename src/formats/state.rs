@@ -1,4 +1,4 @@
-//! The state of a run at one instant: the field `state` of `raceflip-run` (`docs/formats.md`).
+//! Defines the state of a run at one instant: the field `state` of `raceflip-run` (`docs/formats.md`).
 
 use super::result::At;
 use super::values::Types;
@@ -69,7 +69,7 @@ pub enum StandingWord {
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct MessageState {
     pub due: u64,
-    /// The task; `None` for a fence.
+    /// The task; `None` for a synchronization barrier (`fence`).
     pub task: Option<String>,
     #[serde(rename = "async")]
     pub is_async: bool,

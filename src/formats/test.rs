@@ -1,4 +1,4 @@
-//! The result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
+//! Defines the result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
 
 use super::failing::{Told, ending};
 use super::shrink::Sizes;

@@ -37,7 +37,7 @@ use words::Worded;
 /// The property that a shrunk run must keep: a predicate on the final state of the world and the outcome of the run.
 pub type Goal<'g> = dyn Fn(&World, &Outcome) -> bool + 'g;
 
-/// Budget of a shrinking: it stops at the bound that is reached first.
+/// Most work that shrinking a run may take. Shrinking stops at the bound that is reached first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
     /// Most runs that are tried.
@@ -47,9 +47,9 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Budget of a command whose only work is shrinking: takes seconds at most.
+    /// Bounds of a command that only shrinks: seconds at most.
     pub const FULL: Self = Self { runs: 20_000, steps: 10_000_000 };
-    /// Budget of a shrinking that accompanies other work: takes a fraction of a second.
+    /// Bounds for shrinking besides other work: a fraction of a second.
     pub const QUICK: Self = Self { runs: 1_000, steps: 500_000 };
 }
 
@@ -62,7 +62,7 @@ pub struct Size {
     pub steps: u64,
 }
 
-/// Result of a shrinking.
+/// The smallest run that was found, and the work that it took.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
     /// The token of the smallest run that was found, or the given token if no run is smaller.

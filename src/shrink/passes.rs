@@ -34,6 +34,7 @@ impl<G: Guest> Attempts<'_, G> {
         }
     }
 
+    // Tries the first 0, 1, 2, 4 ... deviations, up to the first success. `reduce` then removes the superfluous ones.
     fn truncate(&mut self) {
         let all = self.best.deviations.clone();
         let mut kept = 0;
@@ -133,7 +134,8 @@ impl<G: Guest> Attempts<'_, G> {
     }
 
     fn move_later(&mut self) {
-        // Goes from the last deviation to the first, so that the later ones already have their final steps.
+        // Goes from the last deviation to the first, so that the later ones already have their final steps. The
+        // distance doubles after each success and halves after each failure.
         let mut i = self.best.deviations.len();
         while i > 0 && !self.spent() {
             i = (i - 1).min(self.best.deviations.len().saturating_sub(1));
@@ -150,6 +152,7 @@ impl<G: Guest> Attempts<'_, G> {
         }
     }
 
+    // Moves deviation `i` later by `by` steps, alone or with all later ones.
     fn moved(&mut self, i: usize, by: u64) -> bool {
         let all = &self.best.deviations;
         let mut one = all.clone();

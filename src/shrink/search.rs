@@ -9,6 +9,8 @@ impl<G: Guest> Attempts<'_, G> {
     /// whether all runs with fewer deviations than the best were tried: then none of them reaches the goal within the
     /// permitted number of steps.
     pub(super) fn search(&mut self) -> bool {
+        // The lists with `deviations` entries. Each one is run, and extended by every alternative after its last entry,
+        // so that the next level has each longer list once.
         let mut level: Vec<Vec<Deviation>> = vec![Vec::new()];
         // Invariant: true if `level` has every list of its length, and all lists of the earlier levels were tried.
         let mut complete = true;

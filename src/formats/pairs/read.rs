@@ -130,6 +130,8 @@ impl List<'_> {
         let found = combine(of_a, of_b, self.sites);
         if found.is_empty() {
             let never = Never::of(of_a, of_b, self.sites);
+            // Two statements of the model that cannot conflict are a mistake. A list that names places of the real app
+            // may be about more than the model.
             if is_spec(a) && is_spec(b) {
                 return Err(error(Wrong::Never(format!("{} ~ {}", shown(a), shown(b)), never)));
             }

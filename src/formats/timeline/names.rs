@@ -5,6 +5,7 @@ use super::{Item, Row, Timeline};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Timeline {
+    // A last part that only one pedigree of all rows has identifies this pedigree, so it replaces the whole.
     pub(super) fn shorten_names(&mut self) {
         let mut full: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for row in self.rows() {

@@ -161,6 +161,8 @@ impl Maker<'_> {
         }
     }
 
+    // Adds a slice for each task, from its begin to its end or the end of the run. A column runs at most one task at a
+    // time.
     fn tasks(&mut self, rows: &[&Row]) {
         let mut open: BTreeMap<ColumnId, &Row> = BTreeMap::new();
         let mut all: Vec<(&Row, u64)> = Vec::new();

@@ -161,6 +161,7 @@ impl<'s> Recorder<'s> {
 
 impl Observer for Recorder<'_> {
     fn event(&mut self, world: &World, event: &Event) {
+        // This is the first event of a step: the rows of the previous step are complete, and states may have changed.
         if self.step != Some(world.steps()) {
             self.flush();
             self.step = Some(world.steps());

@@ -27,7 +27,7 @@ pub(super) fn is_returning(world: &World, id: ThreadId) -> bool {
 }
 
 /// Returns whether it is worth a row that a thread is blocked at this operation. It is not if the thread's own last
-/// step says so already (`own`), or if the clock will end the wait.
+/// step says so already (`own`), if the thread sleeps, or if it is a looper without a task.
 pub(super) fn is_news(pending: &Op, own: bool) -> bool {
     match pending {
         Op::Wake | Op::Begin => false,

@@ -187,6 +187,8 @@ impl<'t> Text<'t> {
             return lines;
         }
         let last = lines.last_mut().expect("a text has a line");
+        // The place is aligned with those of other rows if there is room, else it follows the words directly, else it
+        // gets a line of its own.
         let used = last.0.width().max(self.what) + 2;
         let used = if used + LEAST_PLACE.min(place.width()) <= room { used } else { last.0.width() + 2 };
         if used + LEAST_PLACE.min(place.width()) <= room {

@@ -164,6 +164,7 @@ impl Rows {
         };
         let receives: Actions = row.receives.iter().map(|c| Action::Receive(self.channel(*c))).collect();
         let sends: Actions = row.sends.iter().map(|c| Action::Send(self.channel(*c))).collect();
+        // Channels of an operation that begins or ends a thread or task must lie inside that one.
         let [a, b, c] = match actions.first() {
             Some(Action::ThreadInit | Action::Begin(_)) => [actions, receives, sends],
             Some(Action::End(_) | Action::ThreadExit | Action::Leave) => [receives, sends, actions],
