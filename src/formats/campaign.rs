@@ -237,10 +237,13 @@ pub struct Fails {
     /// Number of steps of the example.
     #[serde(default)]
     pub steps: Option<u64>,
+    /// The virtual clock at the end of the example, in milliseconds.
     #[serde(default)]
     pub virtual_time: Option<u64>,
+    /// Stall of the example, in milliseconds.
     #[serde(default)]
     pub stall: Option<u64>,
+    /// Strategy, seed and token of the example.
     pub again: Again,
 }
 

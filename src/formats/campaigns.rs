@@ -283,8 +283,9 @@ pub fn variant_name(file: &str, defines: &BTreeMap<String, i64>) -> String {
 pub struct TrialLine {
     pub file: String,
     pub defines: BTreeMap<String, i64>,
-    /// The statement `a` in the syntax of `--strategy directed:`; `b` has the same syntax.
+    /// The first statement of the pair, in the syntax of `--strategy directed:`.
     pub a: String,
+    /// The second statement of the pair, in the syntax of `--strategy directed:`.
     pub b: String,
     /// Ordinal of the trial, from 1.
     pub trial: u32,

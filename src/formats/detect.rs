@@ -37,8 +37,11 @@ pub struct Potential {
     pub seen: u64,
     /// Number of the detection run of the first occurrence, from 0.
     pub run: u64,
+    /// The steps of both sides in the first occurrence.
     pub steps: (u64, u64),
+    /// The threads or tasks of both sides in the first occurrence, by pedigree.
     pub instances: (String, String),
+    /// Ordinals of both instances in their threads or tasks, from 1; 0 if not known.
     pub visits: (u32, u32),
     /// The nearest thread or task that created both sides, directly or through others; empty if there is none.
     pub parted: String,

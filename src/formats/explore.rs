@@ -69,7 +69,7 @@ pub struct EndReport {
     pub token: String,
 }
 
-/// A possible livelock: a run that can continue for ever.
+/// A possible livelock: a run that can continue forever.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct LivelockReport {

@@ -182,8 +182,8 @@ pub fn failing(model: &Model, outcome: &Outcome) -> Option<Failing> {
 
 /// Formats the stall of the shown run, in milliseconds, and the least stall of all runs that end in the same way if
 /// another run has it: ` (stall 300 ms; least stall 0 ms, in another run)`. Returns an empty text if both are 0,
-/// because a failure without a stall is the more likely one in the field. `shown` is `None` if the file does not say
-/// it.
+/// because a failure without a stall is the more likely one in the field. `shown` is `None` if the file lacks the stall
+/// of the run.
 #[must_use]
 pub fn stalls(shown: Option<u64>, least: u64) -> String {
     match shown {

@@ -1,4 +1,4 @@
-//! The evidence for the harm of a pair as JSON, a part of `raceflip-confirm` (`docs/formats.md`).
+//! Defines the evidence for the harm of a pair as JSON, a part of `raceflip-confirm` (`docs/formats.md`).
 
 use super::campaign::side;
 use crate::campaign::{CHANCE, Claim, FailureReport, First, MoreOften, PairReport};
@@ -40,6 +40,7 @@ pub struct NoneOf {
     pub confidence: f64,
     /// Runs of the failing order from the same state.
     pub of_this: u32,
+    /// Number of those runs of the failing order that have the failure.
     pub fails: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Saved failures: `raceflip-seed` version 1, one TOML file for each failure (`docs/formats.md`).
+//! Defines the files of saved failures: `raceflip-seed` version 1, one TOML file for each failure (`docs/formats.md`).
 
 use crate::base::Digester;
 use crate::token::Token;

@@ -113,7 +113,7 @@ pub struct EventState {
     pub enables: usize,
 }
 
-// Most objects that are shown; the remaining ones of a long run are only counted.
+// Maximum number of objects that are shown. The remaining ones of a long run are only counted.
 const MOST_OBJECTS: usize = 200;
 
 impl State {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The kind of a row that defines a short form.
 pub(super) const NAME: &str = "name";
 
-// Most parts of a name that are written out.
+// Maximum number of parts of a name that are written out.
 const PARTS: u32 = 16;
 
 /// The names written so far, and their short forms.

@@ -37,12 +37,12 @@ use words::Worded;
 /// The property that a shrunk run must keep: a predicate on the final state of the world and the outcome of the run.
 pub type Goal<'g> = dyn Fn(&World, &Outcome) -> bool + 'g;
 
-/// Most work that shrinking a run may take. Shrinking stops at the bound that is reached first.
+/// Budget for shrinking one run. Shrinking stops at the bound that is reached first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// Most runs that are tried.
+    /// Maximum number of runs that are tried.
     pub runs: u64,
-    /// Most steps of all tried runs together.
+    /// Maximum number of steps of all tried runs together.
     pub steps: u64,
 }
 
@@ -112,7 +112,7 @@ pub enum ShrinkError {
 }
 
 /// Returns the most steps that a tried run may take if the given run takes `steps`. The bound is needed because a
-/// scheduler without preemptions can busy-wait for ever.
+/// scheduler without preemptions can busy-wait forever.
 #[must_use]
 pub fn longest(steps: u64) -> u64 {
     steps.saturating_mul(2).saturating_add(100)

@@ -131,7 +131,7 @@ pub enum PairsError {
         line: usize,
         /// The column of the error, in characters from 1.
         column: usize,
-        /// The error.
+        /// Description of the error.
         reason: String,
     },
     /// The text has another `format`.
@@ -145,7 +145,7 @@ pub enum PairsError {
     Pair {
         /// The line in the list, from 1.
         line: usize,
-        /// The error.
+        /// The mistake in the pair.
         wrong: Wrong,
     },
     /// The list has no entries, only comments.

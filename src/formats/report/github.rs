@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 /// Number of annotations of each kind that GitHub keeps from one step.
 pub const MOST: usize = 10;
 
-// Most lines about limitations of the results.
+// Maximum number of lines about limitations of the results.
 const MOST_NOTES: usize = 20;
 
 // A longer command, with a long token, would fill the page.

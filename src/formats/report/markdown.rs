@@ -10,9 +10,10 @@ use super::{Class, Finding, GateFailure, Replays, Subject, all, counted, finding
 use crate::formats::campaign::ConfirmReport;
 use std::fmt::Write as _;
 
-// Most bytes of the text. GitHub's limit is 65,536 characters of up to four bytes each, so this is on the safe side.
+// Maximum length of the text, in bytes. GitHub's limit is 65,536 characters of up to four bytes each, so this is on the
+// safe side.
 const MOST: usize = 60_000;
-// Most bytes up to the end of the tables.
+// Maximum length of the text up to the end of the tables, in bytes.
 const MOST_OF_TABLES: usize = 30_000;
 
 /// Renders all reports as GitHub Markdown.

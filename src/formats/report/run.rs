@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 // result, and a pair has two runs, each of which occurs in two code flows.
 const FIRST: usize = 60;
 const LAST: usize = 120;
-// Most rows that describe the end of a run: a deadlock has one for each thread.
+// Maximum number of rows that describe the end of a run: a deadlock has one for each thread.
 const ENDING: usize = 40;
 
 /// A run that was reproduced from its token.

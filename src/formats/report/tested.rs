@@ -11,7 +11,7 @@ use crate::formats::test::{Against, Expected, TestReport, Variant};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::fmt::Write as _;
 
-// Most examples of runs that contradict one line, and the greatest length of a token that is still printed.
+// Maximum number of examples for one line, and maximum length of a token that is printed.
 const SHOWN: usize = 3;
 const LONGEST_TOKEN: usize = 1_000;
 
@@ -168,7 +168,7 @@ pub fn github(report: &TestReport, failures: &[GateFailure]) -> String {
     text
 }
 
-// Most bytes of a comment, as for campaigns.
+// Maximum length of the text, in bytes, as for campaigns.
 const MOST: usize = 60_000;
 
 /// Renders Markdown: counts, and the lines that fail.

@@ -142,7 +142,7 @@ fn held_name(world: &World, held: Held) -> String {
     }
 }
 
-// Most facts of one kind, and most items of a list.
+// Maximum number of facts of one kind, and of list items in one fact.
 const MOST: usize = 6;
 
 // Returns the global cells that a text of the model names: `x`, and for an array `a[0]`, `a[1]`.

@@ -41,7 +41,7 @@ pub(super) struct Facts {
     given: BTreeMap<(ThreadId, LockId), u32>,
 }
 
-// Most places of one line that are recorded: more of them would not help a reader.
+// Maximum number of places that are recorded for one line. More of them would not help a reader.
 const MOST: usize = 6;
 
 impl Facts {

@@ -3,9 +3,9 @@
 use super::{ColumnId, Gap, Item, Kind, Row, State, Timeline, Why};
 use std::collections::{BTreeMap, BTreeSet};
 
-// Most rows of a loop body that is recognized.
+// Maximum number of rows in a loop body that is recognized.
 const LONGEST_LOOP: usize = 12;
-// Fewest repetitions of a loop that is folded: for fewer the text would not be shorter.
+// Minimum number of repetitions of a loop that is folded. With fewer the text would not be shorter.
 const TIMES: usize = 3;
 
 impl Timeline {

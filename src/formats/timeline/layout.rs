@@ -24,9 +24,9 @@ pub(super) struct Layout {
 pub(super) struct Lane {
     pub(super) columns: Vec<ColumnId>,
     pub(super) label: String,
-    /// Position at which the space of the lane starts.
+    /// Text column at which the space of the lane starts.
     pub(super) from: usize,
-    /// Position of the line of the lane.
+    /// Text column of the line of the lane.
     pub(super) center: usize,
 }
 

@@ -7,10 +7,10 @@ use super::{ArrowKind, ColumnId, Gap, Item, Kind, Mark, Row, Timeline, Why, Wind
 use crate::base::clean;
 use std::fmt::Write as _;
 
-/// Most rows of a diagram.
+/// Maximum number of rows in a diagram.
 pub const MOST: usize = 50;
 
-// Most columns of a text. The rest is cut, because a note does not wrap on its own.
+// Maximum width of a text. The rest is cut, because a note does not wrap on its own.
 const LONGEST: usize = 70;
 
 /// Renders a timeline as a diagram.

@@ -123,7 +123,7 @@ pub enum Kind {
     Post,
     /// An operation that creates a thread or looper.
     Fork,
-    /// The begin of a task by its looper.
+    /// The start of a task by its looper.
     Begin,
     /// The end of a task or thread, or an exception, that is not an operation of its own.
     Aside,

@@ -1,7 +1,7 @@
 //! Renders a timeline as Chrome trace events, which Perfetto, `chrome://tracing` and Speedscope open.
 //!
 //! A step takes one microsecond: step n lasts from n to n + 1. Each thread is a track, with a slice for its lifetime,
-//! in it a slice for each task, and in these a slice for each step. A post, fork or firing is a flow to the begin of
+//! in it a slice for each task, and in these a slice for each step. A post, fork or firing is a flow to the start of
 //! the task or thread.
 
 use super::{Column, ColumnId, Item, Kind, Mark, Row, Timeline};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct File {
-    /// The events, ordered by time.
+    /// The events: first the names of the tracks, then all others, ordered by time.
     pub trace_events: Vec<TraceEvent>,
     /// The time unit that viewers show.
     pub display_time_unit: String,
@@ -161,7 +161,7 @@ impl Maker<'_> {
         }
     }
 
-    // Adds a slice for each task, from its begin to its end or the end of the run. A column runs at most one task at a
+    // Adds a slice for each task, from its start to its end or the end of the run. A column runs at most one task at a
     // time.
     fn tasks(&mut self, rows: &[&Row]) {
         let mut open: BTreeMap<ColumnId, &Row> = BTreeMap::new();
@@ -201,7 +201,7 @@ impl Maker<'_> {
         }
     }
 
-    // Adds a flow from each operation that creates a task or thread to the begin of that one.
+    // Adds a flow from each operation that creates a task or thread to the start of that one.
     fn flows(&mut self, rows: &[&Row]) {
         let begins: BTreeMap<ContextId, &Row> =
             rows.iter().filter(|r| r.kind == Kind::Begin).filter_map(|r| Some((r.made?, *r))).collect();

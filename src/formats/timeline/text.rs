@@ -6,7 +6,7 @@ use super::{Gap, Item, Kind, Mark, Row, State, Timeline, Why};
 use crate::base::clean;
 use unicode_width::UnicodeWidthStr;
 
-/// Least width of lines: a smaller width is treated as this one.
+/// Minimum width of lines: a smaller width is treated as this one.
 pub const LEAST_WIDTH: usize = 40;
 
 /// A line of text.
@@ -42,7 +42,7 @@ pub enum Role {
 
 // Number of lines after which the heads are repeated.
 const LINES_BELOW_HEADS: usize = 40;
-// Least width of a place beside the words. With less room it gets a line of its own.
+// Minimum width of a place beside the words. With less room the place gets a line of its own.
 const LEAST_PLACE: usize = 12;
 
 /// Renders a timeline in lines of at most `width` columns.

@@ -26,7 +26,7 @@ pub(super) struct Field<'t> {
     at: usize,
 }
 
-/// Parses the begin of a line. Returns `None` if no operation begins like that.
+/// Parses the start of a line: its number and its word. Returns `None` if no operation has this form.
 pub(super) fn line(text: &str) -> Option<Line<'_>> {
     let start = text.len() - text.trim_start().len();
     let first = word(text, start);

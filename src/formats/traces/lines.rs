@@ -3,7 +3,7 @@
 use super::{ReadError, Wrong};
 use std::io::{BufRead, Read};
 
-/// Most bytes of a line.
+/// Maximum length of a line, in bytes.
 const LONGEST: usize = 1 << 20;
 
 /// The current line of a file.

@@ -38,7 +38,7 @@ pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
         writer.row(&row(trace, op, *current, step));
         match op.action {
             Action::End(_) => *current = None,
-            // The events of a task follow its post, or its begin if it was not posted.
+            // The events of a task follow its post, or its `begin` row if it was not posted.
             Action::Post(task) => triggers(trace, task, usize::from(fires(trace, op, task)), step, &mut writer),
             Action::Begin(task) if trace.tasks[task].post.is_none() => triggers(trace, task, 0, step, &mut writer),
             _ => {}

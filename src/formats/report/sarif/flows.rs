@@ -16,7 +16,7 @@ pub(super) fn locations(run: &Run, uri: &str) -> Vec<FlowLocation> {
     each.collect()
 }
 
-// Returns a place for a step that has none, such as the begin of a task: the next place of its thread, or else the last
+// Returns a place for a step that has none, such as the start of a task: the next place of its thread, or else the last
 // one. A step of no thread gets the last place of any thread.
 fn near(steps: &[Step], i: usize) -> Option<(u32, u32)> {
     let own = |s: &&Step| s.thread == steps[i].thread && s.at.is_some();

@@ -1,6 +1,6 @@
 //! Renders SARIF 2.1.0, for code scanning (GitHub, GitLab) and editors.
 //!
-//! There is one result for each pair that is not refuted, and for each failure that is not the harm of one order. Pairs
+//! There is one result for each pair that is not refuted, and for each failure that is not the harm of any pair. Pairs
 //! that show the same failure are one result. All reports together are one run of the tool.
 //!
 //! - The locations of a result are those of the first statement of its pair: in the real source, if the model names it
@@ -33,10 +33,10 @@ use std::collections::BTreeMap;
 /// Number of results that GitHub accepts.
 pub const MOST_RESULTS: usize = 25_000;
 
-// Most further pairs of one finding that are listed.
+// Maximum number of further pairs that are listed for one finding.
 const MOST_PAIRS: usize = 10;
 
-// Most locations of all code flows together: about 10 MB, compressed.
+// Maximum number of locations of all code flows together: about 10 MB, compressed.
 const MOST_LOCATIONS: usize = 200_000;
 
 /// Renders all reports as one log.
