@@ -1,4 +1,5 @@
-//! The races of a trace: `raceflip analyze`, as JSON `raceflip-analysis` version 1 (`docs/formats.md`).
+//! Defines the races of a trace, the result of `raceflip analyze`, as JSON: `raceflip-analysis` version 1
+//! (`docs/formats.md`).
 
 use crate::base::IndexVec;
 use crate::detect::Rank;
@@ -7,10 +8,10 @@ use crate::trace::{OpNo, SiteNo, TaskNo, Trace};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 1;
 
-/// `raceflip analyze --format json`.
+/// The output of `raceflip analyze --format json`.
 ///
 /// # Examples
 ///
@@ -33,28 +34,29 @@ pub struct AnalysisReport {
     pub format: String,
     pub version: u32,
     pub file: String,
-    /// Whose relation.
+    /// The name of the happens-before rules.
     pub rules: String,
     pub operations: usize,
     pub threads: usize,
-    /// Tasks that have begun.
+    /// Number of tasks that have begun.
     pub tasks: usize,
     pub locations: usize,
-    /// How many races each class has, as DroidRacer counts them: one for each location and class. Without those of rank B.
+    /// Number of races of each class. As in DroidRacer, the races of one location and class count as one. Races of rank
+    /// B are excluded.
     pub classes: BTreeMap<String, usize>,
-    /// And on how many fields.
+    /// Number of fields that have races of each class. Races of rank B are excluded.
     pub fields: BTreeMap<String, usize>,
     pub races: Vec<FoundRace>,
-    /// Messages that began before one that was posted before: (this one, that one).
+    /// Examples of messages that began before another one that was posted earlier: (this task, the overtaken task).
     pub overtaken: Vec<(String, String)>,
-    /// Some location had more accesses than are kept.
+    /// Whether some location had more accesses or races than are kept.
     pub lost: bool,
-    /// Whether it is known which races cover which.
+    /// Whether it is known which races cover which others.
     pub covered: bool,
     pub notes: Vec<String>,
 }
 
-/// A race.
+/// A race of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct FoundRace {
@@ -64,36 +66,36 @@ pub struct FoundRace {
     pub rank: char,
     pub first: End,
     pub second: End,
-    /// How often such a pair was seen at least.
+    /// Lower bound of the number of times that such a pair was seen.
     pub seen: u64,
-    /// The place of a race in the list that covers it, from 0.
+    /// Index, from 0, of a race in the list that covers this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered_by: Option<usize>,
 }
 
-/// An access of a race.
+/// One access of a race.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct End {
-    /// `read` or `write`.
+    /// The kind of the access: `read` or `write`.
     pub access: String,
-    /// The operation, by its place in the trace, from 0.
+    /// Index of the operation in the trace, from 0.
     pub operation: u32,
-    /// The line of the file, from 1; 0 if it is not known.
+    /// Line of the operation in the file, from 1; 0 if it is not known.
     pub line: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
     pub thread: String,
-    /// The tasks that led to it, its own one first: each was posted in the next.
+    /// The task of the access, then the task that posted it, and so on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
-    /// Who has posted the last of these.
+    /// The thread that posted the last of these tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub posted_by: Option<String>,
 }
 
 impl AnalysisReport {
-    /// The report of an analysis.
+    /// Builds the report of an analysis.
     #[must_use]
     pub fn new(file: &str, rules: &str, trace: &Trace, found: &Analysis) -> Self {
         let parents = trace.parents();
@@ -123,7 +125,7 @@ impl AnalysisReport {
         }
     }
 
-    /// As JSON text.
+    /// Returns the report as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("texts and numbers can be written")

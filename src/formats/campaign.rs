@@ -1,4 +1,4 @@
-//! The result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
+//! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
 use super::failing::{Told, ending};
 pub use super::harms::Harm;
@@ -15,16 +15,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 2;
 
-/// What a campaign worked on.
+/// The model and the plan of a campaign.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct About {
     pub file: String,
     pub program: String,
-    /// A digest of the text, with layout and labels.
+    /// A digest of the text of the model, including layout and labels.
     pub source: String,
     pub defines: BTreeMap<String, i64>,
     pub seed: u64,
@@ -33,18 +33,19 @@ pub struct About {
     #[serde(default = "usual", skip_serializing_if = "is_usual")]
     pub detectors: Vec<String>,
     pub risk: Risk,
-    /// Where there are more pairs than are kept of one location.
+    /// Locations, locks, queues ... with more potential pairs than are kept for one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     pub complete: bool,
 }
 
-/// Detectors by name.
+/// Returns the names of detectors.
 pub(super) fn names<'d>(detectors: impl IntoIterator<Item = &'d Detector>) -> Vec<String> {
     detectors.into_iter().map(|by| by.name().to_owned()).collect()
 }
 
-/// What finds pairs unless somebody says otherwise: files of before there was a choice do not say it, and neither do others.
+/// The default detectors. The field is left out if it has this value, and files from before the option existed do not
+/// have it.
 pub(super) fn usual() -> Vec<String> {
     names(&[Detector::Hybrid])
 }
@@ -53,7 +54,8 @@ pub(super) fn is_usual(detectors: &[String]) -> bool {
     *detectors == usual()
 }
 
-/// What detection may have missed.
+/// The numbers from which the residual risk of detection is estimated: pairs that only one random walk showed, and
+/// random walks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Risk {
@@ -61,7 +63,7 @@ pub struct Risk {
     pub walks: u32,
 }
 
-/// A search of all states.
+/// The size of a search of all states, and whether it was complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Searched {
@@ -69,7 +71,7 @@ pub struct Searched {
     pub complete: bool,
 }
 
-/// `raceflip confirm --format json`.
+/// The output of `raceflip confirm --format json`.
 ///
 /// # Examples
 ///
@@ -96,15 +98,15 @@ pub struct ConfirmReport {
     pub about: About,
     pub searched: Option<Searched>,
     pub pairs: Vec<Driven>,
-    /// Pairs of operations that are no race, and whose order may matter.
+    /// Pairs of operations that are not accesses and whose order may matter.
     pub order_pairs: Vec<Driven>,
     /// Failures of detection runs.
     pub detection_failures: Vec<Fails>,
-    /// Detection runs that came to a limit.
+    /// Detection runs that ended at a limit.
     pub detection_limits: Vec<Cut>,
-    /// Failures of trials that came after neither order.
+    /// Failures of trials in which neither order was seen, and which no detection run and no trial of an order has.
     pub unexplained: Vec<Fails>,
-    /// Possible livelocks, if they were looked for and all states could be searched.
+    /// Possible livelocks. `None` if they were not searched for, or if not all states could be searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub livelocks: Option<Vec<Endless>>,
 }
@@ -113,19 +115,19 @@ pub struct ConfirmReport {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Endless {
-    /// Those that never come to an end.
+    /// The threads that never end.
     pub threads: Vec<String>,
-    /// States that a run can go round in.
+    /// Number of states that such a run can visit again and again.
     pub states: usize,
-    /// A run twice round, cut off there.
+    /// A run that reaches one of these states, goes through a cycle twice, and is then cut off by its limit of steps.
     pub again: Again,
 }
 
-/// A statement.
+/// A statement of a pair.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Access {
-    /// As `--strategy directed:` takes it.
+    /// The statement in the syntax of `--strategy directed:`.
     pub site: String,
     pub kind: String,
     pub place: String,
@@ -135,7 +137,7 @@ pub struct Access {
     pub from: Option<String>,
 }
 
-/// A pair that was driven.
+/// A pair with the results of its trials.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Driven {
@@ -144,48 +146,49 @@ pub struct Driven {
     pub rank: char,
     pub location: String,
     pub contexts: Vec<String>,
-    /// `exhaustive search`, if no run of detection showed it.
+    /// The detectors, only if no detection run showed the pair: then `exhaustive search`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detectors: Vec<String>,
     pub verdict: VerdictWord,
     pub harm: Harm,
     pub harms: Vec<Hurts>,
-    /// Failures of both orders, one of which has them more often.
+    /// Failures that both orders have, and one of them more often.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more_often: Vec<Often>,
-    /// The runs that prove it.
+    /// The runs that prove the verdict.
     pub proof: Vec<Again>,
     pub trials: u32,
     pub ways: Vec<Way>,
-    /// Why a search has not decided it: `both-orders`, `cut-off`, `cut`.
+    /// Why a search has not decided the pair: `both-orders`, `cut-off`, `cut`.
     pub undecided_by_search: Option<String>,
-    /// Runs that had both side by side.
+    /// Number of runs in which both accesses were side by side.
     pub adjacent: u32,
-    /// Trials that performed both accesses.
+    /// Number of trials that performed both accesses.
     pub reached: u32,
-    /// Of a pair that is not confirmed: the greatest chance (95 %) that such a trial confirms it.
+    /// For an unconfirmed pair: upper bound (95 %) of the probability that a trial which performs both accesses
+    /// confirms it.
     pub at_most: Option<f64>,
-    /// The first trial that failed, from 1.
+    /// Ordinal of the first trial that failed, from 1.
     pub first_failure: Option<u32>,
     pub orders: Vec<Order>,
     pub undecided: u32,
     pub limits: u32,
 }
 
-/// Trials made in one way.
+/// Trials with one strategy.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Way {
     pub strategy: String,
     pub trials: u32,
     pub hits: u32,
-    /// The 95 % interval of Clopper and Pearson of the chance of a hit.
+    /// The 95 % confidence interval (Clopper and Pearson) of the probability of a hit.
     pub interval: (f64, f64),
-    /// Why what was held was let go.
+    /// Number of trials for each reason to release a hold.
     pub released: BTreeMap<String, u32>,
 }
 
-/// A verdict.
+/// A verdict on a pair.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -206,50 +209,53 @@ pub enum VerdictWord {
     Unconfirmed,
 }
 
-/// The runs in which one statement came first.
+/// The runs with one order of a pair.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Order {
-    /// `a` or `b`.
+    /// The statement that comes first: `a` or `b`.
     pub first: String,
     pub runs: u32,
-    /// Of these, runs in which the other access never came, though it was still to come.
+    /// Number of those runs in which the other access was never performed, although it was still to come.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_off: u32,
     pub failures: Vec<Fails>,
     pub passes: Option<Again>,
 }
 
-/// A way in which runs ended.
+/// A group of runs with the same signature, with one of them as an example.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Fails {
     pub signature: String,
     pub runs: u32,
-    /// The least stall of all these runs, as far as they are known; in files of before another run than the one below may have it.
+    /// The least known stall of all these runs. In files of older versions the example below may have a greater one.
     pub least_stall: u64,
-    /// The run below: how it ended,
+    /// How the example ended.
     #[serde(flatten)]
     pub told: Told,
-    /// its steps, its end on the virtual clock, and its stall.
+    /// Number of steps of the example.
     #[serde(default)]
     pub steps: Option<u64>,
+    /// The virtual clock at the end of the example, in milliseconds.
     #[serde(default)]
     pub virtual_time: Option<u64>,
+    /// Stall of the example, in milliseconds.
     #[serde(default)]
     pub stall: Option<u64>,
+    /// Strategy, seed and token of the example.
     pub again: Again,
 }
 
 impl Fails {
-    /// How the run ended, in a line; of a file that does not say it: its signature.
+    /// Returns the end of the example in one line, or the signature if the file has no such line.
     #[must_use]
     pub fn told(&self) -> &str {
         self.told.or(&self.signature)
     }
 }
 
-/// Runs that came to a limit.
+/// Runs that ended at one limit.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Cut {
@@ -258,7 +264,7 @@ pub struct Cut {
     pub runs: u32,
 }
 
-/// How to make a run again.
+/// Strategy, seed and token of a run, to reproduce it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Again {
@@ -411,7 +417,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
 }
 
 impl ConfirmReport {
-    /// The report of a campaign.
+    /// Builds the report of a campaign.
     #[must_use]
     pub fn new(file: &str, program: u64, plan: &Plan, found: &Confirmation) -> Self {
         Self {
@@ -428,7 +434,7 @@ impl ConfirmReport {
         }
     }
 
-    /// As JSON text.
+    /// Returns the report as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("texts and numbers can be written")

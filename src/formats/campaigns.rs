@@ -1,4 +1,5 @@
-//! The result of a campaign over many models, `raceflip-campaign` version 1, and the lines of `--trials-out` (`docs/formats.md`).
+//! Defines the result of a campaign over many models, `raceflip-campaign` version 1, and the lines of `--trials-out`
+//! (`docs/formats.md`).
 
 use super::campaign::{ConfirmReport, is_usual, names, usual};
 use crate::campaign::{Explore, First, PairReport, Plan};
@@ -7,32 +8,32 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 1;
 
 const FORMAT: &str = "raceflip-campaign";
 
-/// What all variants of a campaign have in common: everything that their results depend on besides the models.
+/// The settings that all variants of a campaign share: everything besides the models that determines their results.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Settings {
     pub seed: u64,
     pub runs: u32,
     pub trials: u32,
-    /// Potential pairs that are kept of one location.
+    /// Number of potential pairs that are kept for one location.
     #[serde(default = "usual_pairs", skip_serializing_if = "is_usual_number")]
     pub most_pairs: u32,
-    /// Who finds the pairs.
+    /// The names of the detectors.
     #[serde(default = "usual", skip_serializing_if = "is_usual")]
     pub detectors: Vec<String>,
-    /// `auto`, `off`, `only`.
+    /// The use of a search of all states: `auto`, `off`, `only`.
     pub explore: String,
     pub explore_limit: u64,
     pub order_pairs: bool,
-    /// Whether possible livelocks are looked for although no run came to the limit of steps.
+    /// Whether possible livelocks are searched for even if no run hit the limit of steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub livelocks: bool,
-    /// Limits of runs that are not the usual ones, by option.
+    /// Limits of runs that differ from the defaults, by option.
     pub limits: BTreeMap<String, u64>,
 }
 
@@ -45,7 +46,7 @@ fn is_usual_number(most_pairs: &u32) -> bool {
 }
 
 impl Settings {
-    /// Those of a plan, of which only the model does not count.
+    /// Returns the settings of a plan: everything in it but the model.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let explore = match plan.explore {
@@ -67,7 +68,7 @@ impl Settings {
         }
     }
 
-    /// The first setting that is another one there: its name, and both values.
+    /// Describes the first setting that differs in `other`: its name and both values. Returns `None` if all are equal.
     #[must_use]
     pub fn difference(&self, other: &Settings) -> Option<String> {
         let fields = |settings| match serde_json::to_value(settings) {
@@ -75,7 +76,7 @@ impl Settings {
             _ => serde_json::Map::new(),
         };
         let (mine, theirs) = (fields(self), fields(other));
-        // What is as usual is not written.
+        // A setting with its default value is not written.
         let usual = |name: &str| match name {
             "detectors" => serde_json::json!(usual()),
             "most_pairs" => serde_json::json!(usual_pairs()),
@@ -91,7 +92,8 @@ impl Settings {
     }
 }
 
-/// Which part of a campaign: of every `of` variants the one of this number, from 1.
+/// One part of a campaign that is divided into `of` parts; `part` counts from 1. Variants are dealt to the parts in
+/// turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Partition {
@@ -100,24 +102,24 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Whether a variant of this number, from 0, belongs to it.
+    /// Returns whether the variant of this number, from 0, belongs to the part.
     #[must_use]
     pub fn has(self, variant: usize) -> bool {
         variant as u64 % u64::from(self.of.max(1)) + 1 == u64::from(self.part)
     }
 }
 
-/// One variant of a model.
+/// The results of one variant of a model.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct VariantReport {
-    /// Its number in the campaign, from 0: the order is that of names.
+    /// Number of the variant in the campaign, from 0. Variants are ordered by name.
     pub variant: u64,
     #[serde(flatten)]
     pub report: ConfirmReport,
 }
 
-/// `raceflip confirm DIR --format json`, and `raceflip merge`.
+/// The output of `raceflip confirm DIR --format json` and of `raceflip merge`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct CampaignReport {
@@ -125,25 +127,27 @@ pub struct CampaignReport {
     pub version: u32,
     #[serde(flatten)]
     pub settings: Settings,
-    /// Of the whole campaign.
+    /// Number of variants of the whole campaign.
     pub variants: u64,
-    /// A digest of the names and programs of all these.
+    /// A digest of the names and programs of all variants.
     pub suite: String,
     pub partition: Option<Partition>,
-    /// Whether all of it, or of the part, is here.
+    /// Whether the results of the whole campaign, or of its part, are complete.
     pub complete: bool,
-    /// Whether the same command brings the same bytes: what a time limit or somebody has cut short does not.
+    /// Whether the same command produces the same bytes. False if a time limit or an interruption has cut the campaign
+    /// short.
     pub reproducible: bool,
-    /// What could not be read.
+    /// Inputs that could not be read.
     pub refused: Vec<String>,
     pub results: Vec<VariantReport>,
-    /// Of all that stands before it: xxHash3 (64 bits, 16 hexadecimal digits) of the same object without this field, as compact JSON. Files of older versions have none.
+    /// Checksum of the other fields: xxHash3 (64 bits, 16 hexadecimal digits) of the same object without this field, as
+    /// compact JSON with sorted keys. Files of older versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
 }
 
 impl CampaignReport {
-    /// One without results yet.
+    /// Creates a report without results.
     #[must_use]
     pub fn new(settings: Settings, variants: u64, suite: String, partition: Option<Partition>) -> Self {
         Self {
@@ -161,7 +165,7 @@ impl CampaignReport {
         }
     }
 
-    /// Reads one.
+    /// Reads a report and verifies its checksum, if it has one.
     ///
     /// # Errors
     ///
@@ -191,7 +195,7 @@ impl CampaignReport {
         }
     }
 
-    /// As JSON text, with a checksum.
+    /// Returns the report as JSON text, with its checksum.
     #[must_use]
     pub fn to_json(&self) -> String {
         let plain = serde_json::to_string(&Self { checksum: None, ..self.clone() });
@@ -199,7 +203,7 @@ impl CampaignReport {
         serde_json::to_string_pretty(&Self { checksum: sum, ..self.clone() }).expect("texts and numbers can be written")
     }
 
-    /// The whole of these parts; with a name for each, for messages.
+    /// Merges parts of one campaign. Each part has a name, for messages.
     ///
     /// # Errors
     ///
@@ -230,7 +234,7 @@ impl CampaignReport {
             }
             whole.complete &= part.complete;
             whole.reproducible &= part.reproducible;
-            // A file that cannot be read is told by each part.
+            // Each part reports all inputs that cannot be read, so duplicates are dropped.
             let told: BTreeSet<String> = whole.refused.iter().cloned().collect();
             whole.refused.extend(part.refused.into_iter().filter(|text| !told.contains(text)));
         }
@@ -240,7 +244,8 @@ impl CampaignReport {
                 whole.variants
             ));
         }
-        // Each variant is there at most once, and there are no others.
+        // Each variant occurs at most once, and no number is out of range. So the counts tell how many variants are
+        // missing.
         let missing = whole.variants.saturating_sub(whole.results.len() as u64);
         if whole.complete && missing > 0 {
             return Err(format!(
@@ -255,7 +260,8 @@ impl CampaignReport {
     }
 }
 
-// That of the object of a text, without its own field, whatever its blanks and the order of its fields: also fields that this version does not know count.
+// Computes the checksum of a report from its text. White space and the order of the keys do not matter; unknown fields
+// count, so that a later version can add fields.
 fn checksum(text: &str) -> Result<String, String> {
     let mut whole: serde_json::Value = serde_json::from_str(text).map_err(|e| format!("it is damaged: {e}"))?;
     if let Some(fields) = whole.as_object_mut() {
@@ -265,7 +271,7 @@ fn checksum(text: &str) -> Result<String, String> {
     Ok(format!("{:016x}", xxh3_64(whole.to_string().as_bytes())))
 }
 
-/// `app.race FIXED=1`
+/// Formats the name of a variant: `app.race FIXED=1`.
 #[must_use]
 pub fn variant_name(file: &str, defines: &BTreeMap<String, i64>) -> String {
     defines.iter().fold(file.to_owned(), |name, (c, v)| format!("{name} {c}={v}"))
@@ -277,24 +283,25 @@ pub fn variant_name(file: &str, defines: &BTreeMap<String, i64>) -> String {
 pub struct TrialLine {
     pub file: String,
     pub defines: BTreeMap<String, i64>,
-    /// As `--strategy directed:` takes them.
+    /// The first statement of the pair, in the syntax of `--strategy directed:`.
     pub a: String,
+    /// The second statement of the pair, in the syntax of `--strategy directed:`.
     pub b: String,
-    /// From 1.
+    /// Ordinal of the trial, from 1.
     pub trial: u32,
     pub strategy: String,
     pub seed: u64,
-    /// How it ended; empty if it came to no end.
+    /// The signature of the trial; empty if it has no outcome.
     pub outcome: String,
     pub steps: u64,
-    /// Which of the two came first: `a`, `b`.
+    /// The statement that came first: `a` or `b`.
     pub first: Option<String>,
-    /// Whether both were side by side.
+    /// Whether both statements were side by side.
     pub adjacent: bool,
 }
 
 impl TrialLine {
-    /// The trials of a pair.
+    /// Returns the trials of a pair.
     pub fn of<'p>(file: &'p str, plan: &'p Plan, pair: &'p PairReport) -> impl Iterator<Item = TrialLine> + 'p {
         let sites = &plan.model.code.setup.sites;
         (1..).zip(&pair.made).map(move |(trial, made)| TrialLine {
@@ -312,7 +319,7 @@ impl TrialLine {
         })
     }
 
-    /// As one line of JSON.
+    /// Returns the trial as one line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("texts and numbers can be written")

@@ -1,4 +1,4 @@
-//! The result of `detect` as a JSON object, `raceflip-detect` version 2 (`docs/formats.md`).
+//! Defines the result of `detect` as a JSON object, `raceflip-detect` version 2 (`docs/formats.md`).
 
 use super::campaign::{
     About, Access, Cut, Fails, VERSION, about, access, context, cuts, fails, is_usual, names, usual,
@@ -7,7 +7,7 @@ use crate::campaign::{Phase1, Plan};
 use crate::detect::Candidate;
 use serde::{Deserialize, Serialize};
 
-/// `raceflip detect --format json`.
+/// The output of `raceflip detect --format json`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct DetectReport {
@@ -16,7 +16,7 @@ pub struct DetectReport {
     #[serde(flatten)]
     pub about: About,
     pub pairs: Vec<Potential>,
-    /// Pairs of operations that are no race, and whose order may matter.
+    /// Pairs of operations that are not accesses and whose order may matter.
     pub order_pairs: Vec<Potential>,
     pub failures: Vec<Fails>,
     pub limits: Vec<Cut>,
@@ -29,18 +29,21 @@ pub struct Potential {
     pub a: Access,
     pub b: Access,
     pub rank: char,
-    /// Which detectors have seen it.
+    /// The names of the detectors that report the pair.
     #[serde(default = "usual", skip_serializing_if = "is_usual")]
     pub detectors: Vec<String>,
     pub location: String,
     pub contexts: Vec<String>,
     pub seen: u64,
-    /// The first occurrence: run, steps and pedigrees.
+    /// Number of the detection run of the first occurrence, from 0.
     pub run: u64,
+    /// The steps of both sides in the first occurrence.
     pub steps: (u64, u64),
+    /// The threads or tasks of both sides in the first occurrence, by pedigree.
     pub instances: (String, String),
+    /// Ordinals of both instances in their threads or tasks, from 1; 0 if not known.
     pub visits: (u32, u32),
-    /// The nearest maker of both.
+    /// The nearest thread or task that created both sides, directly or through others; empty if there is none.
     pub parted: String,
     pub locksets: (Vec<String>, Vec<String>),
 }
@@ -65,7 +68,7 @@ fn potential(plan: &Plan, candidate: &Candidate) -> Potential {
 }
 
 impl DetectReport {
-    /// The report of a detection.
+    /// Builds the report of a detection.
     #[must_use]
     pub fn new(file: &str, program: u64, plan: &Plan, found: &Phase1) -> Self {
         Self {
@@ -79,7 +82,7 @@ impl DetectReport {
         }
     }
 
-    /// As JSON text.
+    /// Returns the report as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("texts and numbers can be written")

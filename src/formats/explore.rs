@@ -1,4 +1,4 @@
-//! The result of `raceflip explore` as a JSON object, `raceflip-explore` version 3 (`docs/formats.md`).
+//! Defines the result of `raceflip explore` as a JSON object, `raceflip-explore` version 3 (`docs/formats.md`).
 
 use super::result::{At, Ending, ending};
 use crate::campaign::remake;
@@ -10,10 +10,10 @@ use crate::world::Limits;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 3;
 
-/// `raceflip explore --format json`.
+/// The output of `raceflip explore --format json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct ExploreReport {
@@ -39,7 +39,7 @@ pub struct ExploreReport {
     pub pairs: Option<Vec<PairReport>>,
 }
 
-/// How large the whole may be.
+/// An estimate of the total size of a search that was cut.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Estimated {
@@ -53,7 +53,7 @@ pub struct Estimated {
     pub growing: u64,
 }
 
-/// How runs can end.
+/// A way in which runs can end.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct EndReport {
@@ -62,14 +62,14 @@ pub struct EndReport {
     pub signature: String,
     pub values: BTreeMap<String, String>,
     pub steps: u64,
-    /// Of the run of the token.
+    /// Stall of the run of `token`, in milliseconds.
     pub stall: u64,
-    /// Of all runs that end so, if it is known.
+    /// Least stall of all runs that end in this way, in milliseconds, if it is known.
     pub least_stall: Option<u64>,
     pub token: String,
 }
 
-/// A run that may go on for ever.
+/// A possible livelock: a run that can continue forever.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct LivelockReport {
@@ -79,7 +79,7 @@ pub struct LivelockReport {
     pub token: String,
 }
 
-/// Two accesses.
+/// The orders of two statements.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct PairReport {
@@ -90,7 +90,7 @@ pub struct PairReport {
     pub flips: Option<String>,
 }
 
-/// An order of two accesses.
+/// One order of two statements.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct OrderReport {
@@ -100,7 +100,7 @@ pub struct OrderReport {
     pub token: Option<String>,
 }
 
-/// What a report is made of.
+/// The parts of which [`ExploreReport::new`] builds a report.
 #[allow(missing_docs, reason = "named as in the report")]
 pub struct About<'a> {
     pub file: &'a str,
@@ -115,7 +115,7 @@ pub struct About<'a> {
 }
 
 impl ExploreReport {
-    /// The report of a search.
+    /// Builds the report of a search.
     #[must_use]
     pub fn new(about: &About<'_>) -> Self {
         let About { plan, found, .. } = about;
@@ -151,14 +151,14 @@ impl ExploreReport {
         }
     }
 
-    /// As it is printed.
+    /// Returns the report as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("texts and numbers can be written")
     }
 }
 
-// JSON has no infinity.
+// JSON has no infinity, so an infinite number becomes null.
 fn finite(n: f64) -> Option<f64> {
     n.is_finite().then_some(n)
 }
@@ -230,7 +230,7 @@ impl About<'_> {
     }
 }
 
-/// The observed values of an end: `total = 3`.
+/// Formats the observed values of an end: `total = 3`.
 #[must_use]
 pub fn values(program: &Program, ended: &Ended) -> Vec<String> {
     ended.values.iter().map(|(id, v)| format!("{} = {}", program.globals[*id].name, value_text(v))).collect()

@@ -1,7 +1,8 @@
-//! How a run failed, in a line: the one short form that every command, report and file has.
+//! Describes the failure of a run in one line, in the short form that all commands, reports and files use.
 //!
-//! `NullPointer (o.next is null) at :6:22 in a`: what failed, the expression that it is about, line and column in the model, the thread. Two failures on one line differ
-//! in the column, two of one statement in the expression.
+//! An example is `NullPointer (o.next is null) at :6:22 in a`. It names the failure, the expression that failed, line
+//! and column in the model, and the thread. Two failures on one line differ in the column, two failures of one
+//! statement in the expression.
 
 use crate::base::{IndexVec, elided};
 use crate::event::{BlockedThread, Failure, FailureKind, Outcome, Site, SiteId};
@@ -10,32 +11,32 @@ use crate::vm::Model;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// How a run failed.
+/// The failure of a run, with its place.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Failing {
-    /// `NullPointer (o is null) at :40:9 in main`, `deadlock a -> b -> a`.
+    /// The failure in one line: `NullPointer (o is null) at :40:9 in main`, `deadlock a -> b -> a`.
     pub text: String,
-    /// The line of the model where it failed, from 1, if it failed at a statement.
+    /// Line in the model, from 1, if the run failed at a statement.
     pub line: Option<u32>,
-    /// The column, from 1.
+    /// Column in the model, from 1, if the run failed at a statement.
     pub column: Option<u32>,
-    /// Where that statement is in the real app, as the model says: `Main.java:12`.
+    /// The place of the statement in the real app, if the model names one: `Main.java:12`.
     pub from: Option<String>,
 }
 
-/// The expression that a failure is about, in files.
+/// The expression that a failure is about, as stored in files.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Operand {
-    /// What is wrong with it: `o.next is null`, `i is no index of a`, `y is 0`.
+    /// The fault of the expression: `o.next is null`, `i is no index of a`, `y is 0`.
     pub text: String,
-    /// Its line in the model, from 1.
+    /// Line of the expression in the model, from 1.
     pub line: u32,
-    /// The column of its last part, in characters from 1.
+    /// Column of the last part of the expression, in characters from 1.
     pub column: u32,
 }
 
 impl Operand {
-    /// That of a failure.
+    /// Returns the expression that a failure is about, if it is about one.
     #[must_use]
     pub fn of(failure: &Failure) -> Option<Self> {
         let operand = failure.operand.as_ref()?;
@@ -43,13 +44,15 @@ impl Operand {
     }
 }
 
-/// How a run ended, in files. Files of older versions have none of it.
+/// The end of a run, as stored in files. All fields are empty in files of older versions.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Told {
-    /// In a line, as [`ending`] has it, or as the line of the model that it contradicts does.
+    /// The end in one line: the text of [`ending`]. For a run that contradicts an `expect` line and did not fail: its
+    /// limit, or its final values.
     #[serde(default)]
     pub text: String,
-    /// Where it failed; a deadlock is where its first thread stands. `None` where there is no place.
+    /// The statement at which the run failed; for a deadlock, the first one at which a thread is pending. `None` if
+    /// there is none.
     #[serde(default)]
     pub at: Option<At>,
     /// The expression that the failure is about.
@@ -58,28 +61,28 @@ pub struct Told {
 }
 
 impl Told {
-    /// That of a run which ended so; `text` says it.
+    /// Describes a run that ended with this outcome; `text` is the line for it.
     #[must_use]
     pub fn of(model: &Model, outcome: &Outcome, text: String) -> Self {
         let operand = if let Outcome::Failure(failure) = outcome { Operand::of(failure) } else { None };
         Self { text, at: site(outcome).map(|site| At::of(&model.code.setup, site)), operand }
     }
 
-    /// Line and column, of the expression if it is about one.
+    /// Returns line and column of the failed expression, or else of the statement.
     #[must_use]
     pub fn place(&self) -> Option<(u32, u32)> {
         let operand = self.operand.as_ref().map(|o| (o.line, o.column));
         operand.or_else(|| self.at.as_ref().map(|at| (at.line, at.column)))
     }
 
-    /// The text, or `other` in a file that has none.
+    /// Returns the text, or `other` if the file has no text.
     #[must_use]
     pub fn or<'a>(&'a self, other: &'a str) -> &'a str {
         if self.text.is_empty() { other } else { &self.text }
     }
 }
 
-/// The statement at which a run failed; of a deadlock, where its first thread stands.
+/// Returns the statement at which a run failed; for a deadlock, the first one at which a thread is pending.
 #[must_use]
 pub fn site(outcome: &Outcome) -> Option<SiteId> {
     match outcome {
@@ -89,7 +92,7 @@ pub fn site(outcome: &Outcome) -> Option<SiteId> {
     }
 }
 
-/// What failed, without where: `NullPointer (o is null)`, `the activity is gone`, `property sorted`.
+/// Returns the failure without its place: `NullPointer (o is null)`, `the activity is gone`, `property sorted`.
 #[must_use]
 pub fn headline(failure: &Failure) -> String {
     let Failure { kind, name, message, .. } = failure;
@@ -105,20 +108,20 @@ pub fn headline(failure: &Failure) -> String {
         }
         FailureKind::Exception if message.is_empty() => format!("{name}{about}"),
         FailureKind::Exception => format!("{name}: {message}"),
-        // Its message says more than its condition.
+        // The message of an assertion says more than its condition, so the condition is left out.
         FailureKind::Assert if message.is_empty() => format!("assert{about}"),
         FailureKind::Assert | FailureKind::Fail => message.clone(),
     }
 }
 
-/// Line and column of what a failure is about: of its expression, else of its statement; `None` for a property.
+/// Returns line and column of the expression that a failure is about, or else of its statement; `None` for a property.
 #[must_use]
 pub fn place(sites: &IndexVec<SiteId, Site>, failure: &Failure) -> Option<(u32, u32)> {
     let site = failure.site?;
     Some(failure.operand.as_ref().map_or((sites[site].line, sites[site].column), |o| (o.line, o.column)))
 }
 
-/// How a run failed, in a line; `None` if it did not.
+/// Returns the failure of a run in one line; `None` if it did not fail.
 ///
 /// # Examples
 ///
@@ -155,13 +158,14 @@ pub fn ending(model: &Model, outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// The names of threads or tasks for a text.
+/// Returns the names of threads or tasks, shortened for a message.
 #[must_use]
 pub fn elided_all(names: &[String]) -> Vec<Cow<'_, str>> {
     names.iter().map(|name| elided(name)).collect()
 }
 
-/// The same with its place; a deadlock is where its first thread stands.
+/// Returns the failure of a run with its place; `None` if it did not fail. The place of a deadlock is the first
+/// statement at which a thread is pending.
 #[must_use]
 pub fn failing(model: &Model, outcome: &Outcome) -> Option<Failing> {
     let text = ending(model, outcome)?;
@@ -176,8 +180,10 @@ pub fn failing(model: &Model, outcome: &Outcome) -> Option<Failing> {
     Some(Failing { text, line, column, from })
 }
 
-/// The stall of the run that is shown, in milliseconds, and the least of all runs that end alike where another one has it: ` (stall 300 ms; least stall 0 ms, in another
-/// run)`. A failure that needs none is likelier in the field, so a stall of 0 that no run undercuts is not told. `None`: a file does not say it.
+/// Formats the stall of the shown run, in milliseconds, and the least stall of all runs that end in the same way if
+/// another run has it: ` (stall 300 ms; least stall 0 ms, in another run)`. Returns an empty text if both are 0,
+/// because a failure without a stall is the more likely one in the field. `shown` is `None` if the file lacks the stall
+/// of the run.
 #[must_use]
 pub fn stalls(shown: Option<u64>, least: u64) -> String {
     match shown {

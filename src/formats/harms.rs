@@ -1,10 +1,10 @@
-//! What the harm of a pair rests on, as JSON: a part of `raceflip-confirm` (`docs/formats.md`).
+//! Defines the evidence for the harm of a pair as JSON, a part of `raceflip-confirm` (`docs/formats.md`).
 
 use super::campaign::side;
 use crate::campaign::{CHANCE, Claim, FailureReport, First, MoreOften, PairReport};
 use serde::{Deserialize, Serialize};
 
-/// What is known of the harm of a pair.
+/// Classification of the harm of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -18,33 +18,35 @@ pub enum Harm {
     Unknown,
 }
 
-/// A failure of one order that the other one has not.
+/// A failure of one order that the other order does not have.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Hurts {
     pub first: String,
     pub signature: String,
-    /// States that the other order can come to from the same state, if a search of them has no such failure.
+    /// Number of states that follow with the other order from the same state, if a search of all of them found no such
+    /// failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhaustive: Option<u64>,
-    /// Runs of the other order from the same state, if these say so.
+    /// Sample of runs of the other order from the same state, if the claim rests on runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub none_of: Option<NoneOf>,
 }
 
-/// Runs of the other order none of which fails so.
+/// Sample of runs of the other order, none of which has the failure.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct NoneOf {
     pub runs: u32,
     pub at_most: f64,
     pub confidence: f64,
-    /// Runs of the order itself from the same state, and how many of them fail so.
+    /// Runs of the failing order from the same state.
     pub of_this: u32,
+    /// Number of those runs of the failing order that have the failure.
     pub fails: u32,
 }
 
-/// A failure that comes with both orders, and more often with one of them.
+/// A failure of both orders that is significantly more frequent with one of them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Often {
@@ -81,7 +83,7 @@ pub(crate) fn often(more: &MoreOften) -> Often {
         runs: more.this.1,
         other_fails: more.other.0,
         other_runs: more.other.1,
-        // To two digits: it goes down to 1e-40 and less.
+        // Rounded to two significant digits: the chance can be 1e-40 or less.
         chance: format!("{:.1e}", more.chance).parse().expect("a number that was written"),
     }
 }
@@ -93,7 +95,7 @@ pub(super) fn harm(report: &PairReport) -> Harm {
     } else if !report.hurts().is_empty() {
         Harm::Harmful
     } else if !report.complete {
-        // What was compared is less than what a verdict promises.
+        // An interrupted comparison supports no verdict on the harm.
         Harm::Interrupted
     } else if report.fails_either_way() {
         Harm::FailsEitherWay
@@ -104,7 +106,7 @@ pub(super) fn harm(report: &PairReport) -> Harm {
     }
 }
 
-// To four decimals, which are read back as they were.
+// Rounds to four decimals. The rounded number survives a round trip through JSON unchanged.
 pub(super) fn rounded(p: f64) -> f64 {
     (p * 1e4).round() / 1e4
 }

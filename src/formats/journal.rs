@@ -1,32 +1,34 @@
-//! The journal of a campaign: what has been finished so far, line by line, so that nothing is done twice after a crash (`docs/formats.md`).
+//! Reads and writes the journal of a campaign: the finished variants, line by line, so that a campaign continues after
+//! a crash without repeating work (`docs/formats.md`).
 //!
-//! A line is a checksum (xxHash3, 64 bits, 16 hexadecimal digits), a space and a JSON object; the first is the [`Header`], each other one an [`Entry`]. A program that is
-//! killed while it writes leaves half a line at the end: that is cut off. Anything else that does not fit its checksum is damage, and refused.
+//! A line is a checksum (xxHash3, 64 bits, 16 hexadecimal digits), a space and a JSON object. The first object is the
+//! [`Header`], each other one an [`Entry`]. A program that is killed while it writes leaves half a line at the end,
+//! which is cut off. Any other line that does not match its checksum is damaged, and the journal is rejected.
 
 use super::campaign::ConfirmReport;
 use super::campaigns::{Settings, TrialLine};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Raised when a line changes its meaning.
+/// Version of the format. It increases when a line changes its meaning.
 pub const VERSION: u32 = 1;
 
-/// The first line.
+/// The first line of a journal.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Header {
     pub format: String,
     pub version: u32,
-    /// The version of the program: another one may come to other results.
+    /// The version of raceflip. Another version may have other results.
     pub raceflip: String,
     #[serde(flatten)]
     pub settings: Settings,
-    /// Whether entries have their trials.
+    /// Whether entries contain their trials.
     pub trials_out: bool,
 }
 
 impl Header {
-    /// The header of a campaign by this version of the program.
+    /// Returns the header of a campaign that this version of raceflip performs.
     #[must_use]
     pub fn new(settings: Settings, trials_out: bool) -> Self {
         Self {
@@ -38,7 +40,8 @@ impl Header {
         }
     }
 
-    /// Why a campaign with this header cannot continue one with that.
+    /// Returns why a campaign with this header cannot continue the journal with the header `there`, or `None` if it
+    /// can.
     #[must_use]
     pub fn difference(&self, there: &Header) -> Option<String> {
         if (there.version, &there.raceflip) != (self.version, &self.raceflip) {
@@ -55,7 +58,7 @@ impl Header {
     }
 }
 
-/// A variant that is finished.
+/// The results of a finished variant.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Entry {
@@ -63,24 +66,24 @@ pub struct Entry {
     pub trials: Vec<TrialLine>,
 }
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Journal {
-    /// Nothing, if the program was killed before it was written.
+    /// The header; `None` if the program was killed before it had written one.
     pub header: Option<Header>,
-    /// In the order in which they were finished.
+    /// The finished variants, in the order in which they were finished.
     pub entries: Vec<Entry>,
-    /// So many bytes are whole lines.
+    /// Length of the whole lines, in bytes.
     pub whole: usize,
 }
 
-/// A line with its end.
+/// Returns the line for a JSON object, with its newline.
 fn line(json: &str) -> String {
     format!("{:016x} {json}\n", xxh3_64(json.as_bytes()))
 }
 
 impl Header {
-    /// Its line.
+    /// Returns the header as a line of the journal.
     #[must_use]
     pub fn to_line(&self) -> String {
         line(&serde_json::to_string(self).expect("texts and numbers can be written"))
@@ -88,7 +91,7 @@ impl Header {
 }
 
 impl Entry {
-    /// Its line.
+    /// Returns the entry as a line of the journal.
     #[must_use]
     pub fn to_line(&self) -> String {
         line(&serde_json::to_string(self).expect("texts and numbers can be written"))
@@ -102,7 +105,7 @@ impl Journal {
     ///
     /// If it is none, or damaged: the line, and why.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
-        // Half a line at the end is left out.
+        // An unfinished line at the end is ignored: a kill leaves it.
         let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
         let mut journal = Journal { whole, ..Journal::default() };
         let text = std::str::from_utf8(&bytes[..journal.whole]).map_err(|_| "it is no text".to_owned())?;

@@ -1,17 +1,18 @@
-//! File formats and reports: what is read and written, each with types of its own and a version. `docs/formats.md` describes them.
+//! Defines the file formats and reports that raceflip reads and writes, each with its own types and version.
+//! `docs/formats.md` describes them.
 //!
-//! | what | where |
+//! | content | module |
 //! |---|---|
 //! | the events of a run, as JSON lines | [`trace::TraceWriter`] |
-//! | traces of several forms, read; what is in them | [`traces::read`], [`traces::stat`] |
-//! | how a run failed, in a line | [`failing::ending`] |
-//! | the result of a run, as JSON | [`result::RunReport`], in it the [`state::State`] |
-//! | a run for people: text, Mermaid, Perfetto | [`timeline`] |
+//! | reader and statistics of traces in several forms | [`traces::read`], [`traces::stat`] |
+//! | the failure of a run, in one line | [`failing::ending`] |
+//! | the result of a run, as JSON, with the final [`state::State`] | [`result::RunReport`] |
+//! | a run for readers: text, Mermaid, Perfetto | [`timeline`] |
 //! | the results of `detect`, `confirm` | [`mod@detect`], [`mod@campaign`] |
-//! | what the harm of a pair rests on | [`harms`] |
+//! | the evidence for the harm of a pair | [`harms`] |
 //! | the results of `confirm` over many models, and of `merge` | [`campaigns`] |
-//! | what of such a campaign is finished | [`journal`] |
-//! | those of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
+//! | the finished part of such a campaign | [`journal`] |
+//! | the results of `confirm` for other tools: JUnit, SARIF, GitHub, Markdown | [`report`] |
 //! | lists of potential pairs, as JSON or lines | [`mod@pairs`] |
 //! | the races of a trace | [`mod@analysis`] |
 //! | the results of `test` | [`mod@test`] |

@@ -1,4 +1,4 @@
-//! The result of one run as a JSON object, `raceflip-run` version 1.
+//! Defines the result of one run as a JSON object, `raceflip-run` version 1.
 
 use super::failing::Operand;
 use super::shrink::Smaller;
@@ -10,7 +10,7 @@ use crate::world::{MessageKind, Setup, World, alike};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 1;
 
 /// The result of one run.
@@ -45,46 +45,46 @@ pub const VERSION: u32 = 1;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunReport {
-    /// `raceflip-run`.
+    /// The name of the format, `raceflip-run`.
     pub format: String,
-    /// [`VERSION`].
+    /// The version of the format, [`VERSION`].
     pub version: u32,
-    /// The model, as it was named.
+    /// The path of the model, as given on the command line.
     pub file: String,
     /// The digest of the program, 16 hexadecimal digits.
     pub program: String,
-    /// `-D` values.
+    /// The constants set with `-D`.
     pub defines: BTreeMap<String, i64>,
-    /// The strategy that drew the run.
+    /// The strategy that chose the schedule.
     pub strategy: String,
-    /// And its seed.
+    /// The seed of the strategy.
     pub seed: u64,
-    /// How it ended.
+    /// The outcome of the run.
     pub outcome: Ending,
-    /// What makes two ends the same; null if the run came to no outcome.
+    /// The signature: runs that end in the same way have the same one. Null if the run has no outcome.
     pub signature: Option<String>,
-    /// Steps performed.
+    /// Number of steps performed.
     pub steps: u64,
     /// The virtual clock at the end, in milliseconds.
     pub virtual_time: u64,
-    /// Milliseconds that passed while some thread could have run.
+    /// The stall: milliseconds of virtual time that passed while some thread was enabled.
     pub stall: u64,
-    /// Posts refused because their looper had quit.
+    /// Number of posts that were refused because their looper had quit.
     pub refused_posts: u32,
-    /// The token that replays it; null if the run came to no outcome.
+    /// The token that replays the run. Null if the run has no outcome.
     pub token: Option<String>,
     /// A smaller run that ends in the same way.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub shrunk: Option<Smaller>,
-    /// How far a tolerant replay kept to its recording.
+    /// How closely a tolerant replay followed its recording.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tolerance: Option<Kept>,
-    /// The state at the end, if it was asked for.
+    /// The state at the end, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub state: Option<State>,
 }
 
-/// How far a tolerant replay kept to its recording.
+/// Summary of how closely a tolerant replay followed its recording.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Kept {
@@ -98,7 +98,7 @@ pub struct Kept {
     pub same: bool,
 }
 
-/// Where it left its recording.
+/// A step at which a tolerant replay left its recording.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Departure {
@@ -107,7 +107,8 @@ pub struct Departure {
 }
 
 impl Kept {
-    /// Of a replay that ended as `now` says, if it came to an outcome.
+    /// Returns the summary of a replay. `recorded` is the signature of the token, `now` that of the replay, `None` if
+    /// it has no outcome.
     #[must_use]
     pub fn new(t: &Tolerance, recorded: &str, now: Option<&str>) -> Self {
         let departure = |(step, what): &(u64, String)| Departure { step: step + 1, what: what.clone() };
@@ -124,28 +125,28 @@ impl Kept {
     }
 }
 
-/// A place in the model.
+/// A statement of the model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct At {
-    /// 1-based.
+    /// Line in the model, from 1.
     pub line: u32,
-    /// 1-based.
+    /// Column in the model, from 1.
     pub column: u32,
-    /// The label of the statement.
+    /// The label of the statement, if it has one.
     pub label: Option<String>,
-    /// What stands there: `read`, `acquire` ...
+    /// The operation of the statement: `read`, `acquire` ...
     pub kind: String,
 }
 
 impl At {
-    /// Where a site stands.
+    /// Returns the place of a site.
     pub(super) fn of(setup: &Setup, site: SiteId) -> Self {
         let s = &setup.sites[site];
         Self { line: s.line, column: s.column, label: s.label.clone(), kind: s.kind.word().to_owned() }
     }
 }
 
-/// How a run ended.
+/// The way in which a run ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -184,30 +185,30 @@ pub enum Ending {
 /// A message that can never run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Left {
-    /// The looper.
+    /// The name of the looper.
     pub looper: String,
-    /// The task.
+    /// The name of the task.
     pub task: String,
 }
 
-/// A thread that cannot go on.
+/// A thread that is blocked at the end of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Blocked {
-    /// Its name.
+    /// The name of the thread.
     pub thread: String,
-    /// The task that it is in, if it is in one.
+    /// The task that the thread runs, if it runs one.
     pub task: Option<String>,
-    /// Where it stands.
+    /// The statement at which the thread is pending.
     pub at: Option<At>,
-    /// What it waits for.
+    /// The resource or condition that the thread waits for.
     pub waits_for: String,
-    /// Who holds that.
+    /// The blocker: the thread that holds the resource.
     pub held_by: Option<String>,
-    /// Whether the holder has ended.
+    /// Whether the blocker has ended.
     pub holder_ended: bool,
 }
 
-/// What a report is made of.
+/// The parts of which [`RunReport::new`] builds a report.
 #[allow(missing_docs, reason = "named as in the report")]
 pub struct About<'r> {
     pub file: &'r str,
@@ -217,9 +218,9 @@ pub struct About<'r> {
     pub seed: u64,
     pub world: &'r World,
     pub summary: &'r RunSummary,
-    /// Signature and token.
+    /// The signature and the token.
     pub token: Option<(&'r str, String)>,
-    /// It was stopped before its end because that was asked for.
+    /// Whether the run was stopped early on request.
     pub stopped: bool,
     pub shrunk: Option<Smaller>,
     pub tolerance: Option<Kept>,
@@ -227,7 +228,7 @@ pub struct About<'r> {
 }
 
 impl RunReport {
-    /// The report of a run.
+    /// Builds the report of a run.
     #[must_use]
     pub fn new(about: About<'_>) -> Self {
         let About { file, program, defines, strategy, seed, world, summary, token, stopped, .. } = about;
@@ -253,14 +254,14 @@ impl RunReport {
         }
     }
 
-    /// As it is printed.
+    /// Returns the report as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("texts and numbers can be written")
     }
 }
 
-/// The messages that are left in the queues of threads that matter.
+/// Returns the task messages that are left in the queues of threads that are not daemons.
 pub(crate) fn remaining(world: &World) -> Vec<Left> {
     let mut all = Vec::new();
     for (id, thread) in world.threads().enumerate().filter(|(_, t)| !t.daemon) {
@@ -274,7 +275,7 @@ pub(crate) fn remaining(world: &World) -> Vec<Left> {
     all
 }
 
-/// The task that a thread of this name was in, if it was in one.
+/// Returns the task that the thread of this name runs, if it runs one.
 pub(crate) fn task_of(world: &World, thread: &str) -> Option<String> {
     let id = world.thread_named(thread)?;
     let t = world.thread(id);

@@ -1,11 +1,11 @@
-//! Saved failures: `raceflip-seed` version 1, a TOML file for each (`docs/formats.md`).
+//! Defines the files of saved failures: `raceflip-seed` version 1, one TOML file for each failure (`docs/formats.md`).
 
 use crate::base::Digester;
 use crate::token::Token;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 1;
 
 const FORMAT: &str = "raceflip-seed";
@@ -33,24 +33,24 @@ pub struct SeedFile {
     pub defines: BTreeMap<String, i64>,
 }
 
-/// Why a text is no saved failure.
+/// Reasons why a text is not a saved failure.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SeedError {
-    /// No TOML, or a field is missing.
+    /// The text is not TOML, or a field is missing.
     #[error("{0}")]
     Toml(String),
-    /// Something else altogether.
+    /// The text has another `format`.
     #[error("its `format` is {0:?}, not \"{FORMAT}\"")]
     Foreign(String),
-    /// Of another version.
+    /// The file has another version.
     #[error("its `version` is {0}; this raceflip reads version {VERSION}")]
     Version(u32),
-    /// The token is none, or is not the one of this failure.
+    /// The token is invalid, or its signature is not that of the file.
     #[error("its `token` cannot be used: {0}")]
     Token(String),
 }
 
-// What must be there before anything else is looked at: another version may have other fields.
+// The fields to read first: another version may have other fields.
 #[derive(Deserialize)]
 struct Head {
     format: String,
@@ -58,7 +58,7 @@ struct Head {
 }
 
 impl SeedFile {
-    /// The failure that a token shows, in the model of this name, against this expectation.
+    /// Creates the saved failure of a token in the model of this name; `expectation` is the line that it contradicts.
     #[must_use]
     pub fn new(
         model: String,
@@ -71,7 +71,8 @@ impl SeedFile {
         Self { format: FORMAT.to_owned(), version: VERSION, model, expectation, signature, token, defines }
     }
 
-    /// The name of its file without extension: the model's, and a digest of model, variant and signature.
+    /// Returns the name of the file without its extension: the name of the model, and a digest of model, variant and
+    /// signature.
     #[must_use]
     pub fn stem(&self) -> String {
         let file = self.model.rsplit('/').next().unwrap_or_default();
@@ -87,14 +88,14 @@ impl SeedFile {
         format!("{name}-{:016x}", digest.finish() as u64)
     }
 
-    /// The text of the file, below a comment.
+    /// Returns the text of the file, with these lines as a comment at the top.
     #[must_use]
     pub fn to_toml(&self, comment: &[String]) -> String {
         let comment: String = comment.iter().map(|line| format!("# {line}\n")).collect();
         format!("{comment}\n{}", toml::to_string(self).expect("texts and numbers can be written"))
     }
 
-    /// Reads a file, and its token.
+    /// Reads a file, and parses its token.
     pub fn read(text: &str) -> Result<(Self, Token), SeedError> {
         let wrong = |e: toml::de::Error| {
             let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);

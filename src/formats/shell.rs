@@ -1,13 +1,16 @@
-//! Command lines that can be pasted into a shell.
+//! Formats command lines that can be pasted into a shell.
 
 use crate::base::hidden;
 use std::fmt::Write;
 
-/// An argument, quoted if a shell would take it apart. One that cannot be shown as it is, is told to `printf`, byte by byte where need be: any shell of POSIX takes that
-/// back. (A newline at the very end gets lost there, as always between `$(` and `)`.)
+/// Returns an argument for a command line, quoted if a shell would split or expand it.
+///
+/// An argument that cannot be displayed as it is becomes a call of `printf`, with octal escapes where necessary, which
+/// any POSIX shell accepts. (A newline at the very end is lost, as in every `$(...)`.)
 #[must_use]
 pub fn quote(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./-+:@%=,".contains(c);
+    // `##` can start a command in the log of a CI server (`##vso[`, for example), so it is escaped as well.
     if argument.chars().any(hidden) || argument.contains("##") {
         printed(argument.as_bytes())
     } else if !argument.is_empty() && argument.chars().all(plain) {
@@ -17,13 +20,14 @@ pub fn quote(argument: &str) -> String {
     }
 }
 
-/// A path as an argument: never taken for an option.
+/// Returns a path as an argument that is never taken for an option.
 #[must_use]
 pub fn path(path: &str) -> String {
     if path.starts_with('-') { quote(&format!("./{path}")) } else { quote(path) }
 }
 
-/// The same of a path as the system has it (`OsStr::as_encoded_bytes`), which need be no text.
+/// Returns a path in the encoding of the system (`OsStr::as_encoded_bytes`), which need not be UTF-8, as an argument
+/// that is never taken for an option.
 #[must_use]
 pub fn path_bytes(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
@@ -38,7 +42,7 @@ fn printed(bytes: &[u8]) -> String {
     for (at, byte) in bytes.iter().enumerate() {
         match byte {
             b'%' => command.push_str("%%"),
-            // `printf` would take it for an option.
+            // `printf` would take a leading `-` for an option.
             b'-' if at == 0 => command.push_str("\\055"),
             b' '..=b'~' if !matches!(byte, b'\'' | b'\\' | b'#') => command.push(char::from(*byte)),
             byte => drop(write!(command, "\\{byte:03o}")),

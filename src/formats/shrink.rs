@@ -1,35 +1,35 @@
-//! The result of shrinking a run as a JSON object, `raceflip-shrink` version 1.
+//! Defines the result of `raceflip shrink` as a JSON object, `raceflip-shrink` version 1.
 
 use super::result::RunReport;
 use crate::shrink::{Departure, Shrunk, Size};
 use serde::{Deserialize, Serialize};
 
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 1;
 
 /// The result of `raceflip shrink`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ShrinkReport {
-    /// `raceflip-shrink`.
+    /// The name of the format, `raceflip-shrink`.
     pub format: String,
-    /// [`VERSION`].
+    /// The version of the format, [`VERSION`].
     pub version: u32,
-    /// How much smaller the run is.
+    /// Sizes of the run before and after shrinking.
     #[serde(flatten)]
     pub sizes: Sizes,
-    /// Runs that were tried.
+    /// Number of runs that were tried.
     pub tried: u64,
     /// Whether all runs with fewer deviations were tried.
     pub fewest: bool,
-    /// Whether it was not interrupted.
+    /// Whether the shrinking ended without an interruption.
     pub complete: bool,
-    /// The deviations that are left.
+    /// The deviations of the shrunk run.
     pub departures: Vec<Left>,
-    /// The run that is left.
+    /// The report of the shrunk run.
     pub run: RunReport,
 }
 
-/// Sizes of a run before and after.
+/// Sizes of a run before and after shrinking.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Sizes {
@@ -39,17 +39,17 @@ pub struct Sizes {
     pub deviations_before: u64,
 }
 
-/// A run that ends in the same way, and is smaller.
+/// A smaller run that ends in the same way as the reported one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Smaller {
-    /// Its token.
+    /// The token of the smaller run.
     pub token: String,
-    /// How much smaller it is.
+    /// Sizes of the two runs.
     #[serde(flatten)]
     pub sizes: Sizes,
 }
 
-/// A deviation that is left.
+/// A deviation of the shrunk run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Left {
@@ -59,7 +59,7 @@ pub struct Left {
 }
 
 impl Sizes {
-    /// Of a run before and after it was shrunk.
+    /// Returns the sizes of a run before and after shrinking.
     #[must_use]
     pub fn new(before: Size, after: Size) -> Self {
         let Size { deviations, steps } = after;
@@ -68,7 +68,7 @@ impl Sizes {
 }
 
 impl Smaller {
-    /// The run that is left.
+    /// Returns the token and the sizes of a shrunk run.
     #[must_use]
     pub fn new(shrunk: &Shrunk) -> Self {
         Self { token: shrunk.token.to_string(), sizes: Sizes::new(shrunk.before, shrunk.after) }
@@ -76,7 +76,7 @@ impl Smaller {
 }
 
 impl ShrinkReport {
-    /// The report; `run` is that of the run that is left.
+    /// Builds the report of a shrunk run; `run` is the report of that run alone.
     #[must_use]
     pub fn new(shrunk: &Shrunk, run: RunReport) -> Self {
         let left = |d: &Departure| Left { step: d.step + 1, took: d.took.clone(), instead_of: d.instead_of.clone() };
@@ -92,7 +92,7 @@ impl ShrinkReport {
         }
     }
 
-    /// As it is printed.
+    /// Returns the report as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("texts and numbers can be written")

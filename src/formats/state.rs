@@ -1,4 +1,4 @@
-//! The state of a run at one instant: the field `state` of `raceflip-run` (`docs/formats.md`).
+//! Defines the state of a run at one instant: the field `state` of `raceflip-run` (`docs/formats.md`).
 
 use super::result::At;
 use super::values::Types;
@@ -7,7 +7,7 @@ use crate::lang::Program;
 use crate::world::{FirstValue, MessageKind, Queue, World};
 use serde::{Deserialize, Serialize};
 
-/// A state.
+/// The state of a run at one instant.
 ///
 /// # Examples
 ///
@@ -31,12 +31,12 @@ pub struct State {
     pub locks: Vec<LockState>,
     pub variables: Vec<Variable>,
     pub objects: Vec<ObjectState>,
-    /// Objects that are not shown.
+    /// Number of objects that are left out.
     pub more_objects: usize,
     pub events: Vec<EventState>,
 }
 
-/// A thread.
+/// The state of a thread.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct ThreadState {
@@ -48,11 +48,11 @@ pub struct ThreadState {
     pub at: Option<At>,
     pub waits_for: Option<String>,
     pub held_by: Option<String>,
-    /// Of a thread with a queue.
+    /// The messages in the queue, if the thread has a queue.
     pub queue: Option<Vec<MessageState>>,
 }
 
-/// Where a thread stands.
+/// The condition of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "docs/formats.md describes the words")]
@@ -64,18 +64,18 @@ pub enum StandingWord {
     Failed,
 }
 
-/// A message.
+/// A message in a queue.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct MessageState {
     pub due: u64,
-    /// `None`: a fence.
+    /// The task; `None` for a synchronization barrier (`fence`).
     pub task: Option<String>,
     #[serde(rename = "async")]
     pub is_async: bool,
 }
 
-/// A lock, or something else that threads stand at.
+/// The state of a lock, or of another object that threads block on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct LockState {
@@ -88,7 +88,7 @@ pub struct LockState {
     pub waiters: Vec<String>,
 }
 
-/// A location.
+/// A memory location with its value.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Variable {
@@ -96,7 +96,7 @@ pub struct Variable {
     pub value: String,
 }
 
-/// An object.
+/// The state of an object.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct ObjectState {
@@ -105,7 +105,7 @@ pub struct ObjectState {
     pub fields: Vec<Variable>,
 }
 
-/// An event of the environment.
+/// The state of an event of the environment.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct EventState {
@@ -113,11 +113,11 @@ pub struct EventState {
     pub enables: usize,
 }
 
-// Objects that are shown; of those that a long run made.
+// Maximum number of objects that are shown. The remaining ones of a long run are only counted.
 const MOST_OBJECTS: usize = 200;
 
 impl State {
-    /// The state that a world is in.
+    /// Returns the current state of a world.
     #[must_use]
     pub fn of(world: &World, program: &Program) -> Self {
         let words = &Types::of(program);
@@ -144,7 +144,7 @@ impl State {
     }
 }
 
-// What ran `init` is no thread of the app.
+// Returns whether the thread ran `init`: that one is not a thread of the app.
 fn is_init(world: &World, thread: ThreadId) -> bool {
     world.contexts().made(world.thread(thread).home) == crate::world::Made::Init
 }
@@ -200,7 +200,7 @@ fn thread(world: &World, words: &Types, id: ThreadId) -> ThreadState {
     let site = if stands { t.site } else { failure.and_then(|f| f.site) };
     let place = t.site.map_or("", |s| world.setup().sites[s].place.as_str());
     let operation = match &t.pending {
-        // Where it acts is said by what it waits for, or by nothing.
+        // These operations have no place of their own; `waits_for` says what they need, if anything.
         Op::Begin | Op::Wake | Op::Reacquire { .. } => t.pending.word().to_owned(),
         pending => format!("{} {place}", pending.word()).trim_end().to_owned(),
     };

@@ -1,4 +1,4 @@
-//! The result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
+//! Defines the result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
 
 use super::failing::{Told, ending};
 use super::shrink::Sizes;
@@ -7,13 +7,14 @@ use crate::event::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 1;
 
-/// Why a line about what must not be was not checked, and its variant has failed.
+/// The reason for an `unchecked` line about what must not happen, if all runs hit a limit. The variant of such a line
+/// has failed.
 pub const CUT: &str = "no run came to its end: a limit cut all of them";
 
-/// `raceflip test --format json`.
+/// The output of `raceflip test --format json`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct TestReport {
@@ -30,14 +31,14 @@ pub struct TestReport {
     pub refused: Vec<String>,
 }
 
-/// A variant of a model.
+/// The result of a variant of a model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Variant {
     pub file: String,
     pub defines: BTreeMap<String, i64>,
     pub verdict: String,
-    /// States, if all of them were searched.
+    /// Number of states, if all of them were searched.
     pub states: Option<u64>,
     pub walks: u32,
     pub trials: Option<u32>,
@@ -47,27 +48,27 @@ pub struct Variant {
     pub saved: Vec<SavedRun>,
 }
 
-/// An `expect` line.
+/// The result of an `expect` line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Expected {
     pub line: u32,
     pub text: String,
-    /// `met`, `unmet` or `unchecked`.
+    /// The verdict on the line: `met`, `unmet` or `unchecked`.
     pub verdict: String,
     pub why: Vec<String>,
     pub shown: Vec<Against>,
 }
 
-/// Runs that contradict a line.
+/// Runs that contradict a line and end in the same way, with one of them as an example.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Against {
     pub end: String,
-    /// How it ended, and where it failed,
+    /// How the example ended.
     #[serde(flatten)]
     pub told: Told,
-    /// and in which thread.
+    /// The thread that failed, if the example failed in a thread.
     #[serde(default)]
     pub thread: Option<String>,
     pub signature: String,
@@ -75,32 +76,33 @@ pub struct Against {
     pub strategy: Option<String>,
     pub seed: Option<u64>,
     pub token: String,
-    /// If the run was shrunk.
+    /// Sizes before and after shrinking, if the example was shrunk.
     pub shrunk: Option<Sizes>,
-    /// The seed file that it comes from.
+    /// The name of the seed file that the example comes from, if it comes from one.
     pub saved: Option<String>,
 }
 
-/// What came of a saved run.
+/// The result of replaying a saved run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct SavedRun {
     pub file: String,
-    /// `fails`, `gone`, `changed` or `interrupted`.
+    /// The result: `fails`, `gone`, `changed`, `asks` or `interrupted`.
     pub result: String,
-    /// How it ends now, if not as it did.
+    /// The signature that the run has now, if it differs. For `asks`: the limit that the token exceeds.
     pub ends: Option<String>,
 }
 
 impl Against {
-    /// How it ended, in a line: of a file that does not say it, what it says.
+    /// Returns the end of the example in one line, or `end` if the file has no such line.
     #[must_use]
     pub fn told(&self) -> &str {
         self.told.or(&self.end)
     }
 }
 
-/// How a run ended that contradicts a line: the failure with its place, or the values at the end, where the line names them.
+/// Describes the end of a run that contradicts a line: its limit, its failure with the place, or the final values that
+/// the line names.
 pub(crate) fn told(plan: &TestPlan<'_>, shown: &Shown) -> String {
     match &shown.outcome {
         Outcome::Limit(kind, limit) => format!("the limit of {limit} {}", kind.noun()),
@@ -132,7 +134,7 @@ fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
 }
 
 impl Variant {
-    /// The result of a variant.
+    /// Builds the result of a variant.
     #[must_use]
     pub fn new(file: &str, verdict: &str, plan: &TestPlan<'_>, tested: &Tested) -> Self {
         let expected = |line: &crate::campaign::Line| {
@@ -180,7 +182,7 @@ impl Variant {
 }
 
 impl TestReport {
-    /// The report of all variants.
+    /// Builds the report of all variants.
     #[must_use]
     pub fn new(seed: u64, runs: u32, complete: bool, variants: Vec<Variant>, refused: Vec<String>) -> Self {
         let count = |verdict: &str| variants.iter().filter(|v| v.verdict == verdict).count();
@@ -198,7 +200,7 @@ impl TestReport {
         }
     }
 
-    /// As JSON text.
+    /// Returns the report as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("texts and numbers can be written")

@@ -1,4 +1,4 @@
-//! Traces as JSON lines, `raceflip-trace` version 1: a header, then an object for each event.
+//! Writes traces as JSON lines, `raceflip-trace` version 1: a header, then one object for each event.
 
 use super::trace_names::Short;
 use crate::detect::{Passed, Signals};
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// The word in the first line of a trace.
+/// The name of the format, in the first line of a trace.
 pub const FORMAT: &str = "raceflip-trace";
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 1;
 
-/// The first line.
+/// The header: the first line of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Header {
-    /// [`FORMAT`].
+    /// The name of the format, [`FORMAT`].
     pub format: String,
-    /// [`VERSION`].
+    /// The version of the format, [`VERSION`].
     pub version: u32,
-    /// The model, as it was named.
+    /// The path of the model, as given on the command line.
     pub file: String,
     /// The digest of the program, 16 hexadecimal digits.
     pub program: String,
-    /// `-D` values.
+    /// The constants set with `-D`.
     pub defines: BTreeMap<String, i64>,
-    /// The strategy that drew the run.
+    /// The strategy that chose the schedule.
     pub strategy: String,
-    /// And its seed.
+    /// The seed of the strategy.
     pub seed: u64,
 }
 
@@ -48,12 +48,12 @@ impl Header {
     }
 }
 
-/// Every other line. What does not apply is left out.
+/// Any line after the header: one event. Fields that do not apply are left out.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// The step, counted from 1; 0 before the first one. What one step leads to has the same number.
+    /// The step, counted from 1; 0 before the first one. All events of one step have the same number.
     pub step: u64,
-    /// The virtual clock after it, in milliseconds.
+    /// The virtual clock after the event, in milliseconds.
     pub now: u64,
     /// The thread, by pedigree; none for the environment and the clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,18 +61,18 @@ pub struct Row {
     /// The task that the thread runs, or the thread itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// What happened: `read`, `post`, `threadexit` ...
+    /// The kind of the event: `read`, `post`, `threadexit` ...
     pub kind: String,
-    /// What it happened to: a memory location, a lock, a thread, an event ...
+    /// The object of the operation: a memory location, a lock, a thread, an event ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// The value read, written or returned.
+    /// The value that was read, written or returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<i64>,
-    /// 1-based line in the model.
+    /// Line in the model, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// 1-based column.
+    /// Column in the model, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
     /// The label of the statement.
@@ -81,39 +81,40 @@ pub struct Row {
     /// The looper that a message goes to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The body that is posted, forked, removed or registered.
+    /// The procedure that is posted, forked, canceled or registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The rest of an operation on a list (`.push(3)`) or of a compare and swap (`0 -> 1`); the lock of a wait for a condition.
+    /// Further operands of the operation: of a list operation (`.push(3)`), a compare and swap (`0 -> 1`), a
+    /// fetch-and-add (`+ 1`), an exchange (the new value). For a wait on a condition: its lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// `after`: the delay; also that of a sleep and the timeout of a wait.
+    /// Milliseconds: the delay of a post with `after` or of a sleep, or the timeout of a wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<i64>,
-    /// `at`: the instant.
+    /// The instant of a post with `at`, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// `at front`.
+    /// Whether a post has `at front`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub front: bool,
-    /// `async`.
+    /// Whether a post has `async`.
     #[serde(default, rename = "async", skip_serializing_if = "std::ops::Not::not")]
     pub is_async: bool,
-    /// The task or thread that was made, or that begins.
+    /// The task or thread that the operation creates or begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
-    /// The channels on which others go on by this.
+    /// Channels that the event sends on. Events that receive on them happen after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<u32>,
-    /// The channels by which this went on.
+    /// Channels that the event receives on. It happens after the events that sent on them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receives: Vec<u32>,
-    /// What the location is besides its object, where its name does not say so.
+    /// The field of the location without its object, if the name of the location does not end with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
 }
 
-/// Writes a trace. The first error stays, and [`finish`](Self::finish) returns it.
+/// Writes a trace. After the first error nothing more is written, and [`finish`](Self::finish) returns that error.
 ///
 /// # Examples
 ///
@@ -151,7 +152,7 @@ pub struct TraceWriter<W: Write> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Starts a trace.
+    /// Starts a trace by writing its header.
     pub fn new(to: W, header: &Header) -> Self {
         let mut writer = Self { to, signals: Signals::new(), started: false, written: Ok(()), names: Short::default() };
         writer.line(header);
@@ -166,7 +167,7 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    /// Writes an event of the step that was just performed. It is to be told of every event of a run.
+    /// Writes an event of the current step. Must be called for every event of a run, in order.
     pub fn event(&mut self, world: &World, event: &Event) {
         if !std::mem::replace(&mut self.started, true) {
             init_rows(world).iter().for_each(|row| self.row(row));
@@ -179,19 +180,20 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    /// Writes a row.
+    /// Writes a row as it is.
     pub fn row(&mut self, row: &Row) {
         self.line(row);
     }
 
-    /// Writes what is left.
+    /// Flushes the writer. Returns the first error of the trace, if there was one.
     pub fn finish(mut self) -> io::Result<()> {
         self.written?;
         self.to.flush()
     }
 }
 
-// What `init` has posted and enabled, which no event tells: as a thread that forks all that starts with the app. Nothing if it has done neither.
+// Returns rows for the posts and enables of `init`, which no event reports: a thread `init` that performs them and
+// forks all threads that exist at the start. Returns no rows if `init` has posted and enabled nothing.
 fn init_rows(world: &World) -> Vec<Row> {
     let setup = world.setup();
     let init = |kind: &str| Row {
@@ -223,7 +225,7 @@ fn init_rows(world: &World) -> Vec<Row> {
     rows
 }
 
-// An event as a row.
+// Converts an event to a row.
 fn row(world: &World, event: &Event, names: &mut Short) -> Row {
     let setup = world.setup();
     let mut name = |c| names.context(world, c);
@@ -266,7 +268,7 @@ fn row(world: &World, event: &Event, names: &mut Short) -> Row {
     row
 }
 
-// One word, with hyphens.
+// Returns the kind of an operation as one word, with hyphens.
 fn kind(op: &Op) -> String {
     match op {
         Op::AttachQueue => "attachq".to_owned(),

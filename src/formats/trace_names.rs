@@ -1,5 +1,8 @@
-//! Names in a trace. Where each task makes the next, each name is longer than the one before; so a deep name is written as the end of one that a row has told,
-//! and all names of a run take room in proportion to its length.
+//! Abbreviates long names in a trace.
+//!
+//! Where each task creates the next one, each pedigree is longer than the one before. A deep name is therefore written
+//! relative to the short form of an ancestor, which an earlier row has defined. So all names of a run take space
+//! proportional to its length.
 
 use super::trace::Row;
 use crate::event::ContextId;
@@ -7,30 +10,30 @@ use crate::sched::{ContextNames, NameId, Names};
 use crate::world::World;
 use std::collections::BTreeMap;
 
-/// The kind of a row that tells what a short form stands for.
+/// The kind of a row that defines a short form.
 pub(super) const NAME: &str = "name";
 
-// Parts of a name that are written out.
+// Maximum number of parts of a name that are written out.
 const PARTS: u32 = 16;
 
-/// The names that were written.
+/// The names written so far, and their short forms.
 #[derive(Default)]
 pub(super) struct Short {
     names: Names,
     contexts: ContextNames,
     forms: BTreeMap<NameId, usize>,
-    // What the next row needs.
+    // Definitions that must be written before the next row.
     told: Vec<Row>,
 }
 
 impl Short {
-    /// The name of a context.
+    /// Returns the name of a context, abbreviated if it is deep.
     pub(super) fn context(&mut self, world: &World, context: ContextId) -> String {
         let name = self.contexts.add_context(world, context, &mut self.names);
         self.written(name)
     }
 
-    /// A name as a text.
+    /// Returns a name, abbreviated if it is deep.
     pub(super) fn text(&mut self, name: String) -> String {
         if name.split('/').count() <= PARTS as usize {
             return name;
@@ -39,13 +42,13 @@ impl Short {
         self.written(name)
     }
 
-    /// The rows that say what the short forms stand for that were written since.
+    /// Returns the rows that define the short forms used since the last call.
     pub(super) fn told(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.told)
     }
 
     fn written(&mut self, name: NameId) -> String {
-        // The names at every 16th part above it that have no short form yet.
+        // The ancestors in steps of 16 parts that have no short form yet, the deepest first.
         let mut above = Vec::new();
         let mut at = self.base(name);
         while let Some(base) = at.filter(|base| !self.forms.contains_key(base)) {
@@ -62,14 +65,14 @@ impl Short {
         self.form(name)
     }
 
-    // The name that this one is written after.
+    // Returns the ancestor whose short form begins the text of this name: the nearest one at a multiple of 16 parts.
     fn base(&self, name: NameId) -> Option<NameId> {
         let depth = self.names.depth(name);
         let kept = (depth - 1) % PARTS + 1;
         (depth > PARTS).then(|| self.names.above(name, kept)).flatten()
     }
 
-    // With a short form of its base, if it has one.
+    // Returns the text of a name: the short form of its base, if it has one, and the remaining parts.
     fn form(&self, name: NameId) -> String {
         let kept = (self.names.depth(name) - 1) % PARTS + 1;
         let end = self.names.end(name, kept as usize);
@@ -84,7 +87,7 @@ impl Short {
 mod tests {
     use super::*;
 
-    /// Names of a chain take as much more room as there are more of them, and can be told from the rows.
+    /// The total size of the names of a chain grows linearly, and the rows suffice to expand each of them.
     #[test]
     fn a_chain_takes_room_in_proportion() {
         let bytes = |n: usize| {

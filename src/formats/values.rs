@@ -1,4 +1,5 @@
-//! Values in words. At run time a value is a bare number; what it means is in the types of the checked program.
+//! Formats values of the model. At run time a value is a plain number; its meaning comes from the types of the checked
+//! program.
 
 use crate::base::IndexVec;
 use crate::event::{Args, BodyId, HandlerId, Location, NULL, ObjectId, ThreadId, Value};
@@ -6,17 +7,17 @@ use crate::lang::Program;
 use crate::lang::program::{Global, Type};
 use crate::world::World;
 
-/// The types of all cells and parameters. The default knows none, and prints numbers.
+/// The types of all cells and parameters. The default value has no types, so that values print as numbers.
 #[derive(Default)]
 pub(super) struct Types {
     globals: Vec<Type>,
-    // Of the cells of each class.
+    // For each class, the types of the cells of an object.
     fields: Vec<Vec<Type>>,
     params: IndexVec<BodyId, Vec<Type>>,
 }
 
 impl Types {
-    /// Those of a program.
+    /// Returns the types of a program.
     pub(super) fn of(program: &Program) -> Self {
         let params = |body: &crate::lang::program::Body| {
             body.locals.iter().take(body.params as usize).map(|(_, ty)| ty.clone()).collect()
@@ -38,12 +39,12 @@ impl Types {
         }
     }
 
-    /// Whether a location holds a list.
+    /// Returns whether a location holds a list.
     pub(super) fn is_list(&self, world: &World, at: Location) -> bool {
         matches!(self.cell(world, at), Some(Type::List(_)))
     }
 
-    /// The value of a location, or of an element of the list in it.
+    /// Formats the value of a location, or of an element of the list at that location.
     pub(super) fn value(&self, world: &World, at: Location, value: Value) -> String {
         let ty = match self.cell(world, at) {
             Some(Type::List(element)) => Some(&**element),
@@ -52,7 +53,7 @@ impl Types {
         word(world, ty.unwrap_or(&Type::Int), value)
     }
 
-    /// `(1, true)`, or nothing without arguments.
+    /// Formats the arguments of a call: `(1, true)`, or an empty text if there are none.
     pub(super) fn arguments(&self, world: &World, body: BodyId, args: Args) -> String {
         let args = world.args(args);
         if args.is_empty() {
@@ -99,7 +100,7 @@ fn word(world: &World, ty: &Type, value: Value) -> String {
     name.unwrap_or_else(|| value.to_string())
 }
 
-/// The name of a handler; those made by the run are counted.
+/// Returns the name of a handler. Handlers that the run created are numbered.
 pub(super) fn handler(world: &World, handler: HandlerId) -> String {
     let declared = &world.setup().handlers;
     match declared.get(handler.0 as usize) {

@@ -1,4 +1,4 @@
-//! Runs that are tried, how many may be, and the best so far.
+//! Performs the runs that shrinking tries, counts them, and keeps the best one.
 
 use super::course::{Course, Sequence};
 use super::deviation::{Departures, Deviation, Segment};
@@ -24,7 +24,7 @@ impl Best {
         Self { deviations: run.deviations().to_vec(), segments: run.segments(steps), steps }
     }
 
-    // Less is better: deviations, steps, and between equals those that deviate late, and answer with little.
+    // Runs compare by deviations and steps. Between equals, later deviations and smaller answers are better.
     fn measure(&self) -> (usize, u64, u64, u64) {
         let early = self.deviations.iter().map(|d| self.steps.saturating_sub(d.step)).sum();
         let answers = self.deviations.iter().fold(0, |sum: u64, d| sum.saturating_add(d.choice.argument));
@@ -32,7 +32,7 @@ impl Best {
     }
 }
 
-/// What is tried, and what came of it.
+/// The tried runs, the budget, and the best run so far.
 pub(super) struct Attempts<'a, G> {
     machine: &'a mut Machine<G>,
     goal: &'a Goal<'a>,
@@ -57,17 +57,18 @@ impl<'a, G: Guest> Attempts<'a, G> {
         Self { machine, goal, effort, stop, told, best, runs: 0, steps: 0, tried: BTreeSet::new() }
     }
 
-    /// Whether no further run may be tried.
+    /// Returns whether the effort is used up or the shrinking was interrupted.
     pub(super) fn spent(&self) -> bool {
         self.runs >= self.effort.runs || self.steps >= self.effort.steps || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Runs that may still be tried.
+    /// Returns the number of runs that may still be tried.
     pub(super) fn left(&self) -> u64 {
         self.effort.runs.saturating_sub(self.runs)
     }
 
-    /// Tries these deviations; whether that is better than the best, which it then is.
+    /// Tries the run with these deviations. Returns whether it is better than the best run so far, which it then
+    /// replaces. A list that was tried before is not tried again.
     pub(super) fn deviate(&mut self, deviations: Vec<Deviation>) -> bool {
         let of = deviations.iter().map(|d| (d.step, d.choice));
         if self.spent() || !self.tried.insert(digest(0, of)) {
@@ -76,7 +77,8 @@ impl<'a, G: Guest> Attempts<'a, G> {
         self.attempt(&mut Departures::new(Course::new(deviations)))
     }
 
-    /// The same of these choices.
+    /// Tries the run with this sequence of choices. Returns whether it is better than the best run so far, which it
+    /// then replaces.
     pub(super) fn follow(&mut self, segments: Vec<Segment>) -> bool {
         let of = segments.iter().map(|s| (s.count, s.choice));
         if self.spent() || !self.tried.insert(digest(1, of)) {
@@ -85,7 +87,8 @@ impl<'a, G: Guest> Attempts<'a, G> {
         self.attempt(&mut Departures::new(Sequence::new(segments)))
     }
 
-    /// Tries these deviations, and says which further ones would have been open after them, up to `most`; whether these are all.
+    /// Tries the run with these deviations. Returns up to `most` further deviations that are possible after the last of
+    /// them, and whether these are all.
     pub(super) fn survey(&mut self, deviations: &[Deviation], most: usize) -> (Vec<Deviation>, bool) {
         let from = deviations.last().map_or(0, |d| d.step + 1);
         let mut departures = Departures::new(Course::new(deviations.to_vec())).surveying(from, most);

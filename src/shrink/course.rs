@@ -1,11 +1,13 @@
-//! Strategies that try to do something, and go on by default where that cannot be done.
+//! Strategies that follow a given list of deviations or choices, and fall back to the default scheduler where an entry
+//! is not possible.
 
 use super::deviation::{Deviation, Segment};
 use crate::event::{Actor, Choice};
 use crate::sched::{Divergence, Steady, Strategy, View, answer};
 use crate::world::Question;
 
-/// The default scheduler with deviations. One whose actor is not open at its step is passed over, and so is an answer that nobody can give.
+/// The default scheduler with deviations. A deviation is skipped if its actor is not enabled at its step. An answer
+/// that is not possible is replaced with the default one.
 ///
 /// # Examples
 ///
@@ -31,7 +33,7 @@ pub struct Course {
 }
 
 impl Course {
-    /// With these deviations, ascending by step.
+    /// Creates the strategy with these deviations, ascending by step.
     #[must_use]
     pub fn new(deviations: Vec<Deviation>) -> Self {
         debug_assert!(deviations.is_sorted_by_key(|d| d.step));
@@ -70,7 +72,8 @@ impl Strategy for Course {
     }
 }
 
-/// Makes the choices of a list in turn as far as they are open, passes over the others, and goes on by default when the list is at its end.
+/// Follows a list of choices in order, skips those whose actor is not enabled, and continues as the default scheduler
+/// after the end of the list.
 pub(super) struct Sequence {
     steady: Steady,
     segments: Vec<Segment>,
@@ -112,7 +115,7 @@ impl Strategy for Sequence {
     }
 }
 
-// What was wanted, if somebody can answer so.
+// Returns the wanted answer if the question permits it, else the default answer.
 fn answered(view: &View<'_>, question: Question, wanted: Option<u64>) -> u64 {
     let fits = |argument: &u64| match question {
         Question::Waiter(waiters) => *argument < waiters as u64,

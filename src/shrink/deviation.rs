@@ -1,26 +1,28 @@
-//! A run as the list of its deviations from the default scheduler: preemptions, reorderings, answers that are not the first.
+//! Represents a run as the list of its deviations from the default scheduler: preemptions, reorderings, and answers
+//! other than the default one.
 
 use crate::event::{Actor, Choice};
 use crate::sched::{Divergence, Steady, Strategy, View};
 use crate::world::Question;
 
-/// A step at which another choice was made than the default scheduler makes. It means something in the program that it comes from, and only there.
+/// A step at which the choice differs from that of the default scheduler. It has a meaning only in the program of its
+/// run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Deviation {
-    /// The step, counted from 0.
+    /// Number of steps before this one, so the first step has 0.
     pub step: u64,
-    /// What was chosen.
+    /// The choice that was made.
     pub choice: Choice,
 }
 
-/// Equal choices in a row.
+/// A maximal sequence of consecutive equal choices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Segment {
     pub(super) choice: Choice,
     pub(super) count: u64,
 }
 
-/// A strategy that does what another does, and keeps where that deviates from the default.
+/// A strategy that delegates to another one and records where that strategy deviates from the default scheduler.
 ///
 /// # Examples
 ///
@@ -40,16 +42,16 @@ pub struct Departures<S> {
     inner: S,
     steady: Steady,
     deviations: Vec<Deviation>,
-    // Each with the step of its first.
+    // Sequences of equal choices, each with the step at which it begins.
     segments: Vec<(u64, Choice)>,
-    // From which step on other choices are kept, and at most how many.
+    // The step from which on the alternatives are recorded in `others`, and their maximum number.
     survey: Option<(u64, usize)>,
     others: Vec<Deviation>,
     cut: bool,
 }
 
 impl<S: Strategy> Departures<S> {
-    /// Watches `inner`.
+    /// Creates a recorder around `inner`.
     pub fn new(inner: S) -> Self {
         Self {
             inner,
@@ -62,32 +64,32 @@ impl<S: Strategy> Departures<S> {
         }
     }
 
-    /// The same, and keeps each deviation that would have been open from this step on, up to `most`.
+    /// Also records the alternatives to the default choice at each step from `from` on, up to `most` of them in all.
     pub(super) fn surveying(self, from: u64, most: usize) -> Self {
         Self { survey: Some((from, most)), ..self }
     }
 
-    /// Where the run deviated so far, ascending.
+    /// Returns the deviations of the run so far, ascending by step.
     #[must_use]
     pub fn deviations(&self) -> &[Deviation] {
         &self.deviations
     }
 
-    /// The strategy.
+    /// Returns the wrapped strategy.
     #[must_use]
     pub fn inner(&self) -> &S {
         &self.inner
     }
 
-    /// All choices of a run that took so many steps.
+    /// Returns all choices of a run of `steps` steps as segments.
     pub(super) fn segments(&self, steps: u64) -> Vec<Segment> {
         let ends = self.segments.iter().skip(1).map(|(step, _)| *step).chain([steps]);
-        // The end of a run is no step.
+        // The choice to stop ends the run and is no step, so its segment is empty.
         let made = self.segments.iter().zip(ends).filter(|((start, _), end)| *end > *start);
         made.map(|((start, choice), end)| Segment { choice: *choice, count: end - start }).collect()
     }
 
-    /// The deviations that would have been open, and whether these are all.
+    /// Returns the alternatives that were enabled, and whether the list is complete.
     pub(super) fn others(&self) -> (&[Deviation], bool) {
         (&self.others, !self.cut)
     }
@@ -130,7 +132,8 @@ impl<S: Strategy> Strategy for Departures<S> {
         self.inner.argument(view, actor, question)
     }
 
-    // Where one thread is open and nothing else, that is the default.
+    // With one enabled thread and no other actor the default scheduler chooses that thread too, so a forced step is
+    // never a deviation.
     fn passes_over_forced(&self) -> bool {
         self.inner.passes_over_forced()
     }

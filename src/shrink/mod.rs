@@ -1,10 +1,16 @@
-//! Shrinking of schedules: a run that ends in the same way, with as few preemptions and reorderings as can be found.
+//! Shrinks schedules: finds a run that ends in the same way with as few preemptions and reorderings as possible.
 //!
-//! A run is the list of its [`Deviation`]s from a default scheduler ([`Steady`](crate::sched::Steady)) that lets each thread run until it cannot go on: the fewer, the fewer places
-//! there are at which the order matters. [`shrink`] tries runs near the one it was given, as delta debugging does (`passes`), until nothing gets better; then all runs
-//! with few deviations, as far as its [`Effort`] goes (`search`). What it returns has been run, and replays.
+//! A run is represented by its list of [`Deviation`]s from a default scheduler ([`Steady`](crate::sched::Steady)) that
+//! lets each thread run until it blocks or ends. The fewer deviations a run has, the fewer are the points at which its
+//! order matters. Shrinking has two parts:
 //!
-//! The idea of deviations from a scheduler that is fixed is that of preemption bounding (Musuvathi and Qadeer, PLDI 2007) and delay bounding (Emmi et al., POPL 2011).
+//! - Passes over runs near the given one, as in delta debugging, until no pass finds a better run (`passes`).
+//! - A search of all runs with few deviations, as far as the [`Effort`] permits (`search`).
+//!
+//! The returned run has been performed, and its token replays it.
+//!
+//! The idea of deviations from a fixed scheduler comes from preemption bounding (Musuvathi and Qadeer, PLDI 2007) and
+//! delay bounding (Emmi et al., POPL 2011).
 
 mod attempts;
 mod course;
@@ -28,57 +34,58 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use words::Worded;
 
-/// What must stay of a run: true of a world in its last state, and how it ended.
+/// The property that a shrunk run must keep: a predicate on the final state of the world and the outcome of the run.
 pub type Goal<'g> = dyn Fn(&World, &Outcome) -> bool + 'g;
 
-/// How much is tried: the first bound that is reached ends it.
+/// Budget for shrinking one run. Shrinking stops at the bound that is reached first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// Runs.
+    /// Maximum number of runs that are tried.
     pub runs: u64,
-    /// Steps of all runs.
+    /// Maximum number of steps of all tried runs together.
     pub steps: u64,
 }
 
 impl Effort {
-    /// Where shrinking is the work: seconds at most.
+    /// Bounds of a command that only shrinks: seconds at most.
     pub const FULL: Self = Self { runs: 20_000, steps: 10_000_000 };
-    /// Where it goes along with other work: a fraction of a second.
+    /// Bounds for shrinking besides other work: a fraction of a second.
     pub const QUICK: Self = Self { runs: 1_000, steps: 500_000 };
 }
 
-/// How long a run is.
+/// Size of a run. Sizes compare by deviations first, then by steps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Size {
-    /// Deviations from the default scheduler.
+    /// Number of deviations from the default scheduler.
     pub deviations: u64,
-    /// Steps.
+    /// Number of steps.
     pub steps: u64,
 }
 
-/// What came of shrinking.
+/// The smallest run that was found, and the work that it took.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
-    /// The run: the one that was given, if none is better.
+    /// The token of the smallest run that was found, or the given token if no run is smaller.
     pub token: Token,
-    /// How it ends.
+    /// The outcome of the run of `token`.
     pub outcome: Outcome,
-    /// Its deviations, in words.
+    /// The deviations of the run of `token`, in words. Empty if an interruption prevented their recording.
     pub departures: Vec<Departure>,
-    /// The size of the run that was given.
+    /// Size of the given run.
     pub before: Size,
-    /// The size of this one, never larger.
+    /// Size of the best run, never larger than `before`.
     pub after: Size,
-    /// Runs that were tried.
+    /// Number of runs that were tried.
     pub runs: u64,
-    /// Whether all runs with fewer deviations were tried, of at most [`longest`] steps: none of these ends so.
+    /// Whether all runs with fewer deviations and at most [`longest`] steps were tried, so that none of them reaches
+    /// the goal.
     pub fewest: bool,
-    /// Whether it was interrupted: more might have been found.
+    /// Whether the shrinking was interrupted, so that a smaller run might still have been found.
     pub interrupted: bool,
 }
 
 impl Shrunk {
-    /// Whether the run is another one than the one that was given.
+    /// Returns whether a run smaller than the given one was found.
     #[must_use]
     pub fn is_smaller(&self) -> bool {
         self.after < self.before
@@ -88,32 +95,34 @@ impl Shrunk {
 /// Why a run cannot be shrunk.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ShrinkError {
-    /// The token is of another program, or of one that was edited.
+    /// The token belongs to another program, or to an older text of this one.
     #[error(transparent)]
     Diverged(#[from] Box<Divergence>),
-    /// All its choices could be made, and the run ended in another way than the token says.
+    /// All recorded choices were possible, but the run does not end as the token says.
     #[error("expected {expected}, found {found}")]
     EndsOtherwise {
-        /// The signature of the token.
+        /// The signature in the token.
         expected: String,
-        /// That of the run.
+        /// The signature of the replayed run.
         found: String,
     },
-    /// It was interrupted before the run was at its end.
+    /// The shrinking was interrupted before the replay of the given run ended.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// The most steps of a run that is tried, for a run of so many: a scheduler that never preempts can wait busily for ever.
+/// Returns the most steps that a tried run may take if the given run takes `steps`. The bound is needed because a
+/// scheduler without preemptions can busy-wait forever.
 #[must_use]
 pub fn longest(steps: u64) -> u64 {
     steps.saturating_mul(2).saturating_add(100)
 }
 
-/// A run with the signature of the token's, and fewer deviations, or fewer steps with as many, if there is one that is found. The outcome may be any:
-/// the shortest way to `ok` is found as well.
+/// Returns a run with the signature of the token and fewer deviations, or as many deviations and fewer steps, if one is
+/// found. The outcome may be any: the shortest run that ends `ok` is found as well.
 ///
-/// The same token and effort give the same result. `stop` interrupts it: what is best by then is returned.
+/// The result depends only on the token and the effort, unless `stop` interrupts the shrinking: then the best run so
+/// far is returned.
 ///
 /// # Examples
 ///
@@ -148,7 +157,8 @@ pub fn shrink(code: &Arc<Code>, token: &Token, effort: Effort, stop: &AtomicBool
     shrink_to(code, token, &same, effort, stop, &|_| {})
 }
 
-/// [`shrink`] with a goal of one's own, which the run of the token must reach; and with somebody who is told how many runs were tried, after each.
+/// Like [`shrink`] with the given goal, which the run of the token must reach. Calls `told` after each tried run with
+/// the number of runs so far.
 pub fn shrink_to(
     code: &Arc<Code>,
     token: &Token,
@@ -158,7 +168,7 @@ pub fn shrink_to(
     told: &dyn Fn(u64),
 ) -> Result<Shrunk, ShrinkError> {
     let (given, outcome) = replayed(code, token, goal, stop)?;
-    // Where the limit is the goal, a run has to come to it.
+    // If the limit of steps is the goal, a run has to reach it, and must not be cut off earlier.
     let most = if matches!(outcome, Outcome::Limit(..)) { token.limits.steps } else { longest(given.steps) };
     let limits = Limits { steps: token.limits.steps.min(most), ..token.limits };
     let mut machine = Machine::new(Vm::new(code.clone()), limits);
@@ -167,12 +177,12 @@ pub fn shrink_to(
     attempts.passes();
     let fewest = attempts.search();
     if !fewest {
-        // What the search has found may be better still nearby.
+        // The search may have found a better run: runs near that one are still untried.
         attempts.passes();
     }
     let runs = attempts.runs;
     let (before, after) = (size(&given), size(&attempts.best));
-    // A run that is shorter is short: nobody waits for its end.
+    // A smaller run is recorded without heeding `stop`: it is short, and half of it would be no result.
     let (best, wait) = if after < before { (attempts.best, &AtomicBool::new(false)) } else { (given, stop) };
     let (token, departures, ended) = recorded(code, token, best.deviations, wait);
     Ok(Shrunk {
@@ -187,7 +197,7 @@ pub fn shrink_to(
     })
 }
 
-// The run of the token, strictly.
+// Replays the token strictly: its choices must all be possible, and its run must reach the goal.
 fn replayed(
     code: &Arc<Code>,
     token: &Token,
@@ -212,7 +222,8 @@ fn replayed(
     Ok((Best::new(&departures, summary.steps), outcome))
 }
 
-// The run with these deviations under the limits of the token that it comes from: its token, and the deviations in words.
+// Performs the run with these deviations under the limits of the token `from`. Returns its token, its deviations in
+// words, and its outcome, or `from`, no deviations and no outcome if it is interrupted.
 fn recorded(
     code: &Arc<Code>,
     from: &Token,

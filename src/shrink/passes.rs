@@ -1,11 +1,14 @@
-//! The passes: each tries runs near the best one.
+//! The passes of shrinking: each of them tries runs near the best one.
 //!
-//! - *truncate*: only the first deviations, as few as will do;
-//! - *reduce*: Zeller and Hildebrandt's `ddmin`: without half of them, a quarter of them, ..., one of them;
-//! - *drop actors*: without all of one thread, one event, the clock;
-//! - *gather*: what a thread does in two places is done in one (Jalbert and Sen, *A trace simplification technique for effective debugging of concurrent programs*, FSE 2010);
-//! - *lower*: another actor, one that comes before, or the first answer;
-//! - *move later*: let the default go on for longer, with what comes after at its place or moved as well.
+//! - *truncate*: keeps only the first deviations, as few as suffice.
+//! - *reduce*: leaves out half of the deviations, a quarter of them, and so on, down to single ones (`ddmin`, Zeller
+//!   and Hildebrandt).
+//! - *drop actors*: leaves out all deviations of one thread, of one event, or of the clock.
+//! - *gather*: joins two segments of one actor into one (Jalbert and Sen, *A trace simplification technique for
+//!   effective debugging of concurrent programs*, FSE 2010).
+//! - *lower*: replaces an actor with one of a lower number, or an answer with the first one.
+//! - *move later*: delays a deviation, so that the default scheduler runs longer. The later deviations stay at their
+//!   steps or move as well.
 
 use super::attempts::Attempts;
 use super::deviation::{Deviation, Segment};
@@ -13,7 +16,8 @@ use crate::event::{Actor, Choice, EventId, ThreadId};
 use crate::world::Guest;
 
 impl<G: Guest> Attempts<'_, G> {
-    /// All passes, again and again, until none finds anything better.
+    /// Repeats all passes until none of them finds a better run, or the effort is used up. `truncate` runs only once,
+    /// at the start.
     pub(super) fn passes(&mut self) {
         self.truncate();
         loop {
@@ -30,6 +34,7 @@ impl<G: Guest> Attempts<'_, G> {
         }
     }
 
+    // Tries the first 0, 1, 2, 4 ... deviations, up to the first success. `reduce` then removes the superfluous ones.
     fn truncate(&mut self) {
         let all = self.best.deviations.clone();
         let mut kept = 0;
@@ -54,7 +59,8 @@ impl<G: Guest> Attempts<'_, G> {
         }
     }
 
-    // Without `size` deviations, with the rest at its place; or without what they led to as well, so that the rest comes sooner.
+    // Leaves out `size` deviations from index `at` on. The remaining ones first keep their steps. If that does not
+    // help, the later ones become earlier by as many steps as the left-out part took.
     fn without(&mut self, at: usize, size: usize) -> bool {
         let all = &self.best.deviations;
         let end = (at + size).min(all.len());
@@ -81,14 +87,15 @@ impl<G: Guest> Attempts<'_, G> {
     fn gather(&mut self) {
         let mut i = 0;
         while i < self.best.segments.len() && !self.spent() {
-            // After a success the same place is looked at again.
+            // After a success another segment has moved to this index.
             if !self.gather_at(i) {
                 i += 1;
             }
         }
     }
 
-    // What the actor of this segment does next is done here, or this is done only then.
+    // Joins segment `i` with the next segment of its actor: first by moving that one here, then by moving this one
+    // there.
     fn gather_at(&mut self, i: usize) -> bool {
         let all = &self.best.segments;
         let actor = all[i].choice.actor;
@@ -127,7 +134,8 @@ impl<G: Guest> Attempts<'_, G> {
     }
 
     fn move_later(&mut self) {
-        // The last first: what comes after one stands where it is to stay.
+        // Goes from the last deviation to the first, so that the later ones already have their final steps. The
+        // distance doubles after each success and halves after each failure.
         let mut i = self.best.deviations.len();
         while i > 0 && !self.spent() {
             i = (i - 1).min(self.best.deviations.len().saturating_sub(1));
@@ -144,13 +152,14 @@ impl<G: Guest> Attempts<'_, G> {
         }
     }
 
+    // Moves deviation `i` later by `by` steps, alone or with all later ones.
     fn moved(&mut self, i: usize, by: u64) -> bool {
         let all = &self.best.deviations;
         let mut one = all.clone();
         one[i].step += by;
         let mut rest = all.clone();
         rest[i..].iter_mut().for_each(|d| d.step += by);
-        // Never past the next one.
+        // A deviation must not pass the next one.
         let fits = all.get(i + 1).is_none_or(|next| one[i].step < next.step);
         (fits && self.deviate(one)) || self.deviate(rest)
     }

@@ -1,15 +1,18 @@
-//! What is left of the effort goes into trying all runs with few deviations, the fewest first.
+//! Tries all runs with few deviations, the fewest first, with what is left of the effort.
 
 use super::attempts::Attempts;
 use super::deviation::Deviation;
 use crate::world::Guest;
 
 impl<G: Guest> Attempts<'_, G> {
-    /// Tries every run with no deviation, with one, and so on, up to as many as the best has. Whether all those with fewer were tried: then none of
-    /// these reaches the goal (in as many steps as a run may take).
+    /// Tries every run with no deviation, then with one, and so on, up to the number that the best run has. Returns
+    /// whether all runs with fewer deviations than the best were tried: then none of them reaches the goal within the
+    /// permitted number of steps.
     pub(super) fn search(&mut self) -> bool {
+        // The lists with `deviations` entries. Each one is run, and extended by every alternative after its last entry,
+        // so that the next level has each longer list once.
         let mut level: Vec<Vec<Deviation>> = vec![Vec::new()];
-        // Whether the lists of this level are all there are, and those of the levels before were tried.
+        // Invariant: true if `level` has every list of its length, and all lists of the earlier levels were tried.
         let mut complete = true;
         for deviations in 0.. {
             let mut next: Vec<Vec<Deviation>> = Vec::new();
@@ -18,7 +21,7 @@ impl<G: Guest> Attempts<'_, G> {
                 if self.spent() {
                     return complete && self.best.deviations.len() <= deviations;
                 }
-                // What there is no time to try need not be kept.
+                // A list for which no tries would be left is not kept.
                 let left = (self.left() as usize).saturating_sub(next.len());
                 let deeper = deviations < self.best.deviations.len();
                 let (others, all) = self.survey(list, if deeper { left } else { 0 });

@@ -1,21 +1,22 @@
-//! Deviations in words.
+//! Describes deviations in words.
 
 use crate::event::{Actor, Choice};
 use crate::sched::{Divergence, Steady, Strategy, View, describe};
 use crate::world::Question;
 
-/// A deviation, for people.
+/// A deviation, described for readers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Departure {
-    /// The step, counted from 0.
+    /// Number of steps before this one, so the first step has 0.
     pub step: u64,
-    /// Who acted, and what it did: "thread a at line 7: write x".
+    /// The actor that was chosen, and its operation: "thread a at line 7: write x".
     pub took: String,
-    /// Who would have by default.
+    /// The actor that the default scheduler would have chosen, described like `took`.
     pub instead_of: String,
 }
 
-/// A strategy that does what another does, and keeps in words where that deviates from the default.
+/// A strategy that delegates to another one and records in words where that strategy deviates from the default
+/// scheduler.
 pub(super) struct Worded<S> {
     inner: S,
     steady: Steady,

@@ -1,7 +1,8 @@
-//! Lists of potential pairs: `raceflip-pairs` version 1, as JSON or as plain lines (`docs/formats.md`).
+//! Reads and writes lists of potential pairs: `raceflip-pairs` version 1, as JSON or as plain lines
+//! (`docs/formats.md`).
 //!
-//! `raceflip detect --out FILE` writes one, other tools can; [`read`] takes both forms. A list from elsewhere may name places of the real app
-//! that a model leaves out: these are told apart from mistakes.
+//! `raceflip detect --out FILE` writes a list, and so can other tools; [`read`] takes both forms. A list of another
+//! tool may name places of the real app that the model leaves out. These are distinguished from mistakes.
 
 mod read;
 mod select;
@@ -16,12 +17,12 @@ use crate::event::{Site, SiteId};
 use crate::sched::site_text;
 use serde::Serialize;
 
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 1;
 
 const FORMAT: &str = "raceflip-pairs";
 
-/// A list of potential pairs, to be written.
+/// A list of potential pairs, in the form that is written.
 ///
 /// # Examples
 ///
@@ -50,13 +51,13 @@ pub struct PairsFile {
     pub pairs: Vec<Entry>,
 }
 
-/// A potential pair, to be written.
+/// A potential pair, in the form that is written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Entry {
     pub a: String,
     pub b: String,
-    /// How likely the detector takes it to be real, if it says so.
+    /// The rank that the detector gives to the pair, if it gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<String>,
     pub location: String,
@@ -65,7 +66,8 @@ pub struct Entry {
 }
 
 impl PairsFile {
-    /// The list of what detection found, in the model of this name, whose program has this digest and these sites.
+    /// Returns the list of the pairs that detection reports in the model `file`, whose program has this digest and
+    /// these sites.
     #[must_use]
     pub fn new(file: &str, program: u64, sites: &IndexVec<SiteId, Site>, found: &[Candidate]) -> Self {
         let entry = |c: &Candidate| Entry {
@@ -85,76 +87,78 @@ impl PairsFile {
         }
     }
 
-    /// As JSON text.
+    /// Returns the list as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("texts and numbers can be written")
     }
 }
 
-/// What a list is to a model.
+/// The part of a list that applies to a model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed {
-    /// The pairs, sorted, each once. A text that selects several accesses stands for all of them, in all combinations that can conflict.
+    /// The pairs, sorted and without duplicates. A text that selects several accesses stands for all combinations of
+    /// them that can conflict.
     pub pairs: Vec<Pair>,
-    /// What names nothing in this model, in the order of the list.
+    /// The entries that select nothing in this model, in the order of the list.
     pub unmatched: Vec<Unmatched>,
-    /// The digest of the program that the list was made for, if it says so: 16 hexadecimal digits. In another program a `LINE:COLUMN` may be something else.
+    /// The digest of the program that the list was made for, if the list has one: 16 hexadecimal digits. In another
+    /// program a `LINE:COLUMN` may select another statement.
     pub program: Option<String>,
 }
 
-/// A place of the real app that names nothing in this model, or two that cannot conflict there.
+/// A place of the real app that selects nothing in this model, or a pair of places that cannot conflict there.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {}: {why}", select::shown(.text))]
 pub struct Unmatched {
     /// The line in the list, from 1.
     pub line: usize,
-    /// The place as it stands there; of a whole pair `A ~ B`.
+    /// The place as written in the list; for a whole pair, `A ~ B`.
     pub text: String,
-    /// Why it does not count.
+    /// The reason why the entry is ignored.
     pub why: Why,
 }
 
-/// Why a text is no list of pairs of a model.
+/// Reasons why a text is not a list of pairs of a model.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PairsError {
-    /// No JSON, or a field is missing or of another type.
+    /// The text is not JSON, or a field is missing or has another type.
     #[error(
         "line {line}, column {column}: {reason}; a list is `{{\"format\": \"{FORMAT}\", \"version\": {VERSION}, \"pairs\": [{{\"a\": \"@x\", \"b\": \"@y\"}}]}}`"
     )]
     Json {
-        /// From 1.
+        /// The line of the error, from 1.
         line: usize,
-        /// From 1, in characters.
+        /// The column of the error, in characters from 1.
         column: usize,
-        /// What is wrong there.
+        /// Description of the error.
         reason: String,
     },
-    /// Something else altogether.
+    /// The text has another `format`.
     #[error("its `format` is {:?}, not \"{FORMAT}\": `raceflip detect --out FILE` writes such a list", select::shown(.0))]
     Foreign(String),
-    /// Of another version.
+    /// The list has another version.
     #[error("its `version` is {0}; this raceflip reads version {VERSION}")]
     Version(u64),
-    /// A pair that is none.
+    /// An entry is not a pair.
     #[error("line {line}: {wrong}")]
     Pair {
         /// The line in the list, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The mistake in the pair.
         wrong: Wrong,
     },
-    /// Nothing but comments.
+    /// The list has no entries, only comments.
     #[error("it lists no pair: a line is `SITE SITE` or `SITE ~ SITE`")]
     Empty,
-    /// All of its pairs are about something else.
+    /// None of the pairs selects statements of this model.
     #[error(
         "none of its {listed} pairs is in this model (the first: {first}); `@label from \"File.java:41\":` says which line a statement models"
     )]
     Nothing {
-        /// How many it lists.
+        /// Number of pairs in the list.
         listed: usize,
-        /// The first that is not there.
+        /// The first entry that selects nothing.
         first: Unmatched,
     },
 }

@@ -1,4 +1,4 @@
-//! Reading a list of pairs: JSON if its first character is a brace, else plain lines.
+//! Reads a list of pairs, as JSON if its first character is a brace, else as plain lines.
 
 use super::select::{Never, Wrong, combine, is_spec, select, shown};
 use super::{FORMAT, Listed, PairsError, Unmatched, VERSION, Why};
@@ -9,14 +9,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 
-// What must be there before anything else is looked at: another version may have other fields.
+// The fields to read first: another version may have other fields.
 #[derive(Deserialize)]
 struct Head {
     format: String,
     version: u64,
 }
 
-// The pairs as they stand in the text, so that each knows its line.
+// The pairs as slices of the text, so that the line of each one is known.
 #[derive(Deserialize)]
 struct Body<'t> {
     program: Option<String>,
@@ -30,7 +30,8 @@ struct Ends {
     b: String,
 }
 
-/// Reads a list of pairs of the program with these sites, in either form. A list of plain lines must not be empty; one in JSON may, if it says so.
+/// Reads a list of pairs of the program with these sites, in either form. A list of plain lines must not be empty; a
+/// JSON list may be, because it is empty explicitly.
 ///
 /// # Examples
 ///
@@ -74,7 +75,7 @@ struct List<'s> {
 }
 
 impl List<'_> {
-    // The digest of the program that it names.
+    // Reads a JSON list, and returns the digest of its program, if it has one.
     fn json(&mut self, text: &str) -> Result<Option<String>, PairsError> {
         let head: Head = from_json(text, text)?;
         if head.format != FORMAT {
@@ -129,6 +130,8 @@ impl List<'_> {
         let found = combine(of_a, of_b, self.sites);
         if found.is_empty() {
             let never = Never::of(of_a, of_b, self.sites);
+            // Two statements of the model that cannot conflict are a mistake. A list that names places of the real app
+            // may be about more than the model.
             if is_spec(a) && is_spec(b) {
                 return Err(error(Wrong::Never(format!("{} ~ {}", shown(a), shown(b)), never)));
             }
@@ -139,10 +142,10 @@ impl List<'_> {
     }
 }
 
-// Reads a part of a text; an error names the place in the whole.
+// Parses a part of a text. The position of an error refers to the whole text.
 fn from_json<'t, T: Deserialize<'t>>(text: &str, part: &'t str) -> Result<T, PairsError> {
     serde_json::from_str(part).map_err(|e| {
-        // Its column counts bytes, and is 0 right behind the end of a line.
+        // The column of the error counts bytes, and is 0 directly after the end of a line.
         let start = part.split_inclusive('\n').take(e.line().saturating_sub(1)).map(str::len).sum::<usize>();
         let (line, column) = line_and_column(text, offset(text, part) + start + e.column().saturating_sub(1));
         let reason = e.to_string();
@@ -151,12 +154,12 @@ fn from_json<'t, T: Deserialize<'t>>(text: &str, part: &'t str) -> Result<T, Pai
     })
 }
 
-// Where a part of a text begins in it.
+// Returns the byte offset of a part in its text.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
 }
 
-// Both from 1, in characters.
+// Converts a byte offset to a line and a column, both from 1, the column in characters.
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let end = (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let before = &text[..end];

@@ -1,4 +1,5 @@
-//! What one text of a list selects in a model: accesses by label or position, or by the line of the real app that a label names.
+//! Selects the accesses of a model that one text of a list names: by label, by position, or by the line of the real app
+//! that a label names.
 
 use crate::base::IndexVec;
 use crate::detect::Pair;
@@ -6,35 +7,35 @@ use crate::event::{AccessKind, Site, SiteId};
 use crate::sched::{SiteSpec, SpecError};
 use std::collections::BTreeSet;
 
-/// What is wrong with a pair of a list.
+/// Mistakes in a pair of a list.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Wrong {
-    /// A line that has not two ends.
+    /// A line has one site, or more than two.
     #[error("a pair has two sites, and here {verb} {0}: write `SITE SITE`, or `SITE ~ SITE` if one of them has blanks", verb = if *.0 == 1 { "is" } else { "are" })]
     NotTwo(usize),
-    /// Neither a site nor a place.
+    /// A text is neither a site nor a place of the real app.
     #[error(
         "`{0}` is not a site: use `@label`, `@label.write of x`, `LINE:COLUMN`, or a line of the real app such as `Player.java:41`"
     )]
     NoSite(String),
-    /// A site that does not exist.
+    /// A site does not exist.
     #[error(transparent)]
     Site(#[from] SpecError),
-    /// Two sites that are no pair.
+    /// The two sites are not a pair.
     #[error("`{0}` is no pair: {1}; take it out of the list")]
     Never(String, Never),
 }
 
-/// Why a place of the real app does not count.
+/// Reasons why a place of the real app is ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Why {
-    /// The model leaves it out.
+    /// The model leaves the place out.
     #[error("no label's `from` names it")]
     Unnamed,
-    /// The statement that models it does something else.
+    /// The statement that models the place is not an access.
     #[error("the statement that models it accesses no plain memory")]
     NoAccess,
-    /// Its pair is none.
+    /// The statements of the pair never conflict.
     #[error("{0}")]
     Never(Never),
 }
@@ -42,21 +43,21 @@ pub enum Why {
 /// Why two statements never conflict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Never {
-    /// Neither writes.
+    /// Both statements only read.
     #[error("both only read")]
     Reads,
-    /// One accesses memory, the other does something else.
+    /// One statement is an access, the other one is another operation.
     #[error(
         "one accesses memory and the other does not, so that they are neither a race nor two operations whose order matters"
     )]
     Unlike,
-    /// Where one writes, the other is elsewhere.
+    /// One statement writes, but both never touch the same memory.
     #[error("they never touch the same memory, one of them writing")]
     Apart,
 }
 
 impl Never {
-    /// Of sites with no pair that can conflict.
+    /// Returns why none of these sites can conflict.
     pub(super) fn of(a: &[SiteId], b: &[SiteId], sites: &IndexVec<SiteId, Site>) -> Self {
         let is_access = |id: &SiteId| sites[*id].kind.access().is_some();
         if a.iter().any(is_access) != b.iter().any(is_access) {
@@ -67,7 +68,7 @@ impl Never {
     }
 }
 
-/// A text for a message: the start of a long one.
+/// Shortens a long text for a message.
 pub(super) fn shown(text: &str) -> String {
     const MOST: usize = 200;
     match text.char_indices().nth(MOST) {
@@ -76,13 +77,13 @@ pub(super) fn shown(text: &str) -> String {
     }
 }
 
-/// Whether a text is `@label` or `LINE:COLUMN`, with what may follow: it must exist.
+/// Returns whether a text has the form `@label` or `LINE:COLUMN`, whatever follows. Such a site must exist.
 pub(super) fn is_spec(text: &str) -> bool {
     let is_number = |head: &str| !head.is_empty() && head.bytes().all(|b| b.is_ascii_digit());
     text.starts_with('@') || text.split_once(':').is_some_and(|(head, _)| is_number(head))
 }
 
-/// The accesses that a text selects; of a place of the real app there may be none, which is no mistake.
+/// Returns the accesses that a text selects. A place of the real app may select none, which is not a mistake.
 pub(super) fn select(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Result<Vec<SiteId>, Why>, Wrong> {
     if is_spec(text) {
         let spec: SiteSpec = text.parse().map_err(|_| Wrong::NoSite(shown(text)))?;
@@ -104,19 +105,19 @@ pub(super) fn select(text: &str, sites: &IndexVec<SiteId, Site>) -> Result<Resul
     }
 }
 
-// `File.java:41`, with any folders before it.
+// Returns whether a text has the form `File.java:41`, with any folders before it.
 fn is_place(text: &str) -> bool {
     let is_line = |line: &str| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit());
     text.rsplit_once(':').is_some_and(|(file, line)| !file.is_empty() && is_line(line))
 }
 
-// Equal, or one names more of the folders.
+// Returns whether two places are equal, or one is the other with further folders in front.
 fn is_same_place(x: &str, y: &str) -> bool {
     let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
     !x.is_empty() && !y.is_empty() && (x == y || ends(x, y) || ends(y, x))
 }
 
-/// All pairs of the one and the other that can conflict, or whose order may matter.
+/// Returns all pairs of one site of each list that can conflict, or whose order may matter.
 pub(super) fn combine(a: &[SiteId], b: &[SiteId], sites: &IndexVec<SiteId, Site>) -> BTreeSet<Pair> {
     let all = a.iter().flat_map(|x| b.iter().map(move |y| (*x, *y)));
     let may = |x: &Site, y: &Site| x.can_conflict(y) || x.may_be_ordered(y);

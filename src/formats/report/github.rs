@@ -1,9 +1,16 @@
-//! GitHub's workflow commands: annotations that a step of a workflow prints, and that are shown beside the lines of a pull request.
+//! Renders GitHub's workflow commands: annotations that a step of a workflow prints, and that GitHub shows beside the
+//! lines of a pull request.
 //!
-//! An annotation stands at the line of the real source where the model says it (`from "Main.java:12"`), else at the line of the model.
+//! An annotation is placed at the line of the real source if the model names it (`from "Main.java:12"`), else at the
+//! line of the model. The kind depends on the finding:
 //!
-//! Harmful pairs and failures are errors, whatever the verdict of the pairs that a failure comes with; races that do no harm are warnings, pairs of no verdict are notices; of what is refuted nothing is said.
-//! GitHub keeps ten of each kind from one step. The most important come first, and if some are left out the last notice says how many.
+//! - error: a harmful pair, or a failure, whatever the verdicts of the pairs in whose runs it occurs
+//! - warning: a confirmed pair without known harm
+//! - notice: an unconfirmed pair
+//! - none: a refuted pair
+//!
+//! GitHub keeps ten annotations of each kind from one step. The most important ones come first, and a last notice tells
+//! how many are left out.
 
 use super::words::{self, Told};
 use super::{Class, Finding, GateFailure, Replays, Subject, all, counted, place};
@@ -11,21 +18,21 @@ use crate::base::clean;
 use crate::formats::campaign::ConfirmReport;
 use std::fmt::Write as _;
 
-/// So many annotations of each kind GitHub keeps from one step.
+/// Number of annotations of each kind that GitHub keeps from one step.
 pub const MOST: usize = 10;
 
-// Lines about what is not known.
+// Maximum number of lines about limitations of the results.
 const MOST_NOTES: usize = 20;
 
-// A token that is longer would fill the page.
+// A longer command, with a long token, would fill the page.
 const LONGEST_COMMAND: usize = 1_000;
 
-/// All reports, as lines of workflow commands.
+/// Renders all reports as lines of workflow commands.
 #[must_use]
 pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
     let mut text = gate(failures);
     text.push_str(&annotations(reports, replays, failures.len()));
-    // What is not known is said once, beside what was found.
+    // The limitations of all reports are one annotation of their own.
     let mut notes = Vec::new();
     for report in reports {
         let variant = words::variant(&report.about, &place::path(&replays.path(&report.about.file)));
@@ -42,20 +49,20 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
     text
 }
 
-/// What has failed the gate: errors, in front of all others.
+/// Renders the failures of the gate as errors. They come before all other annotations.
 pub(super) fn gate(failures: &[GateFailure]) -> String {
     let line = |f: &GateFailure| format!("::error title=raceflip%3A gate::{}\n", escape_data(&clean(&f.told())));
     failures.iter().map(line).collect()
 }
 
-// The annotations, beside so many errors that are there already.
+// Renders the annotations of findings, if `errors` errors are already printed.
 fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays, errors: usize) -> String {
     let mut findings: Vec<Finding<'_>> = all(reports).filter(|f| f.class != Class::Refuted).collect();
     findings.sort_by_key(|f| f.class);
     let of = |kind: &str| findings.iter().filter(|f| word(f.class) == kind).count();
     let room = |kind: &str| if kind == "error" { MOST.saturating_sub(errors) } else { MOST };
     let mut left_out = ["error", "warning", "notice"].map(|kind| (kind, of(kind).saturating_sub(room(kind))));
-    // The line that says so is a notice itself.
+    // The line about left-out annotations is a notice itself, so it takes the room of one.
     if left_out.iter().any(|(_, n)| *n > 0) {
         left_out[2].1 = of("notice").saturating_sub(MOST - 1);
     }
@@ -111,7 +118,7 @@ fn annotation(text: &mut String, finding: &Finding<'_>, replays: &mut dyn Replay
     };
     lines.extend(told.iter().flat_map(of_order));
     lines.extend(words::belonging(finding));
-    // Where it is in the real app, if the model says it.
+    // The annotation is placed in the real app, if the model names the line there.
     let (file, at) = match from.as_deref().and_then(place::source) {
         Some(source) => {
             let line = at.map_or(String::new(), |(line, _)| format!(":{line}"));
@@ -138,12 +145,12 @@ fn of_order(told: &Told) -> Vec<String> {
     std::iter::once(told.head.clone()).chain(told.commands.iter().filter(short).cloned()).collect()
 }
 
-/// The text of a command: as GitHub's toolkit escapes it.
+/// Escapes the message of a command, as GitHub's toolkit does.
 pub(super) fn escape_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A property of a command, which a colon or a comma would end.
+/// Escapes a property of a command, which a colon or a comma would end.
 pub(super) fn escape_property(text: &str) -> String {
     escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }
@@ -153,7 +160,7 @@ mod tests {
     use super::{escape_data, escape_property};
     use proptest::prelude::*;
 
-    // As the runner of GitHub reads them (`ActionCommand`): of a text in this order, and `%25` last.
+    // Decodes like the runner of GitHub (`ActionCommand`): in this order, with `%25` last.
     fn unescape(text: &str, property: bool) -> String {
         let text = text.replace("%0D", "\r").replace("%0A", "\n");
         let text = if property { text.replace("%3A", ":").replace("%2C", ",") } else { text };

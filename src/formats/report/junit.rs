@@ -1,9 +1,15 @@
-//! JUnit XML, for CI servers that show tests: Jenkins, GitLab, Buildkite, Azure.
+//! Renders JUnit XML, for CI servers that show tests: Jenkins, GitLab, Buildkite, Azure.
 //!
-//! A suite is a model and variant, a case is a pair or a failure. For each failure of a run there is one case that has failed: the pair whose order it is the harm of (pairs that hurt in
-//! just the same ways are listed there), or else a case of its own, whatever the verdict of the pairs that it comes with. Pairs of no verdict were skipped. A race that does no harm has passed, since a
-//! build is not to break for it, and says so in its property `verdict` and in its output; so has a pair that is refuted. An interrupted campaign is an error.
-//! What fails the gate that was asked for (`--fail-on`) is a case of the suite `raceflip gate`, so that no board is green where the command has failed.
+//! A suite is a model and variant, a case is a pair or a failure:
+//!
+//! - Each failure of a run makes exactly one case fail: the pair whose harm it is (further pairs with the same harms
+//!   are listed there), or else a case of its own, whatever the verdicts of the pairs in whose runs it occurs.
+//! - An unconfirmed pair is a skipped case.
+//! - A confirmed pair without known harm passes, because it is no reason to break a build, and so does a refuted pair.
+//!   Both have their verdict in the property `verdict` and in their output.
+//! - An interrupted campaign is an error.
+//! - Each failure of the gate (`--fail-on`) is a case of the suite `raceflip gate`, so that no board is green if the
+//!   command has failed.
 //!
 //! There are no times and no host names: the same campaign gives the same bytes.
 
@@ -14,7 +20,7 @@ use crate::formats::campaign::ConfirmReport;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 
-/// All reports, as one XML document.
+/// Renders all reports as one XML document.
 #[must_use]
 pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
     let mut document = Report::new("raceflip confirm");
@@ -22,7 +28,7 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
         document.add_test_suite(suite(report, replays));
     }
     gate(&mut document, failures);
-    // The writer drops control characters; these two cannot stand in XML either.
+    // The writer removes control characters, but not these two, which XML forbids as well.
     document.to_string().expect("texts can be written to memory").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
@@ -45,7 +51,7 @@ fn suite(report: &ConfirmReport, replays: &mut dyn Replays) -> TestSuite {
     let mut names = BTreeMap::new();
     for finding in findings(report) {
         let mut case = case(&finding, replays);
-        // A server takes two cases with one name for one.
+        // A server merges two cases of the same name into one.
         let times = names.entry(case.name.as_str().to_owned()).and_modify(|n| *n += 1).or_insert(1);
         if *times > 1 {
             case.name = format!("{} ({times})", case.name.as_str()).into();
@@ -68,7 +74,8 @@ fn suite(report: &ConfirmReport, replays: &mut dyn Replays) -> TestSuite {
     suite
 }
 
-/// The class of a case, whichever command wrote it: the path with dots, as packages have them, and the constants, so that variants are told apart.
+/// Returns the class name of a case, which is the same for all commands: the path with dots, as in package names, and
+/// the constants, which distinguish variants.
 pub(super) fn class_name(path: &str, defines: &BTreeMap<String, i64>) -> String {
     let stem = path.strip_suffix(".race").unwrap_or(path).trim_start_matches(['/', '.']);
     let defines: Vec<String> = defines.iter().map(|(n, v)| format!("{n}={v}")).collect();
@@ -76,7 +83,7 @@ pub(super) fn class_name(path: &str, defines: &BTreeMap<String, i64>) -> String 
     clean(&format!("{}{variant}", stem.replace('/', ".")))
 }
 
-/// What has failed the gate, as a suite of its own.
+/// Adds the failures of the gate as a suite of its own.
 pub(super) fn gate(document: &mut Report, failures: &[GateFailure]) {
     if failures.is_empty() {
         return;

@@ -1,19 +1,22 @@
-//! Markdown, for a comment on a pull request or the summary of a job: what was counted, a table of findings, and of what is harmful both orders with the commands that replay them.
+//! Renders Markdown, for a comment on a pull request or the summary of a job: counts, a table of findings, and for each
+//! harmful pair and failure the commands that replay its runs.
 //!
-//! Whatever comes from a model stands between backticks, so that it neither formats anything nor mentions anybody: `@A` is a label here, and a user there.
-//! GitHub takes comments of 65,536 characters. What would go beyond is left out, the least important first, and a line says how much.
+//! Texts from a model are always code spans, so that they neither format anything nor mention a user: `@A` is a label
+//! in raceflip and a user on GitHub. GitHub accepts comments of 65,536 characters. The least important findings beyond
+//! that are left out, and a line tells how many.
 
 use super::words::{self, Told};
 use super::{Class, Finding, GateFailure, Replays, Subject, all, counted, findings, place};
 use crate::formats::campaign::ConfirmReport;
 use std::fmt::Write as _;
 
-// Characters; GitHub counts at most four bytes for each.
+// Maximum length of the text, in bytes. GitHub's limit is 65,536 characters of up to four bytes each, so this is on the
+// safe side.
 const MOST: usize = 60_000;
-// Of these for the tables.
+// Maximum length of the text up to the end of the tables, in bytes.
 const MOST_OF_TABLES: usize = 30_000;
 
-/// All reports, as Markdown (GitHub's).
+/// Renders all reports as GitHub Markdown.
 #[must_use]
 pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
     let mut found: Vec<Finding<'_>> = all(reports).collect();
@@ -38,13 +41,13 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
     text
 }
 
-/// What has failed the gate, a line each.
+/// Renders the failures of the gate, one line for each.
 pub(super) fn gate(failures: &[GateFailure]) -> String {
     let lines: String = failures.iter().map(|f| format!("**{}**\n\n", plain(&f.told()))).collect();
     lines
 }
 
-// Failures first: each finding that is harmful or a failure is one.
+// Returns the counts for the heading, failures first.
 fn headline(reports: &[ConfirmReport], found: &[Finding<'_>]) -> String {
     let of = |class: Class| found.iter().filter(move |f| f.class == class);
     let harmful = of(Class::Harmful).map(|f| 1 + f.pairs.len() as u64).sum::<u64>();
@@ -64,7 +67,7 @@ fn headline(reports: &[ConfirmReport], found: &[Finding<'_>]) -> String {
     parts.join(", ")
 }
 
-// A row for each report.
+// Renders a table with a row for each report.
 fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replays) {
     let head =
         "| model | harmful | real | refuted | unconfirmed | order pairs | failures |\n|---|--:|--:|--:|--:|--:|--:|\n";
@@ -72,7 +75,7 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
     let mut left_out = 0_u64;
     for report in reports {
         let found = findings(report);
-        // A pair that shows the same failures as another one is a pair all the same.
+        // A pair that shows the same failures as another one still counts as a pair.
         let of = |class: Class, order: bool| {
             let pairs = match order {
                 true => &report.order_pairs,
@@ -111,7 +114,7 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
     }
 }
 
-// A row for each finding, the most important first.
+// Renders a table with a row for each finding, the most important one first.
 fn table(text: &mut String, found: &[Finding<'_>], replays: &mut dyn Replays) {
     if found.is_empty() {
         return;
@@ -203,13 +206,13 @@ fn details(finding: &Finding<'_>, replays: &mut dyn Replays) -> String {
 fn order(text: &mut String, told: &Told) {
     let _ = writeln!(text, "- {}\n", code(&told.head));
     if !told.commands.is_empty() {
-        // No command has a line of backticks alone: each begins with `raceflip`.
+        // No command can end the code block with a line of backticks, because each one begins with `raceflip`.
         let commands: String = told.commands.iter().map(|c| format!("  {c}\n")).collect();
         let _ = writeln!(text, "  ```sh\n{commands}  ```\n");
     }
 }
 
-// The failing run, if it is short.
+// Returns a diagram of the failing run, if the run is short.
 fn diagram(finding: &Finding<'_>, replays: &mut dyn Replays) -> Option<String> {
     let about = &finding.report.about;
     match finding.subject {
@@ -221,7 +224,8 @@ fn diagram(finding: &Finding<'_>, replays: &mut dyn Replays) -> Option<String> {
     }
 }
 
-/// A code span: what is in it stays as it is. A `|` in one would end the cell of a table, and readers differ in how a backslash before it counts: such a text is HTML.
+/// Renders a code span, whose text Markdown does not interpret. A `|` in it would end the cell of a table, and readers
+/// differ in how a backslash before it counts, so such a text becomes HTML.
 pub(super) fn code(text: &str) -> String {
     let text = crate::base::clean(text);
     if text.trim().is_empty() {
@@ -232,13 +236,13 @@ pub(super) fn code(text: &str) -> String {
     }
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    // A backtick at an end would join the fence, and of blanks at both ends one goes.
+    // A backtick at an end would join the fence, and Markdown strips one space at each end if both ends have one.
     let edge = |c: char| c == '`' || c == ' ';
     let blank = if text.starts_with(edge) || text.ends_with(edge) { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
 }
 
-/// Prose that formats nothing.
+/// Renders prose, with all special characters escaped.
 fn plain(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in crate::base::clean(text).chars() {
@@ -252,19 +256,20 @@ fn plain(text: &str) -> String {
     escaped
 }
 
-/// A code span in HTML that Markdown does not read.
+/// Renders a code span inside an HTML block, whose text Markdown does not interpret.
 fn html(text: &str) -> String {
     let text = crate::base::clean(text);
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     format!("<code>{text}</code>")
 }
 
-/// The same among Markdown. What Markdown could read in it is written by number.
+/// Renders a code span as HTML amid Markdown text. Characters that Markdown could interpret become character
+/// references.
 fn html_code(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in crate::base::clean(text).chars() {
         match c {
-            // Alone these mean nothing.
+            // Among text, these characters have no meaning in Markdown.
             c if c.is_ascii_punctuation() && !"/,;=-+()".contains(c) => {
                 let _ = write!(escaped, "&#{};", c as u32);
             }

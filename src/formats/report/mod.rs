@@ -1,6 +1,7 @@
-//! Results of `confirm` in the forms that other tools read: CI servers, code scanning, pull requests. `docs/formats.md` describes them.
+//! Renders results of `confirm` in the forms that other tools read: CI servers, code scanning, pull requests.
+//! `docs/formats.md` describes them.
 //!
-//! | form | where |
+//! | form | module |
 //! |---|---|
 //! | JUnit XML: a suite for each model, a case for each pair | [`junit`] |
 //! | SARIF 2.1.0: a result for each pair, both orders as code flows | [`sarif`] |
@@ -9,8 +10,10 @@
 //!
 //! [`tested`] and [`sarif::tested`] have the same forms of the result of `test`.
 //!
-//! Each renders a whole campaign: any number of [`ConfirmReport`]s, one for each model and variant, however they came here. What a report does not hold, the steps of its
-//! runs, comes from whoever can replay them: [`Replays`]. Like the text, they tell pairs that race and order pairs that hurt; the JSON has all.
+//! Each form renders a whole campaign: any number of [`ConfirmReport`]s, one for each model and variant, whether they
+//! were just computed or read from files. The steps of the runs are not part of a report; they come from a replay, by
+//! an implementation of [`Replays`]. Like the text output, these forms contain the pairs that race and the harmful
+//! order pairs; the JSON contains all pairs.
 
 pub mod github;
 pub mod junit;
@@ -28,24 +31,26 @@ use super::shell;
 use crate::campaign::same_failure;
 use std::collections::BTreeSet;
 
-/// What a report needs of the models that it is about.
+/// Access to the models of a report, for replays and paths.
 pub trait Replays {
-    /// The run of a token of this model, with the steps of these statements marked. `None` if it cannot be made again here, say because the model is not at hand or was
-    /// edited: then what would have come from it is left out.
+    /// Replays the token of a run of this model, and marks the steps of these statements. Returns `None` if the run
+    /// cannot be reproduced here, for example because the model is missing or was edited. The report then lacks what
+    /// depends on the run.
     fn run(&mut self, about: &About, again: &Again, marked: &[&Access]) -> Option<Run>;
 
-    /// The commands that make a run again.
+    /// Returns the commands that replay a run.
     fn commands(&mut self, about: &About, again: &Again) -> Vec<String> {
         vec![format!("raceflip replay {} {}", shell::path(&about.file), again.token)]
     }
 
-    /// The path of a model from the top of the repository; as it was typed, if nothing better is known.
+    /// Returns the path of a model from the top of the repository, or the path as it was typed if no better one is
+    /// known.
     fn path(&self, file: &str) -> String {
         file.to_owned()
     }
 }
 
-/// No model is at hand: reports have neither steps nor the places of failures.
+/// An implementation without models: reports have neither steps nor the places of failures that only a replay shows.
 ///
 /// # Examples
 ///
@@ -76,68 +81,68 @@ impl Replays for NoReplays {
     }
 }
 
-/// What has failed the gate that somebody asked for, `--fail-on`.
+/// A failure of the gate of `--fail-on`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GateFailure {
-    /// The word: `limits`.
+    /// The condition of the gate: `limits`, for example.
     pub on: String,
-    /// How many there are.
+    /// Number of occurrences of the condition.
     pub count: u64,
-    /// What it means: `what comes after a limit is not known`.
+    /// An explanation of the condition: `what comes after a limit is not known`.
     pub why: String,
 }
 
 impl GateFailure {
-    /// `the gate failed on limits (3): what comes after a limit is not known`
+    /// Formats the failure: `the gate failed on limits (3): what comes after a limit is not known`.
     #[must_use]
     pub fn told(&self) -> String {
         format!("the gate failed on {} ({}): {}", self.on, self.count, self.why)
     }
 }
 
-/// How much a finding matters, the most first.
+/// The importance of a finding, the most important class first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Class {
-    /// Confirmed, and one order fails as the other does not.
+    /// A confirmed pair of which one order has a failure that the other one does not have.
     Harmful,
-    /// A failure that is not the harm of one order: it comes with either order of a pair, or without any.
+    /// A failure that is not the harm of any confirmed pair. It may occur in runs of a confirmed pair, or of none.
     Failure,
-    /// Confirmed.
+    /// A confirmed pair without known harm.
     Real,
-    /// Neither confirmed nor refuted.
+    /// A pair that is neither confirmed nor refuted.
     Unconfirmed,
-    /// False.
+    /// A refuted pair.
     Refuted,
 }
 
-/// Something to be told.
+/// An entry of a report: a pair or a failure.
 pub(crate) struct Finding<'r> {
     report: &'r ConfirmReport,
     pub(crate) class: Class,
     pub(crate) subject: Subject<'r>,
-    /// Pairs that belong to it. Of a pair that hurts: others, told after it, that hurt in just the same ways, and so show the same failures. Of a failure: those with
-    /// either order of which it comes.
+    /// Pairs that belong to the finding. For a harmful pair: later pairs with the same harms, which show the same
+    /// failures. For a failure: the confirmed pairs in whose runs it occurs.
     pub(crate) pairs: Vec<&'r Driven>,
 }
 
-/// What it is about.
+/// The subject of a finding.
 #[derive(Clone, Copy)]
 pub(crate) enum Subject<'r> {
     Pair {
         pair: &'r Driven,
-        /// Whether it is an order pair.
+        /// Whether the pair is an order pair.
         order: bool,
     },
-    /// A failure, and of what runs.
+    /// A failure, and the runs that have it.
     Failure(&'r Fails, Of),
 }
 
-/// Which runs a failure is counted in.
+/// The runs in which a failure is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Of {
     Detection,
     Trials,
-    /// Runs that continue an order of a confirmed pair.
+    /// Continuations of one order of a confirmed pair.
     Orders,
 }
 
@@ -160,8 +165,9 @@ pub(crate) fn class(pair: &Driven) -> Class {
     }
 }
 
-/// What a report has to tell, in its order: pairs, order pairs that hurt, and failures that no pair that hurts accounts for, whatever the verdicts of their pairs: a model that
-/// fails in every run has failed, though no order is to blame. Findings of one failure are one: a pair that hurts in just the ways of one before it belongs to that one.
+/// Returns the findings of a report in their order: pairs, harmful order pairs, and failures that are not the harm of a
+/// pair, whatever the verdicts of their pairs. A model that fails in every run has failed, even if no order causes it.
+/// A harmful pair with the same harms as an earlier one belongs to the finding of that one.
 pub(crate) fn findings(report: &ConfirmReport) -> Vec<Finding<'_>> {
     let of = |order: bool| move |pair| (pair, order);
     let orders = report.order_pairs.iter().filter(|p| class(p) == Class::Harmful);
@@ -186,10 +192,10 @@ fn shows_the_same(pair: &Driven, lead: &Finding<'_>) -> bool {
     both && ways(pair) == ways(first)
 }
 
-// Each failure that is not the harm of a pair that is told, once, with the pairs in whose runs it comes.
+// Returns each failure that is not the harm of a reported pair once, with the confirmed pairs in whose runs it occurs.
 fn failures<'r>(report: &'r ConfirmReport) -> Vec<Finding<'r>> {
     let confirmed = move || {
-        // Order pairs that do no harm are not told.
+        // Order pairs without harm are not reported.
         let orders = report.order_pairs.iter().filter(|p| class(p) == Class::Harmful);
         report.pairs.iter().chain(orders).filter(|p| matches!(class(p), Class::Harmful | Class::Real))
     };
@@ -211,12 +217,12 @@ fn failures<'r>(report: &'r ConfirmReport) -> Vec<Finding<'r>> {
     once.map(finding).collect()
 }
 
-/// All of all reports.
+/// Returns the findings of all reports.
 fn all(reports: &[ConfirmReport]) -> impl Iterator<Item = Finding<'_>> {
     reports.iter().flat_map(findings)
 }
 
-/// `1 pair`, `2 pairs`
+/// Formats a number with its noun: `1 pair`, `2 pairs`.
 fn counted(n: impl Into<u64>, what: &str) -> String {
     let n = n.into();
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })

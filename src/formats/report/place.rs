@@ -1,8 +1,9 @@
-//! Where files are: paths and URIs, with `/` on every system, and relative where they can be.
+//! Converts file names to paths and URIs, with `/` on every system, relative where possible.
 
 use std::fmt::Write as _;
 
-/// A path with forward slashes, without `./` before it. A `\` is taken for a separator, as Windows has it, wherever the report was made.
+/// Returns a path with forward slashes and without a leading `./`. A `\` always counts as a separator, because the
+/// report may come from Windows.
 pub(super) fn path(file: &str) -> String {
     let path = file.replace('\\', "/");
     let mut rest = path.as_str();
@@ -12,18 +13,19 @@ pub(super) fn path(file: &str) -> String {
     rest.to_owned()
 }
 
-/// A place in the source of the real app, out of a `from` text.
+/// A place in the source of the real app, parsed from a `from` text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Source {
-    /// From the top of the repository, if the model says it so.
+    /// The path as the model gives it, best from the top of the repository.
     pub(crate) path: String,
-    /// From 1.
+    /// Line, from 1.
     pub(crate) line: u32,
-    /// From 1, if it is said.
+    /// Column, from 1, if the text has one.
     pub(crate) column: Option<u32>,
 }
 
-/// The place that a `from` text names: `app/Main.java:12`, `Main.java:12:3`. `None` if the text is of another form, say the title of a section.
+/// Parses a `from` text: `app/Main.java:12`, `Main.java:12:3`. Returns `None` if the text has another form, such as the
+/// title of a section.
 pub(crate) fn source(from: &str) -> Option<Source> {
     let number = |text: &str| text.parse::<u32>().ok().filter(|n| *n > 0);
     let (rest, last) = from.trim().rsplit_once(':')?;
@@ -37,7 +39,8 @@ pub(crate) fn source(from: &str) -> Option<Source> {
     is_path.then(|| Source { path: path(file), line, column })
 }
 
-/// The same as a URI reference (RFC 3986): relative, but for an absolute path, which is a `file:` URI.
+/// Returns the path of a file as a URI reference (RFC 3986): relative, except for an absolute path, which becomes a
+/// `file:` URI.
 pub(super) fn uri(file: &str) -> String {
     let path = path(file);
     let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes().get(2) == Some(&b'/');

@@ -1,4 +1,4 @@
-//! The run of a token, as reports tell it.
+//! Replays the run of a token for a report.
 
 use crate::event::{SiteId, SiteKind};
 use crate::exec;
@@ -12,44 +12,46 @@ use crate::world::{Limits, signature};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-// Of a long run so many rows of its start and of its end. Code scanning shows 1,000 locations of a result, and a pair has two runs, each told twice.
+// Number of rows at the start and at the end of a long run that are kept. Code scanning shows 1,000 locations of a
+// result, and a pair has two runs, each of which occurs in two code flows.
 const FIRST: usize = 60;
 const LAST: usize = 120;
-// So much of its end: a deadlock has a row for each thread.
+// Maximum number of rows that describe the end of a run: a deadlock has one for each thread.
 const ENDING: usize = 40;
 
-/// A run that was made again.
+/// A run that was reproduced from its token.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Run {
-    /// Its steps and what came of them, in order; of a long run without its middle.
+    /// The steps and their consequences, in order. The middle of a long run is left out.
     pub steps: Vec<Step>,
-    /// How it failed, if it did.
+    /// The failure, if the run failed.
     pub failing: Option<Failing>,
-    /// A Mermaid diagram of it, if it is short.
+    /// A Mermaid diagram of the run, if the run is short.
     pub diagram: Option<String>,
 }
 
-/// A step, something that came of it, or steps that are left out.
+/// A step of a run, a consequence of one, or a gap in place of steps that are left out.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Step {
-    /// Its number in the run, from 1; 0 of what is left out, and of what belongs to no step.
+    /// Number of the step in the run, from 1; 0 for a gap, and for a row that belongs to no step.
     pub number: u64,
-    /// The thread or looper that acts, by its pedigree; `None`: the clock, or all.
+    /// The thread or looper that acts, by its pedigree; `None` for the clock and for a row about all threads.
     pub thread: Option<String>,
-    /// In words.
+    /// The event in words.
     pub what: String,
-    /// Where it stands in the model: line and column, from 1.
+    /// The place of the statement in the model: line and column, from 1.
     pub at: Option<(u32, u32)>,
-    /// Whether it is what the reader looks for.
+    /// The mark, if the step belongs to the pair or fails.
     pub mark: Option<Mark>,
-    /// Words for it, of those that SARIF 2.1.0 recommends (3.38.8).
+    /// The `kinds` of the step, of the words that SARIF 2.1.0 recommends (3.38.8).
     pub kinds: Vec<&'static str>,
-    /// Whether it stands for steps that are left out.
+    /// Whether this is a gap in place of steps that are left out.
     pub gap: bool,
 }
 
-/// Replays a token of this model, under no higher limits than are allowed; the steps of the statements `marked` are marked. `None` if it is no token, was made
-/// for another program, leaves its recording, or asks for more than is allowed.
+/// Replays a token of this model under its limits, and marks the steps of the statements `marked`. Returns `None` if
+/// the token is invalid or belongs to another program, if the run leaves its recording, or if the token asks for higher
+/// limits than `allowed`.
 ///
 /// # Examples
 ///

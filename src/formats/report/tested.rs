@@ -1,5 +1,8 @@
-//! Results of `test` in the forms that other tools read: JUnit XML, GitHub's workflow commands, Markdown ([`super::sarif::tested`] has SARIF). What fails there is what fails the test: a line
-//! that does not hold, one that no run could be held against, and what could not be read.
+//! Renders results of `test` in the forms that other tools read: JUnit XML, GitHub's workflow commands, Markdown
+//! ([`super::sarif::tested`] has SARIF).
+//!
+//! The failures in these forms are those of the test: an `expect` line that is not met, a line that could not be
+//! checked because every run hit a limit, and an input that could not be read.
 
 use super::{GateFailure, counted, place};
 use crate::base::clean;
@@ -8,29 +11,29 @@ use crate::formats::test::{Against, Expected, TestReport, Variant};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::fmt::Write as _;
 
-// Runs that are shown against one line, and the longest token that is worth its room.
+// Maximum number of examples for one line, and maximum length of a token that is printed.
 const SHOWN: usize = 3;
 const LONGEST_TOKEN: usize = 1_000;
 
-/// `app.race -D FIXED=1`
+/// Formats a variant: `app.race -D FIXED=1`.
 pub(super) fn name(variant: &Variant) -> String {
     let defines: String = variant.defines.iter().map(|(name, value)| format!(" -D {name}={value}")).collect();
     clean(&format!("{}{defines}", place::path(&variant.file)))
 }
 
-/// The line as it stands, on one line.
+/// Returns the text of an `expect` line, on one line.
 pub(super) fn line(expected: &Expected) -> String {
     clean(&expected.text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Whether it fails the test: it does not hold, or no run came to its end.
+/// Returns whether a line fails the test: it is not met, or all runs hit a limit.
 pub(super) fn fails(variant: &Variant, expected: &Expected) -> bool {
-    // Of a variant that has passed or was skipped, what is unchecked is so for another reason.
+    // In a variant that passed or was skipped, an unchecked line has another reason.
     expected.verdict == "unmet"
         || variant.verdict == "failed" && expected.why.iter().any(|why| why == crate::formats::test::CUT)
 }
 
-/// Why it fails, and the runs that show it with the commands that replay them, as lines.
+/// Returns the reasons why a line fails, and the runs that show it with the commands that replay them.
 pub(super) fn told(variant: &Variant, expected: &Expected) -> Vec<String> {
     let mut lines: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
     for against in expected.shown.iter().take(SHOWN) {
@@ -47,13 +50,13 @@ fn ended(runs: u32) -> String {
     if runs == 1 { "1 run ends".to_owned() } else { format!("{runs} runs end") }
 }
 
-/// The command that replays a run, if a line has room for it.
+/// Returns the command that replays a run, unless its token is too long for a line.
 pub(super) fn replay(variant: &Variant, against: &Against) -> Option<String> {
     let short = !against.token.is_empty() && against.token.len() <= LONGEST_TOKEN;
     short.then(|| clean(&format!("  raceflip replay {} {}", shell::path(&variant.file), against.token)))
 }
 
-/// As one JUnit document: a suite for each variant, a case for each line.
+/// Renders a JUnit document: a suite for each variant, a case for each `expect` line.
 #[must_use]
 pub fn junit(report: &TestReport, failures: &[GateFailure]) -> String {
     let mut document = Report::new("raceflip test");
@@ -112,7 +115,7 @@ fn case(variant: &Variant, expected: &Expected) -> TestCase {
         }
         _ => TestCaseStatus::success(),
     };
-    // Two lines may say the same; their places differ.
+    // Two lines of one model may have the same text, so their places are part of the name.
     let at = if expected.line > 0 { format!("{}: ", expected.line) } else { String::new() };
     let mut case = TestCase::new(format!("{at}{}", line(expected)), status);
     case.set_classname(super::junit::class_name(&place::path(&variant.file), &variant.defines));
@@ -123,7 +126,7 @@ fn case(variant: &Variant, expected: &Expected) -> TestCase {
     case
 }
 
-/// What a test of a variant does not know: runs that a limit has cut short.
+/// Returns the limitations of the test of a variant: runs that a limit has cut.
 pub(super) fn caveats(variant: &Variant) -> Vec<String> {
     let cut = |cut: &crate::formats::campaign::Cut| {
         clean(&format!("{} came to the limit of {} (--{})", counted(cut.runs, "run"), cut.limit, cut.option))
@@ -131,7 +134,8 @@ pub(super) fn caveats(variant: &Variant) -> Vec<String> {
     variant.limits.iter().map(cut).collect()
 }
 
-/// As workflow commands: an error for each line that fails, at that line. GitHub keeps ten of each kind from one step.
+/// Renders workflow commands: an error for each line that fails, at that line. GitHub keeps ten annotations of each
+/// kind from one step.
 #[must_use]
 pub fn github(report: &TestReport, failures: &[GateFailure]) -> String {
     let mut text = super::github::gate(failures);
@@ -164,10 +168,10 @@ pub fn github(report: &TestReport, failures: &[GateFailure]) -> String {
     text
 }
 
-// Characters of a comment, as for campaigns.
+// Maximum length of the text, in bytes, as for campaigns.
 const MOST: usize = 60_000;
 
-/// As Markdown: what was counted, and the lines that fail.
+/// Renders Markdown: counts, and the lines that fail.
 #[must_use]
 pub fn markdown(report: &TestReport, failures: &[GateFailure]) -> String {
     let variants = counted(report.variants.len() as u64, "variant");

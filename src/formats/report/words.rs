@@ -1,6 +1,6 @@
-//! Findings in words, as the text of `confirm` has them; made of a report alone.
+//! Formats findings in words, with the texts of the output of `confirm`, from a report alone.
 //!
-//! All texts are on one line and command no terminal, whatever a report holds.
+//! All texts are on one line and contain no control sequences for terminals, whatever a report contains.
 
 use super::{Finding, Of, Replays, Subject, counted};
 use crate::base::{at_most, clean, interval};
@@ -11,30 +11,31 @@ use crate::formats::campaign::{
 use crate::formats::failing::stalls;
 use crate::formats::harms::{Hurts, Often};
 
-/// `app.race -D FIXED=1`
+/// Formats a model and its constants: `app.race -D FIXED=1`.
 pub(crate) fn variant(about: &About, path: &str) -> String {
     let defines: String = about.defines.iter().map(|(name, value)| format!(" -D {name}={value}")).collect();
     clean(&format!("{path}{defines}"))
 }
 
-/// `:34 write @A`
+/// Formats a statement: `:34 write @A`.
 pub(crate) fn access(a: &Access) -> String {
     let label = a.label.as_ref().map_or(String::new(), |l| format!(" @{l}"));
     clean(&format!(":{} {}{label}", a.line, a.kind))
 }
 
-/// `:34 write @A ~ :40 read @B`
+/// Formats a pair: `:34 write @A ~ :40 read @B`.
 pub(crate) fn pair(pair: &Driven) -> String {
     format!("{} ~ {}", access(&pair.a), access(&pair.b))
 }
 
-/// The same without lines where there are labels, which edits elsewhere do not change: `@A ~ read 40:17`.
+/// Formats a pair with labels in place of lines, where there are labels: `@A ~ read 40:17`. Edits elsewhere do not
+/// change a label.
 pub(super) fn name(pair: &Driven) -> String {
     let name = |a: &Access| if a.label.is_some() { a.site.clone() } else { format!("{} {}", a.kind, a.site) };
     clean(&format!("{} ~ {}", name(&pair.a), name(&pair.b)))
 }
 
-/// Where a pair was seen.
+/// Describes the contexts in which a pair was seen.
 pub(super) fn contexts(pair: &Driven) -> String {
     let word = |kind: &String| match kind.as_str() {
         "thread-thread" => "two threads".to_owned(),
@@ -47,7 +48,7 @@ pub(super) fn contexts(pair: &Driven) -> String {
     if words.is_empty() { "not seen by detection".to_owned() } else { words.join(", ") }
 }
 
-/// How one statement of a pair is called when it comes first.
+/// Returns a name for the statement of a pair that comes first.
 pub(crate) fn side(pair: &Driven, first: &str) -> String {
     let a_first = first == "a";
     if pair.a != pair.b {
@@ -57,7 +58,7 @@ pub(crate) fn side(pair: &Driven, first: &str) -> String {
             _ => clean(&own.site),
         };
     }
-    // One statement twice: its instances differ by who performs them.
+    // Both sides are one statement, so the thread or task that performs it distinguishes them.
     match &pair.verdict {
         VerdictWord::Flipped { a, b, .. } => {
             let who = if a_first { a } else { b };
@@ -68,7 +69,7 @@ pub(crate) fn side(pair: &Driven, first: &str) -> String {
     }
 }
 
-// As `PairReport::best_way` has it.
+// The same rule as in `PairReport::best_way`.
 fn best_way(pair: &Driven) -> Option<&Way> {
     let directed = pair.verdict == VerdictWord::Adjacent;
     let proves = |w: &&Way| w.hits > 0 && w.strategy.starts_with("hold:") != directed;
@@ -82,7 +83,7 @@ fn rate(way: &Way) -> String {
     clean(&format!("{} of {} {kind} trials ({low:.2}..{high:.2})", way.hits, way.trials))
 }
 
-/// What is proved of a pair, and how.
+/// Describes the proof of the verdict on a pair.
 pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
     let searched = pair.proof.iter().any(|run| run.strategy == SEARCHED);
     let by = match best_way(pair) {
@@ -118,12 +119,13 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
     }
 }
 
-/// A failure in a line.
+/// Formats a failure in one line.
 pub(crate) fn failure(fails: &Fails) -> String {
     clean(fails.told())
 }
 
-/// Line and column of a failure, and its line in the real app, if the model says it. What a file does not say is known if its run can be made again.
+/// Returns line and column of a failure, and its place in the real app if the model names one. What the report lacks
+/// comes from a replay, if the run can be replayed.
 pub(super) fn place(
     report: &ConfirmReport,
     fails: &Fails,
@@ -137,7 +139,7 @@ pub(super) fn place(
 /// Said of a pair whose comparison was stopped.
 pub(crate) const INTERRUPTED: &str = "interrupted before both orders were compared";
 
-/// What the orders of a pair come to.
+/// Describes the harm of a pair.
 pub(super) fn harm(pair: &Driven) -> String {
     match pair.harm {
         Harm::Harmful => {
@@ -171,7 +173,8 @@ pub(super) fn harm(pair: &Driven) -> String {
     }
 }
 
-/// What a harm rests on: `not in any of the 12 states that follow with the other order`, `in none of 832 runs of the other order: below 1/64 at 99.9 %`.
+/// Describes the evidence for a harm: `not in any of the 12 states that follow with the other order`, `in 40 of 832
+/// runs, and in none of 832 with the other order: below 1/64 at 99.9 %`.
 pub(crate) fn claim(harm: &Hurts) -> String {
     match (harm.exhaustive, harm.none_of) {
         (Some(1), _) => "not in the one state that follows with the other order".to_owned(),
@@ -188,27 +191,27 @@ pub(crate) fn claim(harm: &Hurts) -> String {
     }
 }
 
-/// A failure of both orders: `fails more often with @a first (60 of 64 runs against 12 of 64)`.
+/// Describes a failure of both orders: `fails more often with @a first (60 of 64 runs against 12 of 64)`.
 pub(crate) fn often(more: &Often, side: &str) -> String {
     let Often { fails, runs, other_fails, other_runs, .. } = more;
     format!("fails more often with {side} first ({fails} of {runs} runs against {other_fails} of {other_runs})")
 }
 
-/// The failures that come with one order only, with that order.
+/// Returns the failures that are the harm of a pair, each with its order.
 pub(crate) fn hurting(pair: &Driven) -> Vec<(&Order, &Fails)> {
     let all = pair.orders.iter().flat_map(|o| o.failures.iter().map(move |f| (o, f)));
     all.filter(|(o, f)| pair.harms.iter().any(|h| h.first == o.first && h.signature == f.signature)).collect()
 }
 
-/// An order of a pair: what its runs came to, and a run of each end.
+/// The description of an order or a failure, with the commands that replay one of its runs.
 pub(super) struct Told {
-    /// `@B first: 64 runs, 64 fail: NullPointer at :40 in main`
+    /// The description: `@B first: 64 runs, 64 fail: NullPointer at :40 in main`.
     pub(super) head: String,
-    /// The commands that make one run of it again.
+    /// The commands that replay the run.
     pub(super) commands: Vec<String>,
 }
 
-/// Both orders of a pair, each failure by itself.
+/// Describes both orders of a pair, with an entry for each failure.
 pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Replays) -> Vec<Told> {
     let runs = if matches!(pair.verdict, VerdictWord::Unconfirmed) { "trial" } else { "run" };
     let mut told = Vec::new();
@@ -229,18 +232,18 @@ pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Re
     told
 }
 
-/// ` (in 5 of them @B was never reached)`: empty if it always was.
+/// Formats a remark about an order: ` (in 5 of them @B was never reached)`. Empty if `runs` is 0.
 pub(crate) fn never_reached(runs: u32, other: impl FnOnce() -> String) -> String {
     if runs == 0 { String::new() } else { format!(" (in {runs} of them {} was never reached)", other()) }
 }
 
-/// A failure that is not the harm of one order, in a line.
+/// Describes a failure that is not the harm of one order, in one line.
 pub(super) fn fails(report: &ConfirmReport, fails: &Fails, of: Of, replays: &mut dyn Replays) -> Told {
     let head = format!("{}, {}{}", failure(fails), counted(fails.runs, of.word()), stall(fails));
     Told { head, commands: commands(report, &fails.again, replays) }
 }
 
-/// What the pairs of a finding are to it: empty if there is none.
+/// Describes how other pairs are related to a finding, one line for each pair. Empty if there are none.
 pub(super) fn belonging(finding: &Finding<'_>) -> Vec<String> {
     let line = |p: &&Driven| match finding.subject {
         Subject::Pair { .. } => format!("the same failure with the pair {}{}", pair(p), sources(p)),
@@ -249,7 +252,7 @@ pub(super) fn belonging(finding: &Finding<'_>) -> Vec<String> {
     finding.pairs.iter().map(line).chain(harm_of_others(finding)).collect()
 }
 
-// Failures of a pair that are the harm of another one.
+// Describes the failures of a pair that are the harm of another pair.
 fn harm_of_others(finding: &Finding<'_>) -> Vec<String> {
     let Subject::Pair { pair: this, .. } = finding.subject else { return Vec::new() };
     let hurts = |p: &Driven, f: &Fails| p.harms.iter().any(|h| h.signature == f.signature);
@@ -272,19 +275,19 @@ fn harm_of_others(finding: &Finding<'_>) -> Vec<String> {
     lines
 }
 
-// ` (Main.java:12 ~ Main.java:30)`
+// Formats the places in the real app in parentheses: ` (Main.java:12 ~ Main.java:30)`.
 fn sources(pair: &Driven) -> String {
     source(pair).map_or(String::new(), |text| format!(" ({text})"))
 }
 
-/// Where both statements of a pair are in the real app, as the model says; `None` if it says it of neither.
+/// Returns the places of both statements in the real app. `None` if the model names neither.
 pub(crate) fn source(pair: &Driven) -> Option<String> {
     let side = |a: &Access| a.from.clone().unwrap_or_else(|| access(a));
     let any = pair.a.from.is_some() || pair.b.from.is_some();
     any.then(|| clean(&format!("{} ~ {}", side(&pair.a), side(&pair.b))))
 }
 
-/// The commands that make a run again.
+/// Returns the commands that replay a run.
 pub(super) fn commands(report: &ConfirmReport, again: &Again, replays: &mut dyn Replays) -> Vec<String> {
     replays.commands(&report.about, again).iter().map(|c| clean(c)).collect()
 }
@@ -293,7 +296,7 @@ fn stall(fails: &Fails) -> String {
     stalls(fails.stall, fails.least_stall)
 }
 
-/// What a report does not know: interruption, limits that cut detection runs, runs that may go on for ever.
+/// Returns the limitations of a report: an interruption, limits that cut detection runs, possible livelocks.
 pub(super) fn caveats(report: &ConfirmReport) -> Vec<String> {
     let interrupted = (!report.about.complete).then(|| "interrupted: not everything was tried".to_owned());
     let cut = report.detection_limits.iter().map(|cut| {
@@ -303,14 +306,14 @@ pub(super) fn caveats(report: &ConfirmReport) -> Vec<String> {
     interrupted.into_iter().chain(cut).chain(endless).collect()
 }
 
-/// `possible livelock: a, b never come to an end`
+/// Describes a possible livelock: `possible livelock: a, b never come to an end`.
 pub(crate) fn livelock(endless: &Endless) -> String {
     let verb = if endless.threads.len() == 1 { "comes" } else { "come" };
     clean(&format!("possible livelock: {} never {verb} to an end", endless.threads.join(", ")))
 }
 
 impl Finding<'_> {
-    /// What is told of it: for each order or end a line, and commands.
+    /// Describes the finding: an entry for each failure of each order of a pair, or one for a failure.
     pub(super) fn told(&self, replays: &mut dyn Replays) -> Vec<Told> {
         match self.subject {
             Subject::Pair { pair, .. } => orders(self.report, pair, replays),

@@ -1,10 +1,10 @@
-//! Whom an operation concerns, besides the one who performs it.
+//! Determines the column that an operation affects, besides the one that performs it.
 
 use super::{Arrow, ArrowKind, ENVIRONMENT, column_of};
 use crate::event::{ContextId, Op, PostTime};
 use crate::world::World;
 
-/// The arrow of an operation with this value, that made this.
+/// Returns the arrow of an operation that returned `value` and created `made`.
 pub(super) fn arrow(world: &World, op: &Op, value: i64, made: Option<ContextId>) -> Option<Arrow> {
     let to = |thread, kind| Some(Arrow { to: column_of(thread), kind });
     match op {

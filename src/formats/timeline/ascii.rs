@@ -1,8 +1,10 @@
-//! A timeline in ASCII alone, for terminals and logs that show nothing else: each sign has one of its own, as wide as it was, and what is left of other texts is shown as `?`.
+//! Converts a timeline to ASCII, for terminals and logs that show nothing else. Each sign becomes an ASCII sign of the
+//! same width, and other characters become `?`.
 
 use unicode_width::UnicodeWidthChar;
 
-/// The sign in ASCII; each of a timeline has another one where that matters, and none is one of those that are ASCII already (`*` marked, `!` fails, `>` `<` arrows, `x` refused).
+/// Returns the ASCII sign for a sign of a timeline. Signs that must be told apart get different ones, and none gets a
+/// sign that a timeline already uses (`*` marked, `!` fails, `>` `<` arrows, `x` refused).
 fn sign(c: char) -> Option<char> {
     Some(match c {
         '●' => 'o',
@@ -29,7 +31,7 @@ fn sign(c: char) -> Option<char> {
     })
 }
 
-/// A text in ASCII, of the same width.
+/// Converts a text to ASCII, with the same width.
 #[must_use]
 pub fn ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! How a run ended, in rows: what failed, where blocked threads stand, and what is known of the values that matter there.
+//! Describes the end of a run in rows: the failure, the places of blocked threads, and facts about the values involved.
 
 use super::facts::{Held, Written};
 use super::record::{Recorder, last, row};
@@ -20,7 +20,7 @@ impl Recorder<'_> {
         }
     }
 
-    // Tasks that came too late.
+    // Returns rows about tasks that are still in a queue: these came too late for the run.
     fn left(&self, world: &World) -> Vec<Row> {
         let tasks = self.queued.iter().take(MOST).map(|(task, looper)| {
             let from = self.made.get(task).map_or(String::new(), |step| format!(" (from step {step})"));
@@ -54,7 +54,8 @@ impl Recorder<'_> {
             rows.push(row(world, None, Kind::Fact, format!(":{} {}", property.line, property.text)));
             places = named(world, &property.text);
         }
-        // The statement may be about the object without an access to it: a lock of its monitor, say.
+        // A statement may use an object without an access to its memory, for example to lock its monitor. Then the
+        // freed objects may explain the failure.
         if failure.name == "UseAfterFree" && !places.iter().any(|p| matches!(p, AccessPlace::Life(_))) {
             places.extend(self.facts.freed().into_iter().take(MOST));
         }
@@ -89,7 +90,7 @@ impl Recorder<'_> {
         rows
     }
 
-    // `bound: null; never written`
+    // Formats a fact: `bound: null; never written in this run`.
     fn fact(&self, world: &World, place: AccessPlace) -> Row {
         let name = world.place_name(place);
         let value = self.value(world, place);
@@ -141,10 +142,10 @@ fn held_name(world: &World, held: Held) -> String {
     }
 }
 
-// As many as help.
+// Maximum number of facts of one kind, and of list items in one fact.
 const MOST: usize = 6;
 
-// The global cells that a text of the model names: `x`, and of an array `a[0]`, `a[1]`.
+// Returns the global cells that a text of the model names: `x`, and for an array `a[0]`, `a[1]`.
 fn named(world: &World, text: &str) -> Vec<AccessPlace> {
     let words: Vec<&str> = source::identifiers(text).collect();
     let names = world.setup().cell_names.iter().enumerate();

@@ -1,23 +1,24 @@
-//! What is known of values at the end of a run: who wrote them last, and of locks: who holds which since when.
+//! Records facts about values for the end of a run: the last writes of each location, and the locks that each thread
+//! holds, with the step of their acquisition.
 
 use crate::event::{AccessPlace, Event, Happening, LockId, Op, RwLockId, ThreadId, WaitSet};
 use crate::world::{Change, LockHold, World};
 use std::collections::BTreeMap;
 
-/// A write of some location.
+/// A write of a location.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) step: u64,
     pub(super) by: String,
-    /// What was written, in words; of a free: nothing.
+    /// The value that was written, in words; `None` for a free.
     pub(super) value: Option<String>,
     pub(super) site: Option<crate::event::SiteId>,
 }
 
-/// The last write of a location, and the one before it.
+/// The last write of a location, and the write before it.
 pub(super) type Writes = (Written, Option<Written>);
 
-/// A lock, or a reader-writer lock.
+/// A lock or a reader-writer lock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Held {
     Lock(LockId),
@@ -33,23 +34,23 @@ impl From<LockHold> for Held {
     }
 }
 
-/// Watches writes and locks.
+/// The facts about a run so far.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Facts {
     written: BTreeMap<AccessPlace, Writes>,
-    // What the last operation has replaced there.
+    // The entry in `written` that the last operation has replaced, for `undo`.
     replaced: Option<(AccessPlace, Option<Writes>)>,
-    // The line at which a thread accessed memory last, and what it accessed there.
+    // The line at which each thread accessed memory last, and the places that it accessed there.
     accessed: BTreeMap<ThreadId, (u32, Vec<AccessPlace>)>,
-    // How often, and since which step.
+    // How often each thread holds each lock, and since which step.
     held: BTreeMap<(ThreadId, Held), (u32, u64)>,
-    // Who waits where, and was not notified.
+    // The threads that wait and have not been notified, each with its wait set.
     waiting: Vec<(WaitSet, ThreadId)>,
-    // Holds that a waiter has given up.
+    // Holds that a waiting thread has released and will acquire again.
     given: BTreeMap<(ThreadId, LockId), u32>,
 }
 
-// As many places as an expression may name until there is more to read than it helps.
+// Maximum number of places that are recorded for one line. More of them would not help a reader.
 const MOST: usize = 6;
 
 impl Facts {
@@ -99,7 +100,7 @@ impl Facts {
         }
     }
 
-    /// The last operation has thrown: it wrote nothing.
+    /// Reverts the write of the last operation, which has thrown an exception.
     pub(super) fn undo(&mut self) {
         match self.replaced.take() {
             Some((place, Some(old))) => drop(self.written.insert(place, old)),
@@ -108,7 +109,7 @@ impl Facts {
         }
     }
 
-    /// Whom the notify has woken that was just performed.
+    /// Returns the threads that the last operation, a notify, has woken.
     pub(super) fn notified(&mut self, world: &World, on: WaitSet) -> Vec<ThreadId> {
         let left = world.waiters(on);
         let woken = |(at, thread): &(WaitSet, ThreadId)| *at == on && !left.contains(thread);
@@ -130,29 +131,29 @@ impl Facts {
         }
     }
 
-    /// What a thread accessed at the line of its last access, if that is this one.
+    /// Returns the places that a thread accessed at the line of its last access, if that is `line`.
     pub(super) fn accessed(&self, thread: ThreadId, line: u32) -> &[AccessPlace] {
         self.accessed.get(&thread).filter(|(at, _)| *at == line).map_or(&[], |(_, places)| places)
     }
 
-    /// The objects that were freed.
+    /// Returns the objects that were freed.
     pub(super) fn freed(&self) -> Vec<AccessPlace> {
         self.written.keys().filter(|p| matches!(p, AccessPlace::Life(_))).copied().collect()
     }
 
-    /// The last writes of a place.
+    /// Returns the last writes of a place.
     pub(super) fn written(&self, place: AccessPlace) -> Option<&Writes> {
         self.written.get(&place)
     }
 
-    /// The locks that a thread holds, each with the step since which it does.
+    /// Returns the locks that a thread holds, each with the step of its acquisition.
     pub(super) fn held(&self, thread: ThreadId) -> Vec<(Held, u64)> {
         let from = (thread, Held::Lock(LockId(0)));
         self.held.range(from..).take_while(|((t, _), _)| *t == thread).map(|((_, l), (_, s))| (*l, *s)).collect()
     }
 }
 
-// The memory that an operation touches, atomics as well, and whether it writes.
+// Returns the memory that an operation accesses, including atomics, and whether it writes.
 fn touched(op: &Op, result: i64) -> Option<(AccessPlace, bool)> {
     match op {
         Op::AtomicRead(at) => Some((AccessPlace::Cell(*at), false)),

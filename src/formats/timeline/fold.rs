@@ -1,15 +1,16 @@
-//! Fewer rows: those of other columns are counted, and what a loop does again and again is told once.
+//! Reduces the rows of a timeline: rows of other columns become gaps, and a loop is written once.
 
 use super::{ColumnId, Gap, Item, Kind, Row, State, Timeline, Why};
 use std::collections::{BTreeMap, BTreeSet};
 
-// The longest body of a loop that is recognized, in rows.
+// Maximum number of rows in a loop body that is recognized.
 const LONGEST_LOOP: usize = 12;
-// How often it must be seen until telling so is shorter than telling it.
+// Minimum number of repetitions of a loop that is folded. With fewer the text would not be shorter.
 const TIMES: usize = 3;
 
 impl Timeline {
-    /// The same with the rows of these columns only, and those that no column has; a row whose arrow comes to one of them is of it, too.
+    /// Keeps only the rows of these columns, rows of no column, and rows with an arrow to one of these columns. All
+    /// others become gaps.
     #[must_use]
     pub fn only(mut self, columns: &BTreeSet<ColumnId>) -> Self {
         let wanted = |row: &Row| {
@@ -38,7 +39,7 @@ impl Timeline {
         self
     }
 
-    /// The same with each loop told once.
+    /// Keeps the first repetition of each loop, and replaces the others with a gap.
     #[must_use]
     pub fn folded(mut self) -> Self {
         let mut items: Vec<Item> = Vec::with_capacity(self.items.len());
@@ -68,7 +69,7 @@ impl Timeline {
     }
 }
 
-// Whether the items start with a loop: how many rows its body has, and how often it is there.
+// Returns the number of rows of a loop body, and of its repetitions, if the items start with a loop.
 fn repetition(items: &[Item]) -> Option<(usize, usize)> {
     (1..=LONGEST_LOOP.min(items.len() / TIMES)).find_map(|period| {
         let body = &items[..period];
@@ -83,7 +84,7 @@ fn repetition(items: &[Item]) -> Option<(usize, usize)> {
     })
 }
 
-// Whether two rows say the same, but for their numbers.
+// Returns whether two rows are equal except for their numbers.
 fn alike(a: &Item, b: &Item) -> bool {
     let (Item::Row(a), Item::Row(b)) = (a, b) else { return false };
     let same =
@@ -91,7 +92,7 @@ fn alike(a: &Item, b: &Item) -> bool {
     same && said(a) == said(b) && a.mark.is_none() && b.mark.is_none()
 }
 
-// What a row says, without the instant and the step in it.
+// Returns the text of a row without the instant and the step in it.
 fn said(row: &Row) -> &str {
     match row.kind {
         Kind::Clock => "",

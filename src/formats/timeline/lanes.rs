@@ -1,4 +1,4 @@
-//! The lanes of one row: what each column is doing, who acts, and an arrow to another column.
+//! Draws the lanes of one row: the state of each column, the column that acts, and an arrow to another column.
 
 use super::layout::Layout;
 use super::{ArrowKind, ColumnId, Kind, Row, State};
@@ -13,7 +13,7 @@ pub(super) const HAS_TO_WAIT: char = '○';
 pub(super) const FAILS: char = '✗';
 pub(super) const THROWS: char = '×';
 
-/// Draws lanes, and remembers what each column is doing, and which signs were used.
+/// Draws lanes. Keeps the state of each column, and the signs that occur.
 pub(super) struct Lanes<'l> {
     layout: &'l Layout,
     states: BTreeMap<ColumnId, State>,
@@ -40,7 +40,7 @@ impl<'l> Lanes<'l> {
         self.states.extend(states.iter().copied());
     }
 
-    /// The lanes of a row, without spaces at their end.
+    /// Draws the lanes of a row, without trailing spaces.
     pub(super) fn row(&mut self, row: &Row) -> String {
         self.change(&row.states);
         let mut cells = self.resting();
@@ -58,7 +58,7 @@ impl<'l> Lanes<'l> {
         self.finish(cells)
     }
 
-    /// The lanes between rows.
+    /// Draws the lanes of a line without an event.
     pub(super) fn rest(&mut self) -> String {
         let cells = self.resting();
         self.finish(cells)
@@ -91,7 +91,7 @@ fn glyph(row: &Row) -> char {
     }
 }
 
-// From one cell to another one; a column that is crossed stays visible.
+// Draws an arrow from one cell to another one. A column that it crosses stays visible.
 fn draw(cells: &mut [char], own: usize, to: usize, kind: ArrowKind) {
     let line = match kind {
         ArrowKind::Delayed => '╌',

@@ -1,42 +1,47 @@
-//! Which columns are drawn, where, and how they are called: in full, shortened, by number, or several in one.
+//! Determines which columns are drawn, where, and under which labels: names, shortened names, numbers, or one lane for
+//! several columns.
 
 use super::{ColumnId, Item, Row, Timeline};
 use std::collections::{BTreeMap, BTreeSet};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Where columns are drawn.
+/// The positions of the lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) lanes: Vec<Lane>,
-    /// The lane of each column that is drawn.
+    /// The index of the lane of each column that is drawn.
     pub(super) lane_of: BTreeMap<ColumnId, usize>,
-    /// How wide all lanes are.
+    /// Width of all lanes.
     pub(super) width: usize,
-    /// How wide the name of who acts is beside the lanes; 0 where the heads of the lanes are enough.
+    /// Width of the name of the acting thread beside the lanes; 0 if the heads of the lanes have the names.
     pub(super) who: usize,
-    /// Short names.
+    /// Short names of the columns that are drawn.
     pub(super) names: BTreeMap<ColumnId, String>,
 }
 
-/// The room of a column, or of those that have to share one.
+/// The space of a column, or of several columns that share it.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
     pub(super) columns: Vec<ColumnId>,
     pub(super) label: String,
-    /// Where its room starts, and where its line is.
+    /// Text column at which the space of the lane starts.
     pub(super) from: usize,
+    /// Text column of the line of the lane.
     pub(super) center: usize,
 }
 
-// Between the labels of two lanes: room for the point of an arrow.
+// Width between the labels of two lanes: room for the point of an arrow.
 const BETWEEN: usize = 2;
-// Between who acts and what it does.
+// Width between the acting thread and its operation.
 const AFTER_WHO: usize = 2;
-// A lane with a number for a name.
+// Width of a lane whose label is a number.
 const NARROW: usize = 3;
 const CAPS: [usize; 6] = [16, 12, 10, 8, 7, 6];
 
 impl Layout {
+    // The first choice is lanes with names, cut as far as necessary to fit the budget, as long as they stay distinct.
+    // The second one is lanes with numbers, and the name of the acting thread beside them. If even those do not fit,
+    // the most important columns get a lane each, and all others share the last one.
     pub(super) fn new(timeline: &Timeline, width: usize) -> Self {
         let shown: Vec<ColumnId> = timeline.active().into_iter().collect();
         let names = short_names(timeline, &shown);
@@ -81,7 +86,7 @@ impl Layout {
         layout
     }
 
-    /// The heads of the lanes.
+    /// Returns the heads of the lanes.
     pub(super) fn heads(&self) -> String {
         let mut heads = String::new();
         for lane in &self.lanes {
@@ -91,12 +96,13 @@ impl Layout {
         heads
     }
 
-    /// The room of [`who`](Self::who).
+    /// Returns the width of the name of the acting thread, including the space behind it.
     pub(super) fn who_room(&self) -> usize {
         if self.who > 0 { self.who + AFTER_WHO } else { 0 }
     }
 
-    /// Who acts, where the heads of the lanes do not say it; as wide as all of them.
+    /// Returns the name of the acting thread, padded to [`who_room`](Self::who_room). Empty if the heads have the
+    /// names.
     pub(super) fn who(&self, row: &Row) -> String {
         match row.column.and_then(|c| self.names.get(&c)) {
             _ if self.who == 0 => String::new(),
@@ -105,7 +111,7 @@ impl Layout {
         }
     }
 
-    /// What the heads stand for, where they do not say it.
+    /// Returns the meaning of the heads that are not full names.
     pub(super) fn legend(&self, timeline: &Timeline) -> Vec<String> {
         const MOST: usize = 12;
         let name = |c: &ColumnId| timeline.columns[*c].name.clone();
@@ -120,7 +126,8 @@ impl Layout {
     }
 }
 
-// The last part of each pedigree, without its number where it is the only one of its name.
+// Returns a short name for each column: the last part of its pedigree, without the number if that part is unique, and
+// with the part before it if necessary.
 fn short_names<'t>(timeline: &'t Timeline, shown: &[ColumnId]) -> BTreeMap<ColumnId, String> {
     let full = |c: ColumnId| timeline.columns[c].name.as_str();
     let part = |c: ColumnId| full(c).rsplit('/').next().unwrap_or("");
@@ -130,7 +137,7 @@ fn short_names<'t>(timeline: &'t Timeline, shown: &[ColumnId]) -> BTreeMap<Colum
         shown.iter().for_each(|c| *counts.entry(of(*c)).or_default() += 1);
         counts
     };
-    // With who made it.
+    // The last two parts of the pedigree: the creator and its child.
     let two = |c: ColumnId| full(c).rmatch_indices('/').nth(1).map_or(full(c), |(at, _)| &full(c)[at + 1..]);
     let candidates: [&dyn Fn(ColumnId) -> &'t str; 3] = [&bare, &part, &two];
     let counts = candidates.map(|of| count(&|c| of(c).to_owned()));
@@ -141,7 +148,7 @@ fn short_names<'t>(timeline: &'t Timeline, shown: &[ColumnId]) -> BTreeMap<Colum
     shown.iter().map(|c| (*c, name(*c).to_owned())).collect()
 }
 
-// Columns with marked rows come first, then those in which most happens.
+// Returns the `room` most important columns: those with marked rows come first, then those with the most rows.
 fn by_importance(timeline: &Timeline, shown: &[ColumnId], room: usize) -> BTreeSet<ColumnId> {
     let mut weight: BTreeMap<ColumnId, u64> = BTreeMap::new();
     let items = timeline.items.iter().filter_map(|i| if let Item::Row(row) = i { Some(row) } else { None });
@@ -155,7 +162,8 @@ fn by_importance(timeline: &Timeline, shown: &[ColumnId], room: usize) -> BTreeS
     order.into_iter().take(room).collect()
 }
 
-// A name of at most so many columns: the number at its end stays, as it may be all that tells it from others.
+// Shortens a name to at most `most` columns. A number at its end is kept, because it may be the only difference to
+// another name.
 fn label(name: &str, most: usize) -> String {
     let number = name.rfind(['[', '#']).map_or("", |at| &name[at..]);
     match most.checked_sub(number.width()) {
@@ -164,7 +172,7 @@ fn label(name: &str, most: usize) -> String {
     }
 }
 
-/// A text of at most so many columns.
+/// Shortens a text to at most `most` columns.
 pub(super) fn shorten(text: &str, most: usize) -> String {
     if text.width() <= most {
         return text.to_owned();
@@ -180,12 +188,12 @@ pub(super) fn shorten(text: &str, most: usize) -> String {
     short
 }
 
-/// A text of at least so many columns.
+/// Pads a text to at least `least` columns.
 pub(super) fn pad(text: &str, least: usize) -> String {
     format!("{text}{}", " ".repeat(least.saturating_sub(text.width())))
 }
 
-/// A text in lines of at most so many columns; a word that is longer is cut into several.
+/// Wraps a text into lines of at most `most` columns. A longer word is cut.
 pub(super) fn wrap(text: &str, most: usize) -> Vec<String> {
     let most = most.max(2);
     let (mut lines, mut line) = (Vec::new(), String::new());

@@ -1,18 +1,19 @@
-//! A timeline as a Mermaid `sequenceDiagram`, for issues and Markdown: GitHub and GitLab draw it.
+//! Renders a timeline as a Mermaid `sequenceDiagram`, for issues and Markdown: GitHub and GitLab draw it.
 //!
-//! Renderers get slow, and readers lost, beyond some fifty messages: of a longer run the start and the end are drawn.
+//! Beyond about fifty messages renderers become slow, and readers lose track. So only the start and the end of a longer
+//! run are drawn.
 
 use super::{ArrowKind, ColumnId, Gap, Item, Kind, Mark, Row, Timeline, Why, Window};
 use crate::base::clean;
 use std::fmt::Write as _;
 
-/// So many rows are drawn.
+/// Maximum number of rows in a diagram.
 pub const MOST: usize = 50;
 
-// What is beyond is cut: a note does not wrap by itself.
+// Maximum width of a text. The rest is cut, because a note does not wrap on its own.
 const LONGEST: usize = 70;
 
-/// The diagram.
+/// Renders a timeline as a diagram.
 #[must_use]
 pub fn diagram(timeline: &Timeline) -> String {
     let shorter;
@@ -41,7 +42,7 @@ struct Diagram<'t> {
     now: u64,
 }
 
-/// A text that Mermaid takes for a text: `;` would end the statement, `#` starts a character by number, `%%` a comment.
+/// Escapes a text for Mermaid: `;` would end the statement, `#` begins a character reference, `%%` begins a comment.
 fn escape(text: &str) -> String {
     let text = super::layout::shorten(&clean(text), LONGEST);
     let mut escaped = String::with_capacity(text.len());
@@ -75,7 +76,7 @@ impl Diagram<'_> {
         }
     }
 
-    // All participants, for a note over them.
+    // Returns all participants, for a note over them.
     fn all(&self) -> Option<String> {
         let columns = self.timeline.active();
         let (first, last) = (columns.first()?, columns.last()?);

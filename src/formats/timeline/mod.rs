@@ -1,8 +1,12 @@
-//! The timeline of a run: a column for each thread and looper, a row for each step, arrows for what one column does to another.
+//! Represents a run as a timeline: a column for each thread and looper, a row for each step, and arrows for the effect
+//! of one column on another.
 //!
-//! This is the model, made from the events of a run by [`Recorder`]; what draws it are [`text`], [`mermaid`] and [`perfetto`].
-//! Lincheck, Fray and Coyote print one table cell for each step; here the columns are narrow lanes that also say what each thread
-//! is doing (runs a task, waits, is idle), and the words stand beside them, so that ten threads fit into 80 columns.
+//! The types of this module are the model of a timeline. [`Recorder`] builds it from the events of a run; [`text`],
+//! [`mermaid`] and [`perfetto`] render it.
+//!
+//! Lincheck, Fray and Coyote print one table cell for each step. Here the columns are narrow lanes that also show the
+//! state of each thread (it runs a task, waits, is idle), and the words are beside the lanes. So ten threads fit into
+//! 80 columns.
 
 mod arrows;
 pub mod ascii;
@@ -33,135 +37,135 @@ crate::define_id! {
     ColumnId
 }
 
-/// The column of the environment, which fires events. It is shown if something happens in it.
+/// The column of the environment, which fires events. It is shown only if a row refers to it.
 pub const ENVIRONMENT: ColumnId = ColumnId(0);
 
-/// The column of a thread.
+/// Returns the column of a thread.
 #[must_use]
 pub fn column_of(thread: ThreadId) -> ColumnId {
     ColumnId(thread.0 + 1)
 }
 
-/// A run, told in rows.
+/// A run as a sequence of rows.
 #[derive(Clone, Default, Debug)]
 pub struct Timeline {
-    /// Who takes part.
+    /// The environment and all threads.
     pub columns: IndexVec<ColumnId, Column>,
-    /// What happened, in order.
+    /// The rows and gaps, in order.
     pub items: Vec<Item>,
-    /// How it ended: the failure, where blocked threads stand, what is known of the values in it.
+    /// Rows about the end: the failure, the places of blocked threads, and facts about the values involved.
     pub ending: Vec<Row>,
-    /// Statements, for the sites of rows.
+    /// The statements of the model, for the sites of rows.
     pub statements: IndexVec<SiteId, Statement>,
-    /// Steps of the whole run.
+    /// Number of steps of the whole run.
     pub steps: u64,
-    /// The clock at its end.
+    /// The virtual clock at the end, in milliseconds.
     pub now: u64,
-    /// Whether the run came to an end of its own.
+    /// Whether the run has an outcome. False for an interrupted or diverged run.
     pub ended: bool,
 }
 
-/// A thread, a looper or the environment.
+/// A thread, a looper, or the environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// Its pedigree.
+    /// The name of the column: the pedigree of the thread.
     pub name: String,
-    /// Whether it has a queue.
+    /// Whether the thread has a queue.
     pub looper: bool,
 }
 
-/// A row, or something in place of rows.
+/// A row, or a gap in place of rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Item {
     /// A row.
     Row(Row),
-    /// Rows that are not told.
+    /// A gap in place of rows that are left out.
     Gap(Gap),
 }
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// The step it belongs to, from 1; 0 before the first.
+    /// The step that the event belongs to, from 1; 0 before the first one.
     pub step: u64,
-    /// Whether it is the step itself, not one of its consequences.
+    /// Whether the event is the step itself, not one of its consequences.
     pub counts: bool,
-    /// The clock after it.
+    /// The virtual clock after the event, in milliseconds.
     pub now: u64,
-    /// Who acts; `None` for the clock, and for what is said of all.
+    /// The column that acts; `None` for the clock, and for a row about all columns.
     pub column: Option<ColumnId>,
-    /// The task that it happens in, if in one.
+    /// The task that the event happens in, if it happens in one.
     pub task: Option<ContextId>,
-    /// What it is.
+    /// The kind of the event.
     pub kind: Kind,
-    /// In words.
+    /// The event in words.
     pub what: String,
-    /// Where it stands in the model.
+    /// The statement of the event.
     pub site: Option<SiteId>,
-    /// Whom it concerns.
+    /// An arrow to another column that the event affects.
     pub arrow: Option<Arrow>,
-    /// What it makes (post, fork, fire) or begins (begin).
+    /// The task or thread that the event creates (post, fork, fire) or begins (begin).
     pub made: Option<ContextId>,
-    /// Whether the task, or the thread, ends with it.
+    /// Whether the task, or the thread, ends with this event.
     pub ends: bool,
-    /// Whether it is what the reader looks for.
+    /// The mark of the row, if it is marked.
     pub mark: Option<Mark>,
-    /// The columns that are in another state from here on.
+    /// The columns whose state changes with this row, and their new states.
     pub states: Vec<(ColumnId, State)>,
 }
 
 /// The kinds of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// An operation.
+    /// An operation that does not create or begin anything.
     Step,
-    /// An operation that makes a task: a post.
+    /// An operation that creates a task: a post.
     Post,
-    /// An operation that makes a thread or looper.
+    /// An operation that creates a thread or looper.
     Fork,
-    /// A looper begins a task.
+    /// The start of a task by its looper.
     Begin,
-    /// A task or thread ends, or throws, without an operation of its own.
+    /// The end of a task or thread, or an exception, that is not an operation of its own.
     Aside,
-    /// The environment fires an event.
+    /// The firing of an event by the environment.
     Fire,
-    /// The clock moves.
+    /// An advance of the clock.
     Clock,
-    /// A thread comes to something that it has to wait for.
+    /// A thread becomes pending at an operation that it has to wait for.
     Waits,
-    /// The failure.
+    /// The failure of the run.
     Fails,
-    /// Where a blocked thread stands at the end.
+    /// The place at which a thread is blocked at the end.
     Stands,
-    /// What is known of a value at the end.
+    /// A fact about a value or a queue at the end.
     Fact,
 }
 
-/// From the column that acts to another one.
+/// An arrow from the column that acts to another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrow {
     /// The other column.
     pub to: ColumnId,
-    /// How it is drawn.
+    /// The style of the arrow.
     pub kind: ArrowKind,
 }
 
 /// The kinds of arrows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArrowKind {
-    /// To the other column.
+    /// An effect on the other column.
     Plain,
     /// A message that is due later.
     Delayed,
-    /// A message that goes to the front of its queue.
+    /// A message at the front of its queue.
     Front,
     /// A message that was refused.
     Refused,
-    /// From the other column: a join.
+    /// An arrow that points back to the column that acts: a join.
     Back,
 }
 
-/// What a reader looks for.
+/// The reason to mark a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Mark {
     /// A statement of the pair that races.
@@ -170,72 +174,73 @@ pub enum Mark {
     Failing,
 }
 
-/// What to mark, besides the failure.
+/// The statements and steps to mark, besides the failure.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Marks {
-    /// Statements.
+    /// The statements to mark.
     pub sites: BTreeSet<SiteId>,
-    /// Steps, from 1.
+    /// The steps to mark, from 1.
     pub steps: BTreeSet<u64>,
 }
 
-/// What a column is doing between two rows.
+/// The state of a column between two rows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum State {
-    /// It does not run yet, or no more.
+    /// The thread has not started, or has ended.
     #[default]
     Absent,
-    /// It can go on.
+    /// The thread is enabled.
     Ready,
-    /// A looper without a task that is due.
+    /// The looper has no task that is due.
     Idle,
-    /// It cannot go on now.
+    /// The thread is blocked.
     Blocked,
-    /// It runs a task.
+    /// The thread runs a task and is enabled.
     Task,
-    /// It runs a task that cannot go on now.
+    /// The thread runs a task and is blocked.
     TaskBlocked,
 }
 
-/// Rows that are not told.
+/// A gap in place of rows that are left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gap {
-    /// Why.
+    /// The reason for the gap.
     pub why: Why,
-    /// How many steps they have.
+    /// Number of steps in the gap.
     pub steps: u64,
-    /// The columns that are in another state after them.
+    /// The columns whose states change in the gap, and their states after it.
     pub states: Vec<(ColumnId, State)>,
 }
 
-/// Why rows are not told.
+/// The reason why rows are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// The run is long.
+    /// The run is too long.
     Long,
-    /// They lie before or after the steps that were asked for.
+    /// The rows are before or after the requested steps.
     Outside,
-    /// They are of columns that were not asked for.
+    /// The rows belong to columns that were not requested.
     Others,
-    /// They are what the steps before them did, so many steps at a time, once more or several times.
+    /// The rows repeat the steps before them, in groups of so many steps.
     Again(u64),
 }
 
 /// A statement of the model.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Statement {
-    /// Its line.
+    /// Line in the model, from 1.
     pub line: u32,
-    /// Its text, without what stands around it, and with its label.
+    /// The text of the statement, without its surroundings, and with its label.
     pub text: String,
-    /// Its label, with `@`; or nothing.
+    /// The label with its `@`; empty if there is none.
     pub label: String,
-    /// Whether an operation in words says all of it: a post does, an access does not say what it is for.
+    /// Whether the words of the operation say everything that the text says. A post does; an access does not say what
+    /// the value is used for.
     pub said: bool,
 }
 
 impl Timeline {
-    /// All rows that are told, those of the end as well.
+    /// Returns all rows, including those about the end.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         let told = self.items.iter().filter_map(|i| match i {
             Item::Row(row) => Some(row),
@@ -244,13 +249,13 @@ impl Timeline {
         told.chain(&self.ending)
     }
 
-    /// The columns that something happens in.
+    /// Returns the columns that some row refers to.
     #[must_use]
     pub fn active(&self) -> BTreeSet<ColumnId> {
         self.rows().flat_map(|r| r.column.into_iter().chain(r.arrow.map(|a| a.to))).collect()
     }
 
-    /// The column of that name: a pedigree, or its end after a `/`.
+    /// Returns the column of this name: a pedigree, or the last part of one, with or without its number.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<ColumnId> {
         let exact = self.columns.enumerate().find(|(_, c)| c.name == name);

@@ -1,10 +1,11 @@
-//! Long pedigrees are shortened where that cannot mislead: `main/onCreate#1/Node#1` to `Node#1`, if there is no other one.
+//! Shortens long pedigrees where that is not ambiguous: `main/onCreate#1/Node#1` to `Node#1`, if no other one ends so.
 
 use super::record::last;
 use super::{Item, Row, Timeline};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Timeline {
+    // A last part that only one pedigree of all rows has identifies this pedigree, so it replaces the whole.
     pub(super) fn shorten_names(&mut self) {
         let mut full: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for row in self.rows() {
@@ -31,7 +32,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '#' | '/' | '[' | ']')
 }
 
-// A pedigree has numbers; what stands after a `.` is a field of it.
+// A pedigree contains numbers. The text after a `.` is a field and not part of the name.
 fn is_pedigree(word: &str) -> bool {
     word.contains('/') && word.contains('#')
 }
@@ -40,7 +41,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| !is_name(c))
 }
 
-// Names, and what stands between them.
+// Splits a text into names and the text between them.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

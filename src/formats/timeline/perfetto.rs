@@ -1,67 +1,68 @@
-//! A timeline as Chrome trace events, which Perfetto, `chrome://tracing` and Speedscope open.
+//! Renders a timeline as Chrome trace events, which Perfetto, `chrome://tracing` and Speedscope open.
 //!
-//! A step takes one microsecond, step n the one that starts at n. Each thread is a track: a slice for its life, in it one for each task, in
-//! these one for each step. Posts, forks and firings are flows to where the task or the thread begins.
+//! A step takes one microsecond: step n lasts from n to n + 1. Each thread is a track, with a slice for its lifetime,
+//! in it a slice for each task, and in these a slice for each step. A post, fork or firing is a flow to the start of
+//! the task or thread.
 
 use super::{Column, ColumnId, Item, Kind, Mark, Row, Timeline};
 use crate::event::ContextId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The file.
+/// A file of Chrome trace events.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct File {
-    /// All events.
+    /// The events: first the names of the tracks, then all others, ordered by time.
     pub trace_events: Vec<TraceEvent>,
-    /// The unit that viewers show.
+    /// The time unit that viewers show.
     pub display_time_unit: String,
-    /// Where it comes from.
+    /// The origin of the trace: the tool, the file, the strategy ...
     pub other_data: BTreeMap<String, String>,
 }
 
-/// An event. What does not apply is left out.
+/// An event. Fields that do not apply are left out.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct TraceEvent {
-    /// `X` a slice, `s` and `f` the ends of a flow, `i` an instant, `C` a counter, `M` a name.
+    /// The type of the event: `X` a slice, `s` and `f` the ends of a flow, `i` an instant, `C` a counter, `M` a name.
     pub ph: String,
-    /// What it says.
+    /// The text of the event.
     pub name: String,
-    /// `thread`, `task`, `step`, `flow`, `failure`.
+    /// The category of the event: `thread`, `task`, `step`, `flow`, `failure`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cat: String,
-    /// In microseconds.
+    /// The start of the event, in microseconds.
     pub ts: u64,
-    /// In microseconds.
+    /// The duration of a slice, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dur: Option<u64>,
-    /// Always 1.
+    /// The process, always 1.
     pub pid: u32,
-    /// The thread.
+    /// The track of the thread.
     pub tid: u32,
-    /// Of a flow.
+    /// The number of a flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// Of the end of a flow: `e`, it belongs to the slice around it.
+    /// For the end of a flow: `e`, which binds it to the enclosing slice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bp: Option<String>,
-    /// Of an instant: how wide it is drawn.
+    /// For an instant: the scope, which determines how wide it is drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub s: Option<String>,
-    /// More about it.
+    /// Further data of the event.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub args: BTreeMap<String, serde_json::Value>,
 }
 
 const PID: u32 = 1;
 
-// A track whose number is the process's would be called the main thread.
+// Viewers call a track with the number of the process the main thread, so the tracks of columns start at 2.
 fn tid(column: ColumnId) -> u32 {
     column.0 + 2
 }
 
 impl File {
-    /// The events of a timeline that was recorded whole.
+    /// Renders a timeline that has all rows of its run.
     #[must_use]
     pub fn new(timeline: &Timeline, about: BTreeMap<String, String>) -> Self {
         let rows: Vec<&Row> =
@@ -76,12 +77,13 @@ impl File {
         maker.flows(&rows);
         maker.ending();
         let mut events = maker.events;
-        // Slices that start at one time: the outer one first. The sort is stable: a flow stands after its slice.
+        // Of slices with one start, the outer one must come first. The sort is stable, so a flow stays behind its
+        // slice.
         events.sort_by_key(|e| (e.ph != "M", e.ts, std::cmp::Reverse(e.dur.unwrap_or(0))));
         Self { trace_events: events, display_time_unit: "ns".to_owned(), other_data: about }
     }
 
-    /// As it is written.
+    /// Returns the text of the file.
     #[must_use]
     pub fn to_json(&self) -> String {
         let lines: Vec<String> = self
@@ -139,7 +141,7 @@ impl Maker<'_> {
         }
     }
 
-    // From the fork, or the start, to the end of each thread.
+    // Adds a slice for each thread, from its fork or the start of the run to its end.
     fn lives(&mut self, rows: &[&Row]) {
         let active = self.timeline.active();
         let mut born: BTreeMap<ColumnId, u64> = BTreeMap::new();
@@ -159,6 +161,8 @@ impl Maker<'_> {
         }
     }
 
+    // Adds a slice for each task, from its start to its end or the end of the run. A column runs at most one task at a
+    // time.
     fn tasks(&mut self, rows: &[&Row]) {
         let mut open: BTreeMap<ColumnId, &Row> = BTreeMap::new();
         let mut all: Vec<(&Row, u64)> = Vec::new();
@@ -197,7 +201,7 @@ impl Maker<'_> {
         }
     }
 
-    // From what makes a task or a thread to where that begins.
+    // Adds a flow from each operation that creates a task or thread to the start of that one.
     fn flows(&mut self, rows: &[&Row]) {
         let begins: BTreeMap<ContextId, &Row> =
             rows.iter().filter(|r| r.kind == Kind::Begin).filter_map(|r| Some((r.made?, *r))).collect();
@@ -227,7 +231,7 @@ impl Maker<'_> {
 }
 
 impl Row {
-    // Whether what it makes is a task, not a thread.
+    // Returns whether the row creates a task, not a thread.
     fn task_is_made(&self) -> bool {
         matches!(self.kind, Kind::Fire | Kind::Post)
     }

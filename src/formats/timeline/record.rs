@@ -1,4 +1,4 @@
-//! Makes the timeline of a run while it goes on.
+//! Builds the timeline of a run while the run is performed.
 
 use super::arrows::arrow;
 use super::facts::Facts;
@@ -17,7 +17,7 @@ use crate::lang::Program;
 use crate::world::{Message, MessageKind, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Watches a run, and tells it as a [`Timeline`].
+/// An observer that records a run as a [`Timeline`].
 ///
 /// # Examples
 ///
@@ -47,27 +47,27 @@ pub struct Recorder<'s> {
     pub(super) source: &'s str,
     marks: Marks,
     rows: Collector,
-    // The row that what comes of the same step is still added to.
+    // The current row, which the consequences of its step are still added to.
     open: Option<Row>,
-    // Its operation, if it may throw by itself.
+    // The operation of the current row, if it is an access and so may throw an exception.
     open_access: Option<Op>,
-    // Threads that have come to something they wait for, to be told after the step.
+    // Rows of threads that have become blocked, to be written after the current row.
     waits: Vec<Row>,
     step: Option<u64>,
     states: IndexVec<ColumnId, State>,
-    // What each thread was last said to wait for, since its own last step.
+    // The resource that each thread was last reported to wait for, since its own last step.
     said: BTreeMap<ThreadId, String>,
-    // Changes of states that no row has told yet.
+    // Changes of states that no row contains yet.
     changed: Vec<(ColumnId, State)>,
-    // The steps that made tasks.
+    // The step that created each task or thread.
     pub(super) made: BTreeMap<ContextId, u64>,
-    // Tasks that are in a queue.
+    // The looper of each task that is in a queue.
     pub(super) queued: BTreeMap<ContextId, ThreadId>,
     pub(super) facts: Facts,
 }
 
 impl<'s> Recorder<'s> {
-    /// Of a run of this program, whose text is `source`.
+    /// Creates a recorder for a run of this program; `source` is the text of the model.
     #[must_use]
     pub fn new(program: &Program, source: &'s str, window: Window, marks: Marks) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl<'s> Recorder<'s> {
         }
     }
 
-    /// What was recorded, and how it ended.
+    /// Ends the recording and returns the timeline.
     #[must_use]
     pub fn finish(mut self, world: &World, summary: &RunSummary) -> Timeline {
         self.flush();
@@ -122,7 +122,7 @@ impl<'s> Recorder<'s> {
         self.rows.push(Item::Row(row));
     }
 
-    // Once for each step: who can go on now, and who waits.
+    // Updates the states of all threads, once for each step, and adds rows for threads that have become blocked.
     fn look(&mut self, world: &World, by: Option<ThreadId>) {
         self.states.resize(world.threads().len() + 1, State::Absent);
         if let Some(by) = by {
@@ -141,7 +141,7 @@ impl<'s> Recorder<'s> {
             {
                 self.wait(world, id);
             } else if by == Some(id) && matches!(now, State::Blocked | State::TaskBlocked) {
-                // What it has just done says it.
+                // The row of its own operation already says that the thread waits.
                 self.said.extend(world.waiting(id).map(|waiting| (id, waiting.waits_for)));
             }
         }
@@ -151,7 +151,7 @@ impl<'s> Recorder<'s> {
         let Some(BlockedThread { site, waits_for, held_by, .. }) = world.waiting(id) else { return };
         let held = held_by.map_or(String::new(), |holder| format!(", held by {}", last(&holder)));
         let what = format!("waits for {waits_for}{held}");
-        // Still the same, of another holder.
+        // Only the holder has changed.
         if self.said.insert(id, waits_for.clone()).is_some_and(|said| said == waits_for) {
             return;
         }
@@ -161,6 +161,7 @@ impl<'s> Recorder<'s> {
 
 impl Observer for Recorder<'_> {
     fn event(&mut self, world: &World, event: &Event) {
+        // This is the first event of a step: the rows of the previous step are complete, and states may have changed.
         if self.step != Some(world.steps()) {
             self.flush();
             self.step = Some(world.steps());
@@ -171,7 +172,8 @@ impl Observer for Recorder<'_> {
         let task = event.context.filter(|_| in_task);
         let by = event.context.map_or_else(String::new, |c| last_part(world, c));
         let new = match &event.what {
-            // The fork, or the declaration, says that it starts; the post, that it was refused.
+            // The row of the fork, or the declaration, already says that the thread starts, and the row of the post
+            // that it was refused.
             Happening::ThreadInit => return,
             Happening::Refused if event.thread.is_some() => return,
             Happening::Refused => row(world, Some(ENVIRONMENT), Kind::Aside, "refused: the looper has quit".to_owned()),
@@ -250,7 +252,7 @@ impl Observer for Recorder<'_> {
 }
 
 impl Recorder<'_> {
-    // The tasks that were in the queue of a looper and are no more.
+    // Describes the tasks that an operation has removed from the queue of a looper.
     fn dropped(&mut self, world: &World, looper: ThreadId) -> String {
         let left: BTreeSet<ContextId> =
             world.thread(looper).queue.iter().flat_map(|q| q.messages()).filter_map(task_in).collect();
@@ -272,7 +274,7 @@ impl Recorder<'_> {
         }
     }
 
-    // Whether it was the operation of the open row that threw, not what the thread did with its value.
+    // Returns whether the operation of the current row threw the exception, and not the later use of its value.
     fn throws_itself(&self, column: Option<ColumnId>, name: &str) -> bool {
         let of_list = |op: &Op| matches!(op, Op::ListRead { .. } | Op::ListWrite { .. });
         let same = self.open.as_ref().is_some_and(|r| r.column == column);
@@ -283,7 +285,7 @@ impl Recorder<'_> {
         })
     }
 
-    // It has no value then.
+    // Handles an exception of the current operation, which then has no value and wrote nothing.
     fn threw(&mut self, world: &World, column: Option<ColumnId>, name: &str) {
         self.facts.undo();
         if let Some(open) = &mut self.open
@@ -294,10 +296,10 @@ impl Recorder<'_> {
         self.aside(world, column, format!("throws {name}"), false);
     }
 
-    // What comes of a step of the same column is said in its row.
+    // Adds a consequence of a step: to the row of the step if that row is of the same column, else as a row of its own.
     fn aside(&mut self, world: &World, column: Option<ColumnId>, what: String, ends: bool) {
         if let Some(open) = self.open.as_mut().filter(|r| r.column == column && !r.ends) {
-            // The row is drawn as an end.
+            // An end needs no words, because the sign of the row shows it.
             if !ends {
                 open.what.push_str(&format!("; {what}"));
             }
@@ -310,10 +312,10 @@ impl Recorder<'_> {
 }
 
 impl Timeline {
-    // The last step of the thread that failed, if it was at the statement that failed.
+    // Marks the last step of the thread that failed, if that step is on the line of the failure.
     fn mark_failure(&mut self) {
         let Some(failure) = self.ending.iter().find(|r| r.kind == Kind::Fails).cloned() else { return };
-        // The failure says what was thrown.
+        // The row of the failure says what was thrown, so a row of the exception alone is redundant.
         let uncaught = failure.what.starts_with("uncaught");
         let thrown = |r: &Row| uncaught && r.kind == Kind::Aside && r.column == failure.column && !r.ends;
         if matches!(self.items.last(), Some(Item::Row(row)) if thrown(row)) {
@@ -361,7 +363,7 @@ fn task_in(message: &Message) -> Option<ContextId> {
     }
 }
 
-/// The last part of a pedigree.
+/// Returns the last part of a pedigree.
 pub(super) fn last(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }

@@ -1,11 +1,11 @@
-//! The text of a statement, out of the text of a model.
+//! Extracts the text of a statement from the text of a model.
 
 use super::Statement;
 use crate::base::IndexVec;
 use crate::base::clean;
 use crate::event::{Site, SiteId, SiteKind};
 
-/// The statements of all sites.
+/// Returns the statements of all sites.
 pub(super) fn statements(source: &str, sites: &IndexVec<SiteId, Site>) -> IndexVec<SiteId, Statement> {
     let lines: Vec<&str> = source.lines().collect();
     let of = |site: &Site| {
@@ -14,7 +14,7 @@ pub(super) fn statements(source: &str, sites: &IndexVec<SiteId, Site>) -> IndexV
         if let Some(label) = &site.label
             && !has_label(&text, label)
         {
-            // It stands on a line above.
+            // The label is on an earlier line.
             let from = site.from.as_ref().map_or(String::new(), |from| format!(" from {from:?}"));
             text = format!("@{label}{from}: {}", without_label(&text));
         }
@@ -24,13 +24,14 @@ pub(super) fn statements(source: &str, sites: &IndexVec<SiteId, Site>) -> IndexV
     sites.iter().map(of).collect()
 }
 
-// Whether a statement begins with its label; what its `from` names may have colons, too.
+// Returns whether a statement begins with its label. A colon is no criterion, because the `from` text of a label may
+// contain colons.
 fn has_label(text: &str, label: &str) -> bool {
     let rest = text.strip_prefix('@').and_then(|text| text.strip_prefix(label));
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-// The statement behind a label, and behind its `from`.
+// Returns the statement without its label and `from` text.
 fn without_label(text: &str) -> &str {
     if !text.starts_with('@') {
         return text;
@@ -43,7 +44,7 @@ fn without_label(text: &str) -> &str {
     colon.map_or(text, |(at, _)| text[at + 1..].trim())
 }
 
-// Whether a row of such an operation says what its statement says.
+// Returns whether the row of such an operation says everything that the statement says.
 fn said(kind: SiteKind) -> bool {
     use SiteKind::{
         AtomicRead, AtomicUpdate, AtomicWrite, Await, Branch, Check, Free, Lift, Perform, Read, Use, Write,
@@ -52,7 +53,7 @@ fn said(kind: SiteKind) -> bool {
     !access && !matches!(kind, Await | Branch | Check | Perform | Lift)
 }
 
-/// The statement that declares a property.
+/// Returns the statement that declares a property.
 pub(super) fn property(source: &str, name: &str) -> Option<Statement> {
     let declares = |line: &str| {
         line.trim_start()
@@ -64,12 +65,12 @@ pub(super) fn property(source: &str, name: &str) -> Option<Statement> {
     Some(Statement { line: at as u32 + 1, text: clean(code(line).trim()), ..Statement::default() })
 }
 
-/// The identifiers of a text.
+/// Returns the identifiers in a text.
 pub(super) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty())
 }
 
-// A line without its comment.
+// Returns a line without its comment.
 fn code(line: &str) -> &str {
     let mut quoted = false;
     for (at, c) in line.char_indices() {
@@ -82,7 +83,7 @@ fn code(line: &str) -> &str {
     line
 }
 
-// What stands between braces and semicolons around a column (from 0, in characters).
+// Returns the text between the braces and semicolons around a column (from 0, in characters).
 fn segment(line: &str, column: usize) -> String {
     let code: Vec<char> = code(line).chars().collect();
     let (mut from, mut to, mut quoted) = (0, code.len(), false);

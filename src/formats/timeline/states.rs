@@ -1,10 +1,10 @@
-//! What the columns are doing: who can go on, who waits, who is idle.
+//! Determines the states of the columns: enabled, blocked, or idle.
 
 use super::State;
 use crate::event::{Op, ThreadId};
 use crate::world::{Status, World};
 
-/// What a thread is doing after a step.
+/// Returns the state of a thread after a step.
 pub(super) fn state(world: &World, id: ThreadId) -> State {
     let t = world.thread(id);
     let in_task = t.context != t.home;
@@ -20,12 +20,14 @@ pub(super) fn state(world: &World, id: ThreadId) -> State {
     }
 }
 
-/// Whether the thread may have been notified since it was last looked at.
+/// Returns whether the thread waits to return from a wait: a notification can change its reason to wait without a
+/// change of its state.
 pub(super) fn is_returning(world: &World, id: ThreadId) -> bool {
     matches!(world.thread(id).pending, Op::Reacquire { .. })
 }
 
-/// Whether it is worth a row that a thread waits there. What the thread has just done says it, or the clock will.
+/// Returns whether it is worth a row that a thread is blocked at this operation. It is not if the thread's own last
+/// step says so already (`own`), if the thread sleeps, or if it is a looper without a task.
 pub(super) fn is_news(pending: &Op, own: bool) -> bool {
     match pending {
         Op::Wake | Op::Begin => false,
@@ -34,7 +36,7 @@ pub(super) fn is_news(pending: &Op, own: bool) -> bool {
     }
 }
 
-// A thread that has failed stands at something that it could do.
+// A failed thread is not enabled either, but is pending at an operation that does not block. It does not wait.
 fn can_wait(pending: &Op) -> bool {
     let lock = matches!(pending, Op::Acquire(_) | Op::Reacquire { .. } | Op::ReadLock(_) | Op::WriteLock(_));
     let other = matches!(

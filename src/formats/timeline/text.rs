@@ -1,4 +1,4 @@
-//! A timeline as lines of text: no line is wider than it may be, and nothing is said by colour alone.
+//! Renders a timeline as lines of text. No line is wider than the given width, and no information is in colors alone.
 
 use super::lanes::{self, Lanes};
 use super::layout::{Layout, pad, shorten, wrap};
@@ -6,46 +6,46 @@ use super::{Gap, Item, Kind, Mark, Row, State, Timeline, Why};
 use crate::base::clean;
 use unicode_width::UnicodeWidthStr;
 
-/// The least width that lines keep to.
+/// Minimum width of lines: a smaller width is treated as this one.
 pub const LEAST_WIDTH: usize = 40;
 
-/// A line.
+/// A line of text.
 pub type Line = Vec<Span>;
 
-/// A part of a line.
+/// A part of a line with one role.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// What it is.
+    /// The role of the part.
     pub role: Role,
-    /// Its text: no control characters.
+    /// The text of the part, without control characters.
     pub text: String,
 }
 
-/// What a part of a line is: how it may be painted.
+/// The role of a part of a line, which determines its color.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// What happened.
+    /// The words of a step.
     What,
     /// The heads of the columns.
     Head,
-    /// What only helps to read.
+    /// Text that only helps to read the others.
     Aside,
     /// The lanes of the columns.
     Lanes,
-    /// Where it stands in the model.
+    /// The place in the model.
     Place,
-    /// What fails.
+    /// A row that fails.
     Failing,
-    /// What races.
+    /// A row of the pair that races.
     Racing,
 }
 
-// So many lines below their heads, columns are hard to tell.
+// Number of lines after which the heads are repeated.
 const LINES_BELOW_HEADS: usize = 40;
-// A place with less room is not worth its room.
+// Minimum width of a place beside the words. With less room the place gets a line of its own.
 const LEAST_PLACE: usize = 12;
 
-/// The lines of a timeline.
+/// Renders a timeline in lines of at most `width` columns.
 #[must_use]
 pub fn lines(timeline: &Timeline, width: usize) -> Vec<Line> {
     let width = width.max(LEAST_WIDTH);
@@ -72,9 +72,9 @@ struct Text<'t> {
     layout: &'t Layout,
     lanes: Lanes<'t>,
     width: usize,
-    // Of the number of a step.
+    // Width of the number of a step.
     digits: usize,
-    // Of the words of most rows, so that places stand below each other.
+    // Width of the words of most rows, at which the places are aligned.
     what: usize,
     marks: Vec<Mark>,
     below_heads: usize,
@@ -109,12 +109,12 @@ impl<'t> Text<'t> {
         text
     }
 
-    // Left of the lanes: a mark, the number of the step, a space on either side.
+    // Width left of the lanes: a mark, the number of the step, and spaces.
     fn margin(&self) -> usize {
         self.digits + 4
     }
 
-    // What is left of a line beside margin, lanes and names.
+    // Width that remains for words and places.
     fn room(&self) -> usize {
         self.width.saturating_sub(self.margin() + self.layout.width + self.layout.who_room())
     }
@@ -170,7 +170,7 @@ impl<'t> Text<'t> {
         }
     }
 
-    // What is said of a row, in lines: words, and where that stands.
+    // Returns the lines of a row, each as words and place.
     fn words(&self, row: &Row) -> Vec<(String, String)> {
         let room = self.room();
         let place = row.site.map_or(String::new(), |site| {
@@ -187,6 +187,8 @@ impl<'t> Text<'t> {
             return lines;
         }
         let last = lines.last_mut().expect("a text has a line");
+        // The place is aligned with those of other rows if there is room, else it follows the words directly, else it
+        // gets a line of its own.
         let used = last.0.width().max(self.what) + 2;
         let used = if used + LEAST_PLACE.min(place.width()) <= room { used } else { last.0.width() + 2 };
         if used + LEAST_PLACE.min(place.width()) <= room {
@@ -221,7 +223,7 @@ impl<'t> Text<'t> {
         }
     }
 
-    // What the signs mean that were used.
+    // Writes a key of the signs that occur.
     fn key(&mut self) {
         let used = |c: char| self.lanes.used.contains(&c);
         let task = [State::Task, State::TaskBlocked].map(lanes::sign);

@@ -1,25 +1,25 @@
-//! Which rows are told: all, those of the start and the end, or those around a step.
+//! Selects the rows to show: all, those at the start and the end, or those around a step.
 
 use super::{ColumnId, Gap, Item, State, Why};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Which rows are told.
+/// The selection of rows to show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Window {
-    /// All.
+    /// All rows.
     All,
-    /// Of a long run so many rows of its start and of its end.
+    /// Only this many rows at the start and at the end of a long run.
     Ends {
-        /// Of the start.
+        /// Number of rows at the start.
         first: usize,
-        /// Of the end.
+        /// Number of rows at the end.
         last: usize,
     },
-    /// Those of the steps from one to another one.
+    /// The rows of the steps from the first number to the second one, inclusive.
     Steps(u64, u64),
 }
 
-/// Collects rows, and drops those outside of the window at once, so that a run of any length needs little room.
+/// Collects rows, and drops those outside the window immediately, so that a run of any length needs little memory.
 #[derive(Clone, Debug)]
 pub(super) struct Collector {
     window: Window,
@@ -88,7 +88,7 @@ impl Collector {
 }
 
 impl super::Timeline {
-    /// The same with fewer rows.
+    /// Replaces the rows outside the window with gaps.
     #[must_use]
     pub fn within(mut self, window: Window) -> Self {
         let mut collector = Collector::new(window);

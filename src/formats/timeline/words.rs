@@ -1,23 +1,23 @@
-//! Events in words: what was done, with the values that were read and written.
+//! Describes operations in words, with the values that were read and written.
 
 use crate::event::{AccessPlace, BodyId, ContextId, Location, Op, PostTime, Target, ThreadId, Value, WaitSet};
 use crate::formats::values::{Types, handler};
 use crate::world::World;
 
-/// Says operations in words.
+/// Describes operations, with values formatted by their types.
 #[derive(Default)]
 pub(super) struct Words {
     pub(super) types: Types,
 }
 
-/// The last part of a pedigree: `onStart#1`. Who made it is said where it was made.
+/// Returns the last part of a pedigree: `onStart#1`. The row that created it shows the rest.
 pub(super) fn last_part(world: &World, context: ContextId) -> String {
     let name = world.contexts().short_name(world.setup(), context);
     name.rsplit('/').next().map_or_else(|| name.clone(), str::to_owned)
 }
 
 impl Words {
-    /// An operation, its value, and what it made or began.
+    /// Describes an operation with its value `value` and the task or thread `made` that it created or began.
     pub(super) fn operation(&self, world: &World, op: &Op, value: Value, made: Option<ContextId>) -> String {
         let setup = world.setup();
         let word = op.word();
@@ -120,7 +120,7 @@ impl Words {
 }
 
 impl Words {
-    /// What an operation wrote, in words.
+    /// Returns the value that an operation wrote, in words.
     pub(super) fn written(&self, world: &World, op: &Op) -> Option<String> {
         match op {
             Op::Write(at, new) | Op::AtomicWrite(at, new) | Op::Cas { at, new, .. } | Op::Exchange(at, new) => {
@@ -137,7 +137,7 @@ fn thread_name(world: &World, thread: ThreadId) -> String {
     last_part(world, world.thread(thread).home)
 }
 
-// The name of whom a post reaches.
+// Returns the name of the recipient of a post.
 fn target_name(world: &World, target: Target) -> String {
     match target {
         Target::Thread(thread) => thread_name(world, thread),

@@ -1,14 +1,17 @@
-//! Logs of DroidRacer (Maiya, Kanade, Majumdar: Race Detection for Android Applications, PLDI 2014), in both versions, and traces of EM-Explorer (TACAS 2016).
+//! Reads logs of DroidRacer (Maiya, Kanade, Majumdar: Race Detection for Android Applications, PLDI 2014), in both
+//! versions, and traces of EM-Explorer (TACAS 2016).
 //!
-//! Both have a line for each operation and share a grammar. A log ends with DroidRacer's own report, which is passed over, and with it an
-//! operation of a thread that ran on; between operations nothing else may stand.
+//! Both have a line for each operation and share a grammar. A log ends with DroidRacer's own report, which is skipped.
+//! An operation within the report comes from a thread that was still running, and is skipped as well. Other lines
+//! between operations are errors.
 //!
-//! - A message is posted to `dest:-1`: its looper is the thread that calls it. So the operations are kept in a compact list until the whole log has been seen. A post
-//!   whose message is never called is left out.
-//! - `rwId` lines are accesses of the next `ACCESS` of their thread. They take their place there, in order.
-//! - A `NATIVE-ENTRY` begins a call that a binder thread serves, and has no order with the one before ([`Builder::begin_section`]).
+//! - The looper of a message that is posted to `dest:-1` is the thread that calls the message later. The operations are
+//!   therefore kept in a compact list until the whole log was read. A post whose message is never called is left out.
+//! - `rwId` lines are the accesses of the next `ACCESS` of their thread. They take effect there, in order.
+//! - A `NATIVE-ENTRY` begins a call that a binder thread serves. It is not ordered after the previous call
+//!   ([`Builder::begin_section`]).
 //! - A `NOTIFY` is received by the next `WAIT` of the notified thread.
-//! - Events: see [`events`].
+//! - [`events`] interprets the lines about events.
 
 use super::events::{self, Services};
 use super::grammar::{self, Line};
@@ -19,13 +22,14 @@ use crate::trace::{Action, Builder, ChannelNo, EventNo, Illformed, SiteNo, TaskN
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// The delay of the first `DELAY-POST` of a file, in milliseconds. EM-Explorer does not write delays. Two delayed posts are ordered if the first delay is not
-/// greater than the second; nobody knows these, so they fall from post to post, and order nothing.
+/// The delay in milliseconds that is assumed for the first `DELAY-POST` of a file. EM-Explorer does not write delays.
+/// Two delayed posts are ordered if the first delay is not greater than the second one. As the real delays are unknown,
+/// the assumed ones decrease from post to post, so that they order nothing.
 const UNKNOWN_DELAY: i64 = 1 << 40;
 
 const NO_LINE: &str = "a log of DroidRacer has a line like `4 POST src:1 msg:2 dest:-1 delay:0` for each operation; JSON lines begin with `{`";
 
-/// Reads a log, of which the current line is the first.
+/// Reads a log whose first line is the current line.
 pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadError> {
     let mut log = Log::default();
     loop {
@@ -41,31 +45,31 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadEr
     log.build(lines.name())
 }
 
-/// A log as far as it was read.
+/// The content of a log, as far as it was read.
 #[derive(Default)]
 struct Log {
     builder: Builder,
     threads: BTreeMap<u32, ThreadNo>,
     messages: BTreeMap<u64, usize>,
-    // By their numbers here.
+    // Messages by index; `messages` maps their numbers in the log to it.
     called: Vec<Message>,
-    // By their places in the log.
+    // Operations in the order of the log.
     records: Vec<Record>,
-    // Accesses that wait for their `ACCESS`.
+    // Accesses of each thread that wait for its next `ACCESS`.
     pending: BTreeMap<ThreadNo, Vec<(Action, Place)>>,
-    // Signals to a thread that it has not waited for.
+    // Notifications of each thread that wait for its next `WAIT`.
     signals: BTreeMap<ThreadNo, Vec<ChannelNo>>,
     services: Services,
-    // The thread of the operation before.
+    // The thread of the previous operation, for lines that name no thread.
     previous: Option<ThreadNo>,
     delayed: i64,
-    // Operations after the end.
+    // Number of operations within the report.
     late: u64,
     started: bool,
     ended: bool,
 }
 
-// A line, and the column of its operation.
+// The line of an operation, and its column there.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     line: u32,
@@ -102,7 +106,7 @@ impl Log {
     fn line(&mut self, number: u32, text: &str) -> Result<(), Wrong> {
         let start = text.len() - text.trim_start().len();
         match grammar::line(text) {
-            // A thread that runs on while the report is written; the report does not know of it.
+            // A thread that still runs while the report is written. The report ignores this operation, too.
             Some(line) if self.ended && line.word != "START" => {
                 self.late += 1;
                 Ok(())
@@ -239,7 +243,7 @@ impl Log {
                 let [tid, access] = line.fields(["tid", "accessId"])?;
                 let thread = self.thread(tid.number()?);
                 access.number::<u64>()?;
-                // A log does not say which statement it was: the number is of this one access.
+                // A log does not identify the statement: the number identifies this single access.
                 let site = SiteNo::NONE;
                 for (action, place) in self.pending.remove(&thread).unwrap_or_default() {
                     self.records.push(Record { place, thread, site, what: What::Do(action) });
@@ -363,7 +367,7 @@ impl Log {
         message
     }
 
-    /// The trace, now that the callers of all messages are known.
+    /// Builds the trace, now that the callers of all messages are known.
     fn build(mut self, name: &str) -> Result<Trace, ReadError> {
         let (mut uncalled, mut outside) = (0u64, 0u64);
         for record in std::mem::take(&mut self.records) {
@@ -421,7 +425,7 @@ impl Log {
     }
 }
 
-// What follows is DroidRacer's report, or nothing.
+// Returns whether a line ends the operations: DroidRacer's report follows, or nothing.
 fn is_end(text: &str) -> bool {
     ["HB Graph", "Races detected", "Categorization of detected races", "End of trace"]
         .iter()

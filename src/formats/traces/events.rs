@@ -1,31 +1,36 @@
-//! Which lines of a DroidRacer log enable an event, and which say that the task handles it.
+//! Interprets the lines of a DroidRacer log that enable an event, and those which say that the running task handles it.
 //!
-//! `ENABLE-x` and `TRIGGER-x` name one event if all their fields are the same. The later version writes services, broadcasts and idle handlers with `TRIGGER-x`
-//! alone, requests as well. What they mean is what DroidRacer's `AbcModel.cpp` makes of them:
+//! `ENABLE-x` and `TRIGGER-x` name one event if all their fields are equal. The later version of DroidRacer writes
+//! services, broadcasts and idle handlers with `TRIGGER-x` alone, including requests. Their meaning here is that of
+//! DroidRacer's `AbcModel.cpp`:
 //!
 //! | enables | handles |
 //! |---|---|
-//! | `REQUEST_START_SERVICE` | `SERVICE-ARGS` of the same id; `CREATE-SERVICE` of the component, if it was not asked for before |
-//! | `REQUEST_BIND_SERVICE` | `SERVICE_CONNECT` of the same id; `CREATE-SERVICE` and `BIND-SERVICE` of the component, if not asked for before |
+//! | `REQUEST_START_SERVICE` | `SERVICE-ARGS` of the same id |
+//! | `REQUEST_START_SERVICE` | `CREATE-SERVICE` of the component, if not requested before |
+//! | `REQUEST_BIND_SERVICE` | `SERVICE_CONNECT` of the same id |
+//! | `REQUEST_BIND_SERVICE` | `CREATE-SERVICE` and `BIND-SERVICE` of the component, if not requested before |
 //! | `REQUEST_STOP_SERVICE` | `STOP-SERVICE` of the component |
 //! | `ABC_REGISTER_RECEIVER` | `ABC_ONRECEIVE` of the same action and receiver |
 //! | `ABC_SEND_BROADCAST`, `ABC_SEND_STICKY_BROADCAST` | `ABC_ONRECEIVE` of the same intent |
 //! | `ADD_IDLE_HANDLER` | `QUEUE_IDLE` of the same handler |
-//! | a step of an activity: `LAUNCH-ACT` and what follows | the next step of it |
+//! | a step of an activity: `LAUNCH-ACT` and the following ones | the next step of the activity |
 //! | `CREATE-SERVICE`, `SERVICE-ARGS` | the next `SERVICE-ARGS` of the component, `STOP-SERVICE` |
 //! | `CREATE-SERVICE`, `BIND-SERVICE`, `UNBIND-SERVICE` | the next of the latter two, `STOP-SERVICE` |
 //! | `BIND-SERVICE` | `SERVICE_CONNECT` of the component |
 //!
-//! An activity is enabled by the number of its intent before it has one of its own (`INSTANCE-INTENT` tells both): its `RESUME-ACT` and its steps go by the intent.
+//! An activity is enabled under the number of its intent before it has a number of its own (`INSTANCE-INTENT` has
+//! both). Its `RESUME-ACT` and its steps are therefore named by the intent.
 //!
-//! Only true causes are enables: a receiver runs after it was registered, and after its intent was sent. `REQUEST_UNBIND_SERVICE`, `ABC_UNREGISTER_RECEIVER` and
-//! `ABC_TRIGGER_ONRECIEVE_LATER` (the system passes the intent on; its post follows) say nothing. The first word of an event's name is its category.
+//! Only true causes are enables: a receiver runs after it was registered, and after its intent was sent.
+//! `REQUEST_UNBIND_SERVICE`, `ABC_UNREGISTER_RECEIVER` and `ABC_TRIGGER_ONRECIEVE_LATER` (the system forwards the
+//! intent; its post follows) have no meaning here. The first word of an event's name is its category.
 
 use super::Wrong;
 use super::grammar::{Field, Line};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a line says of events, by their names.
+/// The meaning of a line: the names of the events that it enables, and of those that the running task handles.
 #[derive(Default, Debug)]
 pub(super) struct Said {
     pub(super) tid: u32,
@@ -33,16 +38,16 @@ pub(super) struct Said {
     pub(super) handles: Vec<String>,
 }
 
-/// What is known of the parts of the app.
+/// State of the services and activities of the app.
 #[derive(Default, Debug)]
 pub(super) struct Services {
-    /// What services have been asked for, and has not ended.
+    /// Requested events of services that were not stopped since.
     asked: BTreeSet<String>,
-    /// The intents that activities were made for.
+    /// The intent that each activity was created for.
     intents: BTreeMap<String, String>,
 }
 
-/// What an `ENABLE` or `TRIGGER` line says; nothing if it is none.
+/// Interprets an `ENABLE` or `TRIGGER` line. Returns `None` for any other line.
 pub(super) fn said(line: &Line<'_>, services: &mut Services) -> Result<Option<Said>, Wrong> {
     let (enables, what) = match line.word.split_once('-') {
         Some(("ENABLE", what)) => (true, what),
@@ -78,7 +83,7 @@ fn name(category: &str, fields: &[Field<'_>]) -> String {
 }
 
 impl Services {
-    /// An activity was made for an intent.
+    /// Records that an activity was created for an intent.
     pub(super) fn instance(&mut self, instance: &str, intent: &str) {
         self.intents.insert(instance.to_owned(), intent.to_owned());
     }
@@ -145,14 +150,14 @@ impl Services {
                 said.enables.push(of("starts"));
             }
             "SERVICE_CONNECT" => said.handles.extend([one("SERVICE_CONNECT"), of("connects")]),
-            // Others enable nothing; a task that they belong to handles them.
+            // Other requests enable nothing. Any other state says that the running task handles it.
             other if other.starts_with("REQUEST") => {}
             other => said.handles.push(one(other)),
         }
         Ok(said)
     }
 
-    // Only the first request brings it about.
+    // Only the first request enables the event.
     fn ask(&mut self, event: String, said: &mut Said) {
         if self.asked.insert(event.clone()) {
             said.enables.push(event);

@@ -1,23 +1,24 @@
-//! A line of a DroidRacer log: `12 POST src:1 msg:4 dest:-1 delay:0`, in parts.
+//! Parses a line of a DroidRacer log: `12 POST src:1 msg:4 dest:-1 delay:0`.
 //!
-//! Parts are separated by blanks or tabs, but nothing stands before `thread-name:`. Values of texts have no end of their own (a class or a component may have any
-//! characters): they end before the next field.
+//! Blanks or tabs separate the fields, but no separator precedes `thread-name:`. A text value has no delimiter of its
+//! own, because a class or a component may contain any characters: it ends before the next field.
 
 use super::Wrong;
 
-/// An operation, before its fields are known.
+/// An operation whose fields are not parsed yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'t> {
     /// The whole line.
     pub(super) text: &'t str,
-    /// `rwId` rather than a number stands in front.
+    /// Whether the line begins with `rwId:` and a number, not with a plain number.
     pub(super) is_access: bool,
-    /// The word of the operation, and where it stands.
+    /// The word of the operation.
     pub(super) word: &'t str,
+    /// Byte offset of the word in the line.
     pub(super) at: usize,
 }
 
-/// The value of a field, and where it stands.
+/// The value of a field, with its byte offset in the line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field<'t> {
     key: &'static str,
@@ -25,7 +26,7 @@ pub(super) struct Field<'t> {
     at: usize,
 }
 
-/// A line in parts; nothing if no operation begins like that.
+/// Parses the start of a line: its number and its word. Returns `None` if no operation has this form.
 pub(super) fn line(text: &str) -> Option<Line<'_>> {
     let start = text.len() - text.trim_start().len();
     let first = word(text, start);
@@ -41,18 +42,18 @@ pub(super) fn line(text: &str) -> Option<Line<'_>> {
     starts.then_some(Line { text, is_access, word, at })
 }
 
-// What stands there up to the next blank.
+// Returns the text from an offset up to the next blank or tab.
 fn word(text: &str, at: usize) -> &str {
     text[at..].split([' ', '\t']).next().unwrap_or_default()
 }
 
 impl<'t> Line<'t> {
-    /// Whether it has such a field.
+    /// Returns whether the line has a field of this name.
     pub(super) fn has(&self, key: &str) -> bool {
         find(self.text, self.at + self.word.len(), key).is_some()
     }
 
-    /// The values of these fields; there are no others.
+    /// Parses the values of the fields, which must be exactly these, in this order.
     pub(super) fn fields<const N: usize>(&self, keys: [&'static str; N]) -> Result<[Field<'t>; N], Wrong> {
         let mut at = self.at + self.word.len();
         let mut fields = [Field { key: "", text: "", at }; N];
@@ -88,7 +89,7 @@ impl<'t> Line<'t> {
     }
 }
 
-// Where a field begins.
+// Returns the byte offset of a field.
 fn find(text: &str, from: usize, key: &str) -> Option<usize> {
     let glued = key == "thread-name";
     text[from..]
@@ -98,7 +99,7 @@ fn find(text: &str, from: usize, key: &str) -> Option<usize> {
 }
 
 impl Field<'_> {
-    /// Its number.
+    /// Parses the value as a number.
     pub(super) fn number<N: std::str::FromStr>(&self) -> Result<N, Wrong> {
         self.text.parse().map_err(|_| {
             let reason = format!("`{}:` takes a whole number, not `{}`", self.key, self.short());
@@ -106,13 +107,13 @@ impl Field<'_> {
         })
     }
 
-    // For messages.
+    // Returns the value for a message.
     fn short(&self) -> String {
         short(self.text)
     }
 }
 
-/// The first characters of a text.
+/// Shortens a long text for a message.
 pub(super) fn short(text: &str) -> String {
     const MOST: usize = 40;
     match text.char_indices().nth(MOST) {

@@ -1,12 +1,12 @@
-//! The lines of a file, one at a time.
+//! Reads the lines of a file, one at a time.
 
 use super::{ReadError, Wrong};
 use std::io::{BufRead, Read};
 
-/// The most bytes of a line.
+/// Maximum length of a line, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// Goes through a file.
+/// The current line of a file.
 pub(super) struct Lines<'n, R> {
     name: &'n str,
     from: R,
@@ -20,22 +20,22 @@ impl<'n, R: BufRead> Lines<'n, R> {
         Self { name, from, number: 0, bytes: Vec::new(), text: String::new() }
     }
 
-    /// Its name, for messages.
+    /// Returns the name of the file, for messages.
     pub(super) fn name(&self) -> &'n str {
         self.name
     }
 
-    /// The number of the line, from 1.
+    /// Returns the number of the current line, from 1.
     pub(super) fn number(&self) -> u32 {
         self.number
     }
 
-    /// The line, without its end.
+    /// Returns the current line, without its end.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Goes to the next line; whether there is one.
+    /// Reads the next line. Returns false at the end of the file.
     pub(super) fn advance(&mut self) -> Result<bool, ReadError> {
         self.bytes.clear();
         let limit = LONGEST as u64 + 2;
@@ -75,7 +75,7 @@ impl<'n, R: BufRead> Lines<'n, R> {
         }
     }
 
-    /// An error in this line.
+    /// Returns an error in the current line.
     pub(super) fn error(&self, wrong: Wrong) -> ReadError {
         self.error_on(self.number.max(1), &wrong, &self.text)
     }
@@ -85,13 +85,13 @@ impl<'n, R: BufRead> Lines<'n, R> {
     }
 }
 
-/// The column of a byte of a line, from 1.
+/// Returns the column of a byte offset in a line, in characters from 1.
 pub(super) fn column(text: &str, at: usize) -> u32 {
     let before = text.char_indices().take_while(|(i, _)| *i < at).count();
     u32::try_from(before + 1).unwrap_or(u32::MAX)
 }
 
-/// An error at a place.
+/// Returns an error at a place.
 pub(super) fn error(name: &str, line: u32, column: u32, reason: String, advice: &str) -> ReadError {
     ReadError { name: name.to_owned(), line, column, reason, advice: advice.to_owned() }
 }

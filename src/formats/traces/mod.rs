@@ -1,12 +1,12 @@
-//! Traces of several forms, read into a [`Trace`] (`docs/formats.md` describes them).
+//! Reads traces of several forms into a [`Trace`] (`docs/formats.md` describes the forms).
 //!
-//! | form | how it is recognised | where |
+//! | form | recognized by | remark |
 //! |---|---|---|
-//! | JSON lines, `raceflip-trace` | the first line that is not blank begins with `{` | [`write()`] writes them as well |
+//! | JSON lines, `raceflip-trace` | the first line that is not blank begins with `{` | [`write()`] writes this form |
 //! | a log of DroidRacer (`abc_log`), a trace of EM-Explorer (`trace.txt`) | everything else | |
 //!
-//! A file is read line by line and never held as a whole. What does not fit is an error with its place and reason, never a guess: a detector that reads half a file
-//! would report half of the races.
+//! A file is read line by line, and its text is never held as a whole. Unexpected input is an error with its place and
+//! reason: a detector that guesses, or reads half a file, would miss races.
 
 mod abc;
 mod events;
@@ -22,23 +22,23 @@ use crate::trace::Trace;
 use lines::Lines;
 use std::io::BufRead;
 
-/// Why a file is no trace.
+/// An error in a trace file, with its place and an advice.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{name}:{line}:{column}: {reason}; {advice}")]
 pub struct ReadError {
-    /// The file, as it was named.
+    /// The name of the file, as given on the command line.
     pub name: String,
-    /// The line, from 1.
+    /// Line of the error, from 1.
     pub line: u32,
-    /// The column, from 1, in characters.
+    /// Column of the error, in characters from 1.
     pub column: u32,
-    /// What is wrong there.
+    /// The error.
     pub reason: String,
-    /// What to do.
+    /// A proposal to the user.
     pub advice: String,
 }
 
-/// What is wrong in a line, at a byte of it.
+/// An error in a line, at a byte offset of it.
 #[derive(Debug)]
 struct Wrong {
     at: usize,
@@ -52,10 +52,10 @@ impl Wrong {
     }
 }
 
-/// The advice where operations cannot have come in this order.
+/// The advice for operations that are not possible in this order.
 const DISORDER: &str = "operations are missing before it, or out of order";
 
-/// Reads a trace of any form; the name is for messages.
+/// Reads a trace of any form. `name` is used in messages.
 ///
 /// # Errors
 ///

@@ -1,10 +1,12 @@
-//! Our own JSON lines, read. `write` is the way back.
+//! Reads traces in raceflip's own form, JSON lines. `write` writes this form.
 //!
-//! A row is an operation, or none, with what it receives before and sends after it. Of a row whose operation begins something all that comes after, and of one whose
-//! operation ends something all that comes before, so that it stays inside. Kinds that are not known contribute their `sends` and `receives` only.
+//! A row is an operation, or none, with the channels that it receives on before and sends on after it. If the operation
+//! begins a thread or task, its receives come after it; if the operation ends one, its sends come before it, so that
+//! they are part of the thread or task. Rows of unknown kinds only contribute their `sends` and `receives`.
 //!
-//! A model declares loopers that have their queue and loop from the start; no row says so. They get both with the first message that is posted to them, or when they
-//! start, if that is later. A trace that was converted says all of it.
+//! A model declares loopers that have their queue and loop from the start, without rows for them. Such a looper gets
+//! both with the first message that is posted to it, or when it starts, if that is later. A converted trace has rows
+//! for all operations.
 
 use super::lines::Lines;
 use super::{DISORDER, ReadError, Wrong};
@@ -21,10 +23,10 @@ const UPDATE: &str = "a newer raceflip has written it: take that one";
 const NO_TRACE: &str = "give it a file that `raceflip run --trace FILE` or `raceflip trace convert` has written";
 const DAMAGED: &str = "the line is damaged: write the trace again";
 
-/// The environment's name.
+/// The name of the thread that stands for the environment.
 const ENVIRONMENT: &str = "environment";
 
-// What matters of the first line.
+// The relevant fields of the first line.
 #[derive(Deserialize)]
 struct Head {
     format: String,
@@ -33,10 +35,10 @@ struct Head {
     program: String,
 }
 
-/// Reads a trace, of which the current line is the first.
+/// Reads a trace whose first line is the current line.
 pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Trace, ReadError> {
     let head = header(lines.text()).map_err(|wrong| lines.error(wrong))?;
-    // What was converted is of no model.
+    // A converted trace belongs to no model, so the digest in its header is 0.
     let of_run = head.program.bytes().any(|digit| digit != b'0');
     let is_whole = !of_run && !head.program.is_empty();
     let mut rows = Rows { of_run, is_whole, ..Rows::default() };
@@ -84,12 +86,12 @@ fn json<'t, T: Deserialize<'t>>(text: &'t str, advice: &'static str) -> Result<T
     })
 }
 
-// Where a key stands in a line.
+// Returns the byte offset of a key in a line.
 fn key(text: &str, key: &str) -> usize {
     text.find(&format!("\"{key}\"")).unwrap_or_default()
 }
 
-/// What is wrong with a row.
+/// An error in a row.
 #[derive(Debug)]
 enum Reason {
     Disorder(Illformed),
@@ -111,28 +113,28 @@ struct Rows {
     channels: BTreeMap<u32, ChannelNo>,
     loopers: Vec<Looper>,
     holds: BTreeMap<(ThreadNo, LockNo), Holds>,
-    // It was written by a run, whose rows say less than those of a trace that was converted.
+    // Whether a run wrote the trace. The rows of a run say less than those of a converted trace.
     of_run: bool,
-    // It was converted: each operation has a row, and none is implied.
+    // Whether the trace was converted: each operation has a row, and none is implied.
     is_whole: bool,
-    // Of a run: the enables of each event that no firing has used up.
+    // For the trace of a run: the enables of each event that no firing has used up.
     enables: BTreeMap<String, VecDeque<EventNo>>,
 }
 
-// What the rows have told of a thread's queue.
+// The state of a thread with respect to its queue, according to the rows so far.
 #[derive(Clone, Copy, Default)]
 struct Looper {
     started: bool,
     queue: bool,
     looping: bool,
     left: bool,
-    // A message was posted to it before it started.
+    // Whether a message was posted to the thread before it started.
     awaited: bool,
-    // No row has said that it loops.
+    // Whether queue and loop are implied, so that later rows for them must be ignored.
     implied: bool,
 }
 
-// How often a thread holds a lock, and how often it did when it began to wait.
+// How often a thread holds a lock, and how often it held the lock when it began to wait.
 #[derive(Clone, Copy, Default)]
 struct Holds {
     now: u32,
@@ -143,7 +145,7 @@ type Actions = SmallVec<[Action; 2]>;
 
 impl Rows {
     fn row(&mut self, row: &Row, line: u32) -> Result<(), Reason> {
-        // What a short form stands for: a name is a name.
+        // A definition of a short form needs no action: a name is only compared with others.
         if row.kind == "name" {
             return Ok(());
         }
@@ -162,6 +164,7 @@ impl Rows {
         };
         let receives: Actions = row.receives.iter().map(|c| Action::Receive(self.channel(*c))).collect();
         let sends: Actions = row.sends.iter().map(|c| Action::Send(self.channel(*c))).collect();
+        // Channels of an operation that begins or ends a thread or task must lie inside that one.
         let [a, b, c] = match actions.first() {
             Some(Action::ThreadInit | Action::Begin(_)) => [actions, receives, sends],
             Some(Action::End(_) | Action::ThreadExit | Action::Leave) => [receives, sends, actions],
@@ -184,7 +187,7 @@ impl Rows {
                 Action::ThreadInit
             }
             "threadexit" => Action::ThreadExit,
-            // Refused, or cut off by the limit of threads.
+            // A post without `made` was refused; a fork without it hit the limit of threads.
             "post" | "fork" | "spawn-looper" if row.made.is_none() => return Ok(Actions::new()),
             "fork" | "spawn-looper" => Action::Fork(self.thread(need(&row.made, "made")?)),
             "join" => Action::Join(self.thread(need(&row.place, "place")?)),
@@ -227,7 +230,7 @@ impl Rows {
         Ok(smallvec![action])
     }
 
-    // A task handles an event. Nobody does anything.
+    // Records that a task is the handler of an event. The row is not an operation.
     fn trigger(&mut self, row: &Row) -> Result<(), Reason> {
         let task = self.task(need(&row.made, "made")?)?;
         let event = self.builder.event(need(&row.place, "place")?);
@@ -235,7 +238,7 @@ impl Rows {
         Ok(())
     }
 
-    // A queue or a loop, unless it has been implied already.
+    // Returns the operation that attaches a queue or begins the loop, unless both are implied already.
     fn looper(&mut self, is_loop: bool, thread: ThreadNo) -> Option<Action> {
         let looper = &mut self.loopers[thread.index()];
         if looper.implied {
@@ -249,7 +252,8 @@ impl Rows {
         Some(Action::AttachQueue)
     }
 
-    // A declared looper has what it needs.
+    // Adds the implied operations of a declared looper, unless its rows already have them: it attaches its queue and
+    // begins its loop.
     fn imply(&mut self, thread: ThreadNo, line: u32) -> Result<(), Illformed> {
         let looper = &mut self.loopers[thread.index()];
         if looper.looping || looper.left || self.is_whole {
@@ -297,7 +301,7 @@ impl Rows {
         Ok(Action::Post(task))
     }
 
-    // Each enable of a run is an event of its own: the oldest that is left lets a firing come.
+    // Each enable of a run is an event of its own, and a firing uses up the oldest one that is left.
     fn enable(&mut self, name: &str) -> EventNo {
         if !self.of_run {
             return self.builder.event(name);
@@ -307,7 +311,7 @@ impl Rows {
         event
     }
 
-    // An access of a run to a cell of an object also reads the object's life, which a free writes.
+    // In a run, an access to a field of an object also reads the life of the object, which a free writes.
     fn life(&mut self, row: &Row) -> Result<Option<Action>, Reason> {
         let place = need(&row.place, "place")?;
         let start = place.rfind('/').map_or(0, |at| at + 1);
@@ -316,7 +320,7 @@ impl Rows {
         Ok(object.filter(|_| self.of_run).map(|object| Action::Read(self.builder.location(object, "life"))))
     }
 
-    // A wait gives up all holds, and takes them again.
+    // A wait releases all holds of its lock, and the return from it acquires them again.
     fn lock(&mut self, row: &Row, thread: ThreadNo) -> Result<Actions, Reason> {
         let place = need(&row.place, "place")?;
         let waits = matches!(row.kind.as_str(), "wait" | "return-from-wait");
@@ -392,7 +396,8 @@ fn need<'r>(field: &'r Option<String>, name: &'static str) -> Result<&'r String,
     field.as_ref().ok_or(Reason::Lacks(name))
 }
 
-/// What a location is besides its object, as its name says: `main/onCreate#1/Node#2.next` is `Node.next`, and `a[2]` is `a[]`.
+/// Returns the field of a location, derived from its name: `main/onCreate#1/Node#2.next` is `Node.next`, and `a[2]` is
+/// `a[]`.
 pub(super) fn field_of(place: &str) -> String {
     let tail = place.rsplit('/').next().unwrap_or_default();
     let mut field = String::with_capacity(tail.len());

@@ -1,14 +1,14 @@
-//! What is in a trace, counted: `raceflip trace stat`, as JSON `raceflip-trace-stat` version 1.
+//! Counts the content of a trace: `raceflip trace stat`, as JSON `raceflip-trace-stat` version 1.
 
 use crate::base::IndexVec;
 use crate::trace::{Action, ThreadNo, Trace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Raised when a field changes its meaning or goes away; new fields do not raise it.
+/// Version of the format. It increases when a field changes its meaning or is removed, not when a field is added.
 pub const VERSION: u32 = 1;
 
-/// `raceflip trace stat --format json`.
+/// The output of `raceflip trace stat --format json`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct StatReport {
@@ -18,20 +18,20 @@ pub struct StatReport {
 }
 
 impl StatReport {
-    /// A report of these files.
+    /// Creates the report of these files.
     #[must_use]
     pub fn new(files: Vec<Stat>) -> Self {
         Self { format: "raceflip-trace-stat".to_owned(), version: VERSION, files }
     }
 
-    /// The object on one line.
+    /// Returns the report as JSON on one line.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("texts and numbers can be written")
     }
 }
 
-/// What is in a trace.
+/// The counts of one trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
 pub struct Stat {
@@ -39,15 +39,15 @@ pub struct Stat {
     pub operations: usize,
     pub kinds: BTreeMap<String, usize>,
     pub threads: usize,
-    /// Threads that have begun to loop.
+    /// Number of threads that have begun to loop.
     pub loopers: usize,
-    /// Tasks that were posted.
+    /// Number of tasks that were posted.
     pub posted: usize,
-    /// Of these.
+    /// Number of posted tasks that have begun.
     pub begun: usize,
-    /// Of the posted ones, those with a delay or an instant.
+    /// Number of posted tasks with a delay or an instant.
     pub delayed: usize,
-    /// Tasks that nobody has posted: calls of binder threads, and what loopers do between tasks.
+    /// Number of tasks that were not posted: calls of binder threads, and what loopers do between tasks.
     pub unposted: usize,
     pub locks: usize,
     pub locations: usize,
@@ -58,7 +58,7 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// Counts.
+    /// Counts the content of a trace.
     #[must_use]
     pub fn new(file: &str, trace: &Trace) -> Self {
         let mut kinds = BTreeMap::new();
@@ -91,7 +91,7 @@ impl Stat {
     }
 }
 
-/// The word of an operation.
+/// Returns the word for the kind of an operation.
 pub(super) fn word(action: Action) -> &'static str {
     match action {
         Action::ThreadInit => "threadinit",

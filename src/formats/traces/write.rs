@@ -1,4 +1,4 @@
-//! A trace as our JSON lines: what `rows` reads is the same trace, but for its notes and the lines that it comes from.
+//! Writes a trace as raceflip's JSON lines. `rows` reads the same trace back, except for its notes and line numbers.
 
 use super::rows::field_of;
 use super::stat::word;
@@ -8,7 +8,7 @@ use crate::formats::trace::{Header, Row, TraceWriter};
 use crate::trace::{Action, Operation, SiteNo, TaskNo, Trace};
 use std::io::{self, Write};
 
-/// Writes a trace that was read from this file.
+/// Writes a trace that was read from the file `name`.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
         writer.row(&row(trace, op, *current, step));
         match op.action {
             Action::End(_) => *current = None,
-            // The events of a task stand by its post, those of a task that nobody has posted by its begin.
+            // The events of a task follow its post, or its `begin` row if it was not posted.
             Action::Post(task) => triggers(trace, task, usize::from(fires(trace, op, task)), step, &mut writer),
             Action::Begin(task) if trace.tasks[task].post.is_none() => triggers(trace, task, 0, step, &mut writer),
             _ => {}
@@ -47,7 +47,7 @@ pub fn write(trace: &Trace, name: &str, to: impl Write) -> io::Result<()> {
     writer.finish()
 }
 
-// Whether a post is told as the firing of the task's first event.
+// Returns whether a post is written as the firing of the first event of its task: the environment performs it.
 fn fires(trace: &Trace, op: &Operation, task: TaskNo) -> bool {
     matches!(op.action, Action::Post(_)) && trace.threads[op.thread].environment && !trace.tasks[task].events.is_empty()
 }
@@ -68,7 +68,7 @@ fn row(trace: &Trace, op: &Operation, running: Option<TaskNo>, step: u64) -> Row
         Action::ThreadInit | Action::ThreadExit | Action::AttachQueue | Action::Loop | Action::End(_) => {}
         Action::Fork(child) => row.made = Some(trace.threads[child].name.clone()),
         Action::Join(child) => row.place = Some(trace.threads[child].name.clone()),
-        // A begin of nothing.
+        // A `begin` without `made` means that the looper leaves its loop.
         Action::Leave => row.kind = "begin".to_owned(),
         Action::Begin(t) => {
             row.made = task(t);
@@ -111,7 +111,7 @@ fn post(trace: &Trace, op: &Operation, task: TaskNo, row: &mut Row) {
     }
 }
 
-// The statement `12:5 read @A` in its parts; any other text is a label.
+// Splits the statement `12:5 read @A` into the fields of a row. Any other text becomes a label.
 fn site(text: &str, row: &mut Row) {
     let parts = || {
         let (at, rest) = text.split_once(' ')?;

@@ -1,11 +1,11 @@
-//! The steps of a run as SARIF tells them: all threads merged, and each by itself.
+//! Renders the steps of a run as code flows: all threads merged, and each thread alone.
 
 use super::objects::{CodeFlow, FlowLocation, TextOf, ThreadFlow};
 use super::{escape, location, text};
 use crate::formats::report::{Run, Step};
 use crate::formats::timeline::Mark;
 
-/// Each step with its place in the run.
+/// Returns a location for each step, with its position in the run.
 pub(super) fn locations(run: &Run, uri: &str) -> Vec<FlowLocation> {
     let each = run.steps.iter().enumerate().map(|(i, step)| {
         let mut at = location(uri, step.at.or_else(|| near(&run.steps, i)));
@@ -16,7 +16,8 @@ pub(super) fn locations(run: &Run, uri: &str) -> Vec<FlowLocation> {
     each.collect()
 }
 
-// Where what stands nowhere is shown, say that a looper begins a task: where its thread is next, or was before; of all threads where the run was.
+// Returns a place for a step that has none, such as the start of a task: the next place of its thread, or else the last
+// one. A step of no thread gets the last place of any thread.
 fn near(steps: &[Step], i: usize) -> Option<(u32, u32)> {
     let own = |s: &&Step| s.thread == steps[i].thread && s.at.is_some();
     let (before, after) = (&steps[..i], &steps[i..]);
@@ -24,7 +25,7 @@ fn near(steps: &[Step], i: usize) -> Option<(u32, u32)> {
     any.or_else(|| after.iter().find(own).or_else(|| before.iter().rev().find(own))?.at)
 }
 
-// `step 5, main: read bound: null`
+// Formats a step: `step 5, main: read bound: null`.
 fn says(step: &Step) -> String {
     let who = step.thread.as_deref().unwrap_or_default();
     let mark = match step.mark {
@@ -41,14 +42,14 @@ fn says(step: &Step) -> String {
     format!("{head}{}{mark}", step.what)
 }
 
-/// A flow of all threads.
+/// Returns a code flow of all threads.
 pub(super) fn merged(head: &str, steps: &[FlowLocation]) -> Option<CodeFlow> {
     let flow = ThreadFlow { id: "all threads".to_owned(), locations: steps.to_vec() };
     let message = text(&format!("{head} (all threads, in the order of the run)"));
     (!steps.is_empty()).then(|| CodeFlow { message, thread_flows: vec![flow] })
 }
 
-/// A flow with a list for each thread; what is left out is so in each.
+/// Returns a code flow with a list for each thread. A gap occurs in every list.
 pub(super) fn by_thread(head: &str, run: &Run, steps: Vec<FlowLocation>) -> Option<CodeFlow> {
     let mut names: Vec<&str> = Vec::new();
     for step in run.steps.iter().filter(|s| !s.gap) {

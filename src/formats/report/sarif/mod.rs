@@ -1,12 +1,16 @@
-//! SARIF 2.1.0, for code scanning (GitHub, GitLab) and editors: a result for each pair that is not refuted and for each failure that is not the harm of one order.
-//! Pairs that show the same failure are one result.
+//! Renders SARIF 2.1.0, for code scanning (GitHub, GitLab) and editors.
 //!
-//! All reports are one run of the tool. The places of a result are those of the first statement of its pair: in the real source, if the model says it (`from "Main.java:12"`), and in the model; those of the
-//! other statement are related to it. Each order that was seen is two code flows: first all
-//! threads merged, since readers show one list at a time, then a thread flow for each thread, where `executionOrder` is the place in the run. Of a pair that hurts the failing order comes first.
+//! There is one result for each pair that is not refuted, and for each failure that is not the harm of any pair. Pairs
+//! that show the same failure are one result. All reports together are one run of the tool.
 //!
-//! Limits are GitHub's: 25,000 results of a run, of which the most important are kept, and 1,000 shown locations of a result, for which the middle of a long run is left out. Both are said where they
-//! happen. Fingerprints do not know lines, so that a result stays the same when the model is edited elsewhere.
+//! - The locations of a result are those of the first statement of its pair: in the real source, if the model names it
+//!   (`from "Main.java:12"`), and in the model. The locations of the other statement are related locations.
+//! - Each order that was seen is two code flows: first one of all threads merged, because readers show one list at a
+//!   time, then one with a thread flow for each thread, where `executionOrder` is the position in the run. The failing
+//!   order of a harmful pair comes first.
+//! - The limits are GitHub's: 25,000 results of a run, of which the most important are kept, and 1,000 shown locations
+//!   of a result, for which the middle of a long run is left out. The log tells both where they occur.
+//! - Fingerprints do not depend on lines, so that a result keeps its identity when other parts of the model are edited.
 
 mod flows;
 mod objects;
@@ -26,16 +30,16 @@ use objects::{
 use rules::{RULES, rule_of};
 use std::collections::BTreeMap;
 
-/// So many results GitHub takes.
+/// Number of results that GitHub accepts.
 pub const MOST_RESULTS: usize = 25_000;
 
-// Other pairs of one finding that are told.
+// Maximum number of further pairs that are listed for one finding.
 const MOST_PAIRS: usize = 10;
 
-// Locations of code flows in all: some 10 MB, compressed.
+// Maximum number of locations of all code flows together: about 10 MB, compressed.
 const MOST_LOCATIONS: usize = 200_000;
 
-/// All reports, as one log.
+/// Renders all reports as one log.
 #[must_use]
 pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
     let mut findings: Vec<Finding<'_>> = all(reports).filter(|f| f.class != Class::Refuted).collect();
@@ -69,7 +73,7 @@ pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
     serde_json::to_string_pretty(&log).expect("texts and numbers can be written") + "\n"
 }
 
-/// A message: braces would be placeholders (3.11.5), brackets links (3.11.6).
+/// Escapes a message: braces would be placeholders (3.11.5), brackets links (3.11.6).
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in clean(text).chars() {
@@ -87,14 +91,14 @@ fn text(words: &str) -> Text {
 }
 
 fn location(uri: &str, at: Option<(u32, u32)>) -> Place {
-    // Of a report that says nothing useful nothing useful is said.
+    // A report without a valid line and column gives no region.
     let at = at.filter(|(line, column)| *line > 0 && *column > 0);
     let region = at.map(|(start_line, start_column)| Region { start_line, start_column: Some(start_column) });
     let artifact_location = ArtifactLocation { uri: uri.to_owned() };
     Place { id: None, message: None, physical_location: PhysicalLocation { artifact_location, region } }
 }
 
-/// The place in the real source, if the text names one, and then that in the model.
+/// Returns the location in the real source, if the text names one, and the location in the model.
 fn places(from: Option<&str>, uri: &str, at: Option<(u32, u32)>) -> Vec<Place> {
     let real = from.and_then(place::source).map(|source| Place {
         id: None,
@@ -109,13 +113,13 @@ fn places(from: Option<&str>, uri: &str, at: Option<(u32, u32)>) -> Vec<Place> {
 
 struct Writer<'w> {
     replays: &'w mut dyn Replays,
-    // How many results have this fingerprint.
+    // Number of results with each fingerprint.
     prints: BTreeMap<String, u32>,
-    // Locations that there is room for.
+    // Number of locations that may still be written.
     room: usize,
 }
 
-// A run of one end of a pair, or the one of a failure.
+// A run to show: an example of one end of an order, or of a failure.
 struct Shown<'r> {
     first: Option<String>,
     signature: String,
@@ -155,7 +159,7 @@ impl Writer<'_> {
         }
     }
 
-    // The message, the places, and those of the other statement and of other pairs.
+    // Returns the message, the locations, and the related locations: the other statement, and other pairs.
     fn words(&mut self, finding: &Finding<'_>, uri: &str) -> (String, Vec<Place>, Vec<Place>) {
         let report = finding.report;
         match finding.subject {
@@ -192,7 +196,7 @@ impl Writer<'_> {
             Subject::Failure(..) => Vec::new(),
         };
         let mut flows = Vec::new();
-        // One run of each order: the first, which of an order that fails is a failing one.
+        // Only the first run of each order is shown. For an order that fails, that is a failing one.
         let mut orders: Vec<&Option<String>> = Vec::new();
         for s in shown {
             if self.room == 0 || orders.contains(&&s.first) {
@@ -210,14 +214,14 @@ impl Writer<'_> {
         flows
     }
 
-    // Stable when lines move; of results that have the same a number tells them apart.
+    // Computes a fingerprint that does not change when lines move. Results with equal fingerprints are numbered.
     fn fingerprint(&mut self, report: &ConfirmReport, rule: &str, parts: &[String]) -> String {
         let mut digest = Digester::new();
         digest.text(&place::path(&self.replays.path(&report.about.file)));
         for (name, value) in &report.about.defines {
             digest.text(name).text(&value.to_string());
         }
-        // A pair keeps its identity when its verdict changes; its rule tells that.
+        // A pair keeps its fingerprint when its verdict changes, so only the kind of the finding counts, not the rule.
         digest.text(if rule.starts_with("failure") { "failure" } else { "pair" });
         parts.iter().for_each(|part| {
             digest.text(part);
@@ -264,21 +268,22 @@ impl Writer<'_> {
     }
 }
 
-// A statement in the model, and before it in the real source, if the model says where.
+// Returns the locations of a statement: the one in the real source, if the model names it, and then the one in the
+// model.
 fn related(uri: &str, access: &Access, what: &str) -> Vec<Place> {
     let mut all = places(access.from.as_deref(), uri, Some((access.line, access.column)));
-    // A link of the message leads to the first.
+    // A link of the message leads to the first of these locations.
     all.iter_mut().for_each(|place| place.message = Some(TextOf { text: escape(what) }));
     all
 }
 
-// The statements of the pairs that belong to a finding.
+// Returns the locations of the pairs that belong to a finding.
 fn of_pairs(finding: &Finding<'_>, uri: &str) -> Vec<Place> {
     let sides = finding.pairs.iter().take(MOST_PAIRS).flat_map(|pair| [(pair, &pair.a), (pair, &pair.b)]);
     sides.flat_map(|(pair, side)| related(uri, side, &format!("of the pair {}", words::pair(pair)))).collect()
 }
 
-// What the pairs of a finding are to it, as further sentences.
+// Describes how other pairs are related to a finding, as further sentences of the message.
 fn same(finding: &Finding<'_>) -> String {
     let lines = words::belonging(finding);
     let more = lines.len().saturating_sub(MOST_PAIRS);
@@ -290,7 +295,8 @@ fn same(finding: &Finding<'_>) -> String {
     text
 }
 
-// What makes a pair the same: place, kinds and labels of both statements, in no order.
+// Returns the identity of a pair: place, kind and label of both statements, in an order that does not depend on which
+// one is `a`.
 fn pair_print(pair: &Driven) -> Vec<String> {
     let side = |a: &Access| {
         let of = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -301,7 +307,7 @@ fn pair_print(pair: &Driven) -> Vec<String> {
     sides.concat()
 }
 
-// A run of each end of both orders; what hurts first.
+// Returns a run for each end of both orders, the harmful ones first.
 fn shown(pair: &Driven) -> Vec<Shown<'_>> {
     let mut all: Vec<(usize, Shown<'_>)> = Vec::new();
     for order in &pair.orders {
@@ -312,7 +318,7 @@ fn shown(pair: &Driven) -> Vec<Shown<'_>> {
             all.push((if hurts { 0 } else { 2 }, shown));
         }
         if let Some(again) = &order.passes {
-            // Beside a run that hurts one that does not fail says most.
+            // Beside a harmful run, a run without a failure is the most useful one.
             let rank = if pair.harm == Harm::Harmful { 1 } else { 3 };
             all.push((rank, Shown { first, signature: "ok".to_owned(), again }));
         }

@@ -1,4 +1,5 @@
-//! Objects of SARIF 2.1.0 (OASIS, 28 August 2019), as far as they are written here; the names of fields are those of the specification.
+//! Objects of SARIF 2.1.0 (OASIS, 28 August 2019), as far as reports use them. The names of the fields are those of the
+//! specification.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ pub(super) struct Log {
     pub(super) runs: Vec<ToolRun>,
 }
 
-/// What one run of a tool found.
+/// The results of one run of a tool.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ToolRun {
@@ -90,7 +91,7 @@ pub(super) struct ResultObject {
     pub(super) rule_id: &'static str,
     pub(super) rule_index: usize,
     pub(super) kind: &'static str,
-    /// Only of what fails: of other kinds it is `none` (3.27.10).
+    /// The level, only if `kind` is `fail`: for other kinds it is `none` (3.27.10).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) level: Option<&'static str>,
     pub(super) message: Text,
@@ -103,7 +104,7 @@ pub(super) struct ResultObject {
     pub(super) properties: Properties,
 }
 
-/// A `location`.
+/// A `location` object.
 #[derive(Serialize, Clone)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Place {
@@ -114,7 +115,7 @@ pub(super) struct Place {
     pub(super) physical_location: PhysicalLocation,
 }
 
-/// A `message`, which several locations share.
+/// A `message` object that several locations share.
 #[derive(Serialize, Clone)]
 pub(super) struct TextOf {
     pub(super) text: String,
@@ -154,7 +155,7 @@ pub(super) struct ThreadFlow {
     pub(super) locations: Vec<FlowLocation>,
 }
 
-/// A `threadFlowLocation`.
+/// A `threadFlowLocation` object.
 #[derive(Serialize, Clone)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FlowLocation {
@@ -178,20 +179,20 @@ pub(super) struct Properties {
     pub(super) rank: Option<char>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) contexts: Vec<String>,
-    /// What its runs came to.
+    /// The runs that show the orders or the failure, with their ends.
     pub(super) runs: Vec<ShownRun>,
-    /// Why there are no code flows although there are runs.
+    /// The reason why there are no code flows although there are runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) flows: Option<&'static str>,
 }
 
-/// A run that can be made again.
+/// A run that can be replayed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ShownRun {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) first: Option<String>,
-    /// How it ended.
+    /// The signature of the run.
     pub(super) signature: String,
     pub(super) token: String,
     pub(super) replay: Vec<String>,

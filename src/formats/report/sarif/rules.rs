@@ -1,10 +1,10 @@
-//! The rules of the SARIF log.
+//! Defines the rules of the SARIF log.
 
 use super::objects::{Configuration, Rule, RuleProperties};
 use super::text;
 use crate::formats::report::Class;
 
-/// A rule.
+/// The properties of a rule.
 pub(super) struct Row {
     pub(super) id: &'static str,
     name: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct Row {
     severity: &'static str,
 }
 
-/// All.
+/// All rules. [`rule_of`] returns indices into this list.
 pub(super) const RULES: [Row; 6] = [
     Row {
         id: "race/harmful",
@@ -80,7 +80,8 @@ pub(super) const RULES: [Row; 6] = [
     },
 ];
 
-/// The place of the rule for a finding of this class: about an order pair or not, and of a failure, whether it comes with both orders of some pair.
+/// Returns the index of the rule for a finding of this class. `order` tells whether it is an order pair, and `either`
+/// whether a failure occurs in runs of some confirmed pair.
 pub(super) fn rule_of(class: Class, order: bool, either: bool) -> usize {
     match class {
         Class::Failure if either => 5,
@@ -92,7 +93,7 @@ pub(super) fn rule_of(class: Class, order: bool, either: bool) -> usize {
     }
 }
 
-/// As the log has them.
+/// Returns the rules as objects of the log.
 pub(super) fn all() -> Vec<Rule> {
     RULES.iter().map(rule).collect()
 }

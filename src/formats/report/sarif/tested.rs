@@ -1,4 +1,4 @@
-//! The result of `test` as SARIF 2.1.0: a result for each `expect` line that does not hold, at that line.
+//! Renders the result of `test` as SARIF 2.1.0: a result for each `expect` line that fails the test, at that line.
 
 use super::objects::{AutomationDetails, Properties, ResultObject, ShownRun};
 use super::objects::{Configuration, Driver, Invocation, Log, Notification, Rule, RuleProperties, Text, Tool, ToolRun};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 const ID: &str = "expect/unmet";
 
-/// The log.
+/// Renders the log.
 #[must_use]
 pub fn render(report: &TestReport) -> String {
     let mut prints = BTreeMap::new();
