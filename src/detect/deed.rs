@@ -1,4 +1,4 @@
-//! Operations that are no plain accesses: what they are done to, and which two of them make an order pair.
+//! Operations that are no plain accesses: the objects that they act on, and which two of them make an order pair.
 
 use super::carried::atomic;
 use super::held::Hold;
@@ -8,7 +8,7 @@ use crate::event::{
 };
 use crate::world::World;
 
-/// What an operation is done to.
+/// An object that an operation acts on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Thing {
     Atomic(Location),
@@ -27,7 +27,7 @@ pub(super) enum Thing {
     Barrier(BarrierId),
 }
 
-/// What is done to it.
+/// What an operation does to the object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Deed {
     AtomicRead,
@@ -46,7 +46,8 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    /// The deeds whose order with this one, done to one thing, may matter: everything from one to another, in the order of this type.
+    /// Returns the deeds that make an order pair with this one on the same object, as ranges in the order of this
+    /// type (both ends included).
     pub(super) fn partners(self) -> Vec<(Deed, Deed)> {
         use Deed::*;
         let one = |deed| (deed, deed);
@@ -73,13 +74,14 @@ impl Deed {
         }
     }
 
-    /// Whether a common lock takes the pair away, since that of the acquisitions stands for it. What is sent and waited for is told as such.
+    /// Whether a common lock makes the pair redundant because the pair of its acquisitions represents it. Pairs of
+    /// sends and waits are always reported.
     pub(super) fn is_memory(self) -> bool {
         matches!(self, Deed::AtomicRead | Deed::AtomicWrite)
     }
 }
 
-/// What an operation does: to nothing, one or two things.
+/// Returns the objects on which an operation acts, up to two, each with the deed.
 pub(super) fn deeds(world: &World, thread: ThreadId, op: &Op, value: Value) -> [Option<(Thing, Deed)>; 2] {
     if let Some((at, writes)) = atomic(world, op, value) {
         return [Some((Thing::Atomic(at), if writes { Deed::AtomicWrite } else { Deed::AtomicRead })), None];
@@ -95,7 +97,7 @@ pub(super) fn deeds(world: &World, thread: ThreadId, op: &Op, value: Value) -> [
             return [Some((Thing::waited(on), Deed::Wait)), Some((Thing::Thread(thread), Deed::Wait))];
         }
         Op::Up(semaphore) => (Thing::Semaphore(semaphore), Deed::Up),
-        // Whether it comes before an up matters all the more where it gives up.
+        // A down that gives up counts as well: then it matters even more whether it comes before an up.
         Op::Down(semaphore) | Op::DownFor { semaphore, .. } => (Thing::Semaphore(semaphore), Deed::Down),
         Op::Interrupt(other) => (Thing::Thread(other), Deed::Interrupt),
         Op::Sleep(_) => (Thing::Thread(thread), Deed::Sleep),
@@ -112,7 +114,7 @@ impl Thing {
         }
     }
 
-    /// Its name, as the world gives it: `lock l`, `semaphore s`, `the queue of main`.
+    /// Returns the name of the object: `lock l`, `semaphore s`, `the queue of main`.
     pub(super) fn name(self, world: &World) -> String {
         let setup = world.setup();
         match self {
@@ -131,8 +133,8 @@ impl Thing {
     }
 }
 
-/// The names of what an operation is done to that is no plain memory: two operations on one of them may make an order pair. `None` of an await, whose
-/// condition may read anything; empty if it is done to nothing.
+/// Returns the names of the objects that an operation acts on, other than plain memory. Two operations on one of them
+/// may make an order pair. `None` for an await, whose condition may read anything; empty if there is no such object.
 #[must_use]
 pub fn things(world: &World, thread: ThreadId, op: &Op, value: Value) -> Option<Vec<String>> {
     let thing = match *op {
@@ -147,13 +149,13 @@ pub fn things(world: &World, thread: ThreadId, op: &Op, value: Value) -> Option<
     Some(vec![thing.name(world)])
 }
 
-/// What a critical section touches.
+/// An element of a section's footprint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Touched {
     /// Plain memory, or an atomic.
     Memory(AccessPlace),
     Thing(Thing),
-    /// What is not known.
+    /// An unknown place or object.
     Anything,
 }
 
@@ -161,7 +163,7 @@ pub(super) enum Touched {
 pub(super) type Touch = (Touched, AccessKind);
 
 impl Touched {
-    /// The lock of a hold, as something that is taken.
+    /// Returns the acquisition of a lock as a touch.
     pub(super) fn hold(hold: Hold) -> Touch {
         match hold {
             Hold::Lock(lock) => (Touched::Thing(Thing::Lock(lock)), AccessKind::Write),
@@ -184,7 +186,7 @@ pub(super) fn conflict((a, how): Touch, (b, other): Touch) -> bool {
     writes && (same || frees(a, how, b) || frees(b, other, a))
 }
 
-/// What an operation touches, acquisitions left out.
+/// Returns the touches of an operation, without acquisitions.
 pub(super) fn touches(world: &World, thread: ThreadId, op: &Op, value: Value) -> Vec<Touch> {
     use AccessKind::{Read, Write};
     if let Some(access) = op.access() {

@@ -21,15 +21,14 @@ use std::collections::BTreeSet;
 const PROBES: u64 = 400;
 // Random runs are cut after this many steps.
 const STEPS: usize = 2_000;
-// A run without end still grows if it reached a new state during its last steps, one part in so many of all its
-// steps.
+// A run without end still grows if it reached a new state in the last one `LAST`-th of its steps.
 const LAST: usize = 4;
 // Work of the random runs, in bytes of states: `LEAST_WORK` in any case, else one `PART_OF_WORK`-th of the work of the
 // search.
 const LEAST_WORK: u64 = 64 << 20;
 const PART_OF_WORK: u64 = 10;
-// Digests of the states on the runs take at most one `PART_OF_MEMORY`-th of the memory bound; `OF_A_DIGEST` is the bytes
-// of a digest in a set, approximately.
+// Digests of the states on the runs take at most one `PART_OF_MEMORY`-th of the memory bound. `OF_A_DIGEST`: bytes of a
+// digest in a set, approximately.
 const PART_OF_MEMORY: u64 = 32;
 const OF_A_DIGEST: u64 = 32;
 // Largest part of the sum that one run may have for the standard error to be meaningful: rare and large runs are
