@@ -83,7 +83,7 @@ pub struct Instance {
     pub visit: u32,
 }
 
-/// What two operations conflict on.
+/// The place on which two operations conflict.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
     /// A cell of a global.
@@ -108,7 +108,7 @@ pub enum Place {
         /// Class of the object.
         class: u32,
     },
-    /// What an order pair is about, if not memory: a lock, a queue, a wait set, a semaphore, an event, a thread.
+    /// The subject of an order pair other than memory: a lock, a queue, a wait set, a semaphore, an event, a thread.
     Object {
         /// Name of the object, such as `lock l`, `the queue of main`, `semaphore s`.
         name: String,

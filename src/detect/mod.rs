@@ -73,11 +73,11 @@
 //! is a sequence of contexts each of which is before the next, so that a thousand tasks in a row have one component.
 //! With n contexts and c chains, clocks take O(n c / 32) time and pointers at worst, when nothing is ordered.
 //!
-//! An access is compared with the earlier accesses that it is not ordered with and has not met, and skips the others
-//! wholesale (`met`). The work is that of the pairs found, of which each location keeps 10,000 by default
-//! ([`Hybrid::most_pairs`]). 20,000 tasks of one thread: 4 chains, 0.1 s; 10,000 threads that post two tasks each to
-//! one looper, all of which write one variable: 20,003 chains, 2 s and 60 MB. If a poster has used many different
-//! delays, a begin looks only at those that can matter (`delayed`).
+//! An access is compared with the earlier accesses that it is not ordered with and was not compared with yet. It
+//! skips the others wholesale (`met`). The work is that of the pairs found, of which each location keeps 10,000 by
+//! default ([`Hybrid::most_pairs`]). 20,000 tasks of one thread: 4 chains, 0.1 s; 10,000 threads that post two tasks
+//! each to one looper, all of which write one variable: 20,003 chains, 2 s and 60 MB. If a poster has used many
+//! different delays, a begin looks only at those that can matter (`delayed`).
 //!
 //! Ranks double the time, since each relation has clocks of its own. Order pairs cost about as much as races: a step
 //! of a critical section looks up the earlier sections of its lock that touched the same and are not ordered with it.
