@@ -42,7 +42,7 @@ const OF_A_STATE: u64 = 64;
 // for components.
 const OF_AN_EDGE: usize = 96;
 const OF_AN_OPEN: usize = 64;
-// Spare nodes (kept only to reuse their memory) take one part in so many of the memory bound, and a worker never
+// Spare nodes (kept only to reuse their memory) take one `PART_OF_SPARE`-th of the memory bound, and a worker never
 // keeps more than `MOST_SPARE` of them.
 const PART_OF_SPARE: u64 = 32;
 const MOST_SPARE: u64 = 1_024;

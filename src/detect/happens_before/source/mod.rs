@@ -51,8 +51,8 @@
 //!
 //! # Cost
 //!
-//! The relation takes one bit for each pair of nodes. More than [`SourceOrder::MOST`] nodes are refused: they would
-//! take 200 MB, and half of that again for the nodes that tasks may come before. The largest known log has 2,649
+//! The relation takes one bit for each pair of nodes. A trace of [`SourceOrder::MOST`] nodes takes 200 MB, and half
+//! of that again for the nodes that tasks may come before; larger traces are refused. The largest known log has 2,649
 //! nodes.
 //!
 //! The time is at least quadratic, and clocks do not help. The relation is transitive only in part, so that the nodes
@@ -134,7 +134,7 @@ impl<'t> SourceOrder<'t> {
     ///
     /// # Errors
     ///
-    /// The same errors as [`new`](Self::new).
+    /// As [`new`](Self::new).
     pub fn until(trace: &'t Trace, stop: &AtomicBool) -> Result<Option<Self>, TooLarge> {
         let nodes = Nodes::of(trace);
         if nodes.len() > Self::MOST {

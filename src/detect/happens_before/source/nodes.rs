@@ -43,7 +43,7 @@ impl Nodes {
             op: IndexVec::new(),
             pieces,
         };
-        // Context by context, so that the nodes of each are neighbours.
+        // Context by context, so that the nodes of each are neighbors.
         let mut members: IndexVec<Context, Vec<OpNo>> = nodes.pieces.ids().map(|_| Vec::new()).collect();
         for (op, context) in contexts.enumerate() {
             members[*context].push(op);
