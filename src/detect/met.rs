@@ -168,6 +168,7 @@ impl<W: Copy + Ord> Met<W> {
         } else {
             self.take_out(class, entry);
         }
+        // The entry becomes the last one of its class and chain.
         let class_of = &mut self.classes[class];
         let earlier = class_of.chains.insert(chain, entry).unwrap_or(NONE);
         class_of.note(&self.entries, when);
@@ -256,6 +257,7 @@ impl<W: Copy + Ord> Met<W> {
             }
         }
         self.looked += hits.len() as u64;
+        // By group, and in a group by step, so that the evidence of a new pair is its earliest execution.
         hits.sort_unstable();
         for alike in hits.chunk_by(|a, b| a.group == b.group) {
             let Group { by: old, class } = &self.groups[alike[0].group as usize];

@@ -35,7 +35,7 @@ struct Branch {
 }
 
 impl SetId {
-    /// The set without members.
+    /// The empty set.
     pub(super) const EMPTY: SetId = SetId(u32::MAX);
 }
 

@@ -41,6 +41,7 @@ pub(super) fn search<M: Monitor>(
             workers.iter_mut().for_each(|w| w.most_spare = searched.most_spare(plan));
             let mut batch: Batch<M> = Vec::new();
             let mut may_find = 0;
+            // A batch takes states as long as the successors of all of them fit into the bounds.
             while batch.len() < BATCH
                 && let Some((_, fresh)) = queue.peek()
             {

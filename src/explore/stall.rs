@@ -25,6 +25,7 @@ pub fn least_stalls(plan: &Plan<'_>, scale: Scale, wanted: &BTreeSet<End>, conte
     // Number of nodes that are found and not visited, and bytes of the largest one.
     let (mut waiting, mut largest) = (1u64, 0);
     while let Some((stall, nodes)) = queue.pop_first() {
+        // All nodes in `open` have this stall. A choice that adds no stall puts its successor there as well.
         let mut open = nodes;
         while let Some(mut node) = open.pop() {
             largest = largest.max(node.bytes());

@@ -66,9 +66,9 @@ pub(super) struct Fresh<N> {
 /// When a state was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Seen {
-    /// In this level.
+    /// The state was found in this level.
     Now,
-    /// In an earlier level.
+    /// The state was found in an earlier level.
     Before,
 }
 

@@ -72,7 +72,8 @@ impl Order<'_> {
         for block in (0..posted.state.blocks().min(self.chains.blocks())).rev() {
             let (mut own, mut posts) = (self.chains.lanes(block, looper), self.chains.posted(block, looper));
             if own != 0 {
-                // A chain's tasks that ended before are known up to their ends.
+                // A task that ended before is known up to its end, so that only chains known further than `st` are
+                // searched, and those known in part.
                 let parts = self.chains.parts(block, looper);
                 let parts = if parts == 0 { 0 } else { parts & posted.state.any_news(block, &NOTHING) };
                 own &= parts | posted.state.any_news(block, now.state.st_block(block));

@@ -48,9 +48,9 @@ impl RaceClass {
 pub struct Race {
     /// Location of the accesses.
     pub location: LocationNo,
-    /// The earlier access of the first such pair.
+    /// The earlier access of the first pair of accesses that was found.
     pub first: OpNo,
-    /// The later access of the first such pair.
+    /// The later access of the first pair of accesses that was found.
     pub second: OpNo,
     /// Tasks of the two accesses; `None` for a thread's own code.
     pub tasks: (Option<TaskNo>, Option<TaskNo>),
