@@ -44,12 +44,13 @@ pub type SiteOrders = BTreeMap<Pair, PairOrders>;
 pub struct PairOrders {
     /// First site, second site, and whether that order happens. A site with itself has one entry.
     pub orders: Vec<(SiteId, SiteId, Order)>,
-    /// If both orders happen: whether the two instances of a run with one order can also come the other way round.
+    /// Whether the two instances of a run with the first order can also come the other way round. `None` unless both
+    /// orders happen, or the one order of a site with itself.
     pub flips: Option<Order>,
 }
 
-/// Returns the orders of all pairs of accesses that may touch the same memory, one of them writing. Pairs without any
-/// order that can happen are left out, unless they can be side by side.
+/// Returns the orders of all pairs of accesses that may touch the same memory, one of them writing. Pairs whose orders
+/// are all [`Order::Never`] are left out, unless they can be side by side.
 #[must_use]
 pub fn site_orders(plan: &Plan<'_>, found: &Explored, context: Context<'_>) -> SiteOrders {
     let mut all = BTreeMap::new();
