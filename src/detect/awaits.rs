@@ -1,31 +1,32 @@
-//! Awaits: which operation has turned the condition of a thread that stands at one.
+//! Awaits: finds the operation that has turned the condition of a thread that is pending at an await.
 //!
-//! What a condition reads is known to the guest alone. What is seen from outside is that a thread at an `await` could not go on before an operation and can
-//! go on after it, or the other way round: that operation has written what the condition reads. Once the deadline of an await has passed, nothing is seen any more.
+//! Only the guest knows which memory a condition reads. An observer sees that a thread at an `await` was blocked
+//! before an operation and is enabled after it, or the other way round: that operation has written memory that the
+//! condition reads. Once the deadline of an await has passed, the thread stays enabled and no turn is seen.
 
 use crate::base::IdSet;
 use crate::event::{Event, Happening, Op, ThreadId};
 use crate::world::World;
 
-/// A condition has turned.
+/// A change of an await's condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Turned {
-    /// Who stands there.
+    /// Thread that is pending at the await.
     pub(super) thread: ThreadId,
-    /// Whether it holds now.
+    /// Whether the condition holds now.
     pub(super) holds: bool,
 }
 
-/// The threads that stand at an `await`, and whether each may go on.
+/// The threads that are pending at an `await`, and which of them are enabled.
 #[derive(Default)]
 pub(super) struct Awaits {
     standing: IdSet<ThreadId>,
-    // Those of them that might go on after the last event.
+    // Threads of `standing` that were enabled after the last event.
     held: IdSet<ThreadId>,
 }
 
 impl Awaits {
-    /// Takes the next event: the awaits that it has turned, in the order of their threads.
+    /// Processes the next event. Returns the awaits that it has turned, in the order of their threads.
     pub(super) fn observe(&mut self, world: &World, event: &Event) -> Vec<Turned> {
         let mut turned = Vec::new();
         let enabled = world.enabled();

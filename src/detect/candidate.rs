@@ -1,56 +1,57 @@
-//! Candidates: pairs of sites that might race or whose order may matter, with what was seen of them.
+//! Candidates: pairs of sites that might race or whose order may matter, with the evidence for them.
 
 use super::Detector;
 use crate::event::{AccessPlace, Location, ObjectId, SiteId};
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Two sites, or one twice, in no order.
+/// An unordered pair of sites. Both may be the same site.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Pair {
     // invariant: a <= b
-    /// The smaller.
+    /// The smaller site.
     pub a: SiteId,
-    /// The larger.
+    /// The larger site.
     pub b: SiteId,
 }
 
 impl Pair {
-    /// The pair of two sites.
+    /// Returns the pair of two sites, in either order.
     #[must_use]
     pub fn new(x: SiteId, y: SiteId) -> Self {
         Self { a: x.min(y), b: x.max(y) }
     }
 }
 
-/// What the two contexts were: it says how the pair can be driven.
+/// Kinds of the two contexts of a pair. They decide how the pair can be driven.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ContextKind {
-    /// The own code of two threads.
+    /// Both accesses are in the own code of threads.
     ThreadThread,
-    /// The own code of a thread, and a task on another.
+    /// One access is in the own code of a thread, the other one in a task of another thread.
     ThreadTask,
-    /// Tasks of two loopers.
+    /// The accesses are in tasks of two loopers.
     TaskTask,
-    /// Two tasks of one looper: never side by side, but in either order.
+    /// The accesses are in two tasks of one looper: never side by side, but possible in either order.
     SameLooper,
 }
 
-/// How suspicious a candidate is: the lesser, the more. What the letters mean is said in the head of this module.
+/// How suspicious a candidate is: the lesser, the more suspicious. The [module](super) documents the letters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Rank {
-    /// A race that nothing in the run has ordered.
+    /// A race that no edge of the run orders.
     Unordered,
-    /// A race that only locks and what is like them ordered: signals, semaphores, atomics, awaits, interrupts.
+    /// A race that only locks, signals, semaphores, atomics, awaits or interrupts order.
     ByLocks,
-    /// A race of which a queue has kept the order in which two unordered posts happened to come.
+    /// A race that only a queue orders, by the order in which two unordered posts happened.
     ByQueue,
     /// No race: two operations whose order matters.
     Order,
 }
 
 impl Rank {
-    /// Its letter: A, B, C or E. (D would be pairs under one lock; the pair of the acquisitions stands for them.)
+    /// Returns the letter of the rank: A, B, C or E. (D would be pairs under one lock; the pair of the acquisitions
+    /// represents them.)
     ///
     /// # Examples
     ///
@@ -70,50 +71,52 @@ impl Rank {
     }
 }
 
-/// One performance of a statement, by names that mean the same in every run.
+/// One execution of a statement, by names that mean the same in every run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Instance {
     /// The statement.
     pub site: SiteId,
-    /// The pedigree of its thread or task.
+    /// The pedigree of the thread or task that executed the statement.
     pub context: String,
-    /// The how-manieth performance of it there, counted from 1. What has two halves (wait, sleep, a barrier) counts once.
+    /// Ordinal of this execution of the statement in its thread or task, from 1. An operation with two halves (wait,
+    /// sleep, barrier) counts once.
     pub visit: u32,
 }
 
-/// Where two operations met.
+/// The place on which two operations conflict.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
     /// A cell of a global.
     Global {
-        /// The cell of the flat memory.
+        /// Cell of the flat memory.
         cell: u32,
     },
     /// A cell of an object.
     Field {
-        /// The object's name, by its pedigree.
+        /// Pedigree of the object.
         object: String,
-        /// Its class.
+        /// Class of the object.
         class: u32,
-        /// The cell, from the object's base.
+        /// Cell, counted from the object's base.
         offset: u32,
     },
-    /// The life of an object: a free, and a use, an access to its cells or another free.
+    /// The life of an object: one operation frees the object, the other one uses it, accesses its cells or frees it,
+    /// too.
     Life {
-        /// The object's name, by its pedigree.
+        /// Pedigree of the object.
         object: String,
-        /// Its class.
+        /// Class of the object.
         class: u32,
     },
-    /// What an order pair is about, if it is no memory: a lock, a queue, a wait set, a semaphore, an event, a thread.
+    /// The subject of an order pair other than memory: a lock, a queue, a wait set, a semaphore, an event, a thread.
     Object {
-        /// Its name: `lock l`, `the queue of main`, `semaphore s`.
+        /// Name of the object, such as `lock l`, `the queue of main`, `semaphore s`.
         name: String,
     },
 }
 
 impl Place {
-    /// What an access of this world touches.
+    /// Returns the place that an access in `world` touches.
     #[must_use]
     pub fn of(world: &World, place: AccessPlace) -> Self {
         let class = |object: ObjectId| world.memory().object(object).class;
@@ -129,31 +132,31 @@ impl Place {
     }
 }
 
-/// The first occurrence of a candidate. What it has twice stands in the order of the pair's sites; of a site and itself, in the
-/// order of the run. Of a pair that only several runs show, run and location are known.
+/// The first occurrence of a candidate. Tuples have the order of the pair's sites; if both sites are the same, the
+/// order of the run. For a pair that no single run shows, only `run` and `location` are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evidence {
-    /// The run: [`Candidates::add`] fills it in.
+    /// Number of the run, set by [`Candidates::add`].
     pub run: u64,
-    /// Where.
+    /// Place on which the two operations conflict, if it is known.
     pub place: Option<Place>,
-    /// The same as a text: `count`, `main/Node#1.next`, `main/Node#1`.
+    /// Name of the place: `count`, `main/Node#1.next`, `main/Node#1`.
     pub location: String,
-    /// When, in steps of the run.
+    /// Steps of the run at which the two operations happened.
     pub steps: (u64, u64),
-    /// In which contexts, by their pedigrees.
+    /// Pedigrees of the contexts of the two operations.
     pub contexts: (String, String),
-    /// Which instances they were.
+    /// The two instances.
     pub instances: (Instance, Instance),
-    /// The nearest context that both descend from, or that is one of them and made the other: there the causes of the two part. Empty if
-    /// there is none, as between threads that start with the app.
+    /// Nearest common ancestor of the two contexts (or one of them, if it created the other): the point at which
+    /// their causes part. Empty if there is none, as between threads that start with the app.
     pub parted: String,
-    /// Holding which locks; at an acquisition, those that were held before it.
+    /// Locks that each context held; at an acquisition, those held before it.
     pub locksets: (Vec<String>, Vec<String>),
 }
 
 impl Evidence {
-    /// Of a pair that no run has shown by itself: run and location are all that is known.
+    /// Returns the evidence of a pair that no run has shown alone: only run and location are known.
     #[must_use]
     pub fn unseen(pair: Pair, run: u64, location: String) -> Self {
         let instance = |site| Instance { site, context: String::new(), visit: 0 };
@@ -175,20 +178,22 @@ impl Evidence {
 pub struct Candidate {
     /// The pair.
     pub pair: Pair,
-    /// The most suspicious rank in which it was seen.
+    /// Most suspicious rank of all occurrences.
     pub rank: Rank,
-    /// All context kinds in which it was seen.
+    /// Context kinds of all occurrences.
     pub kinds: BTreeSet<ContextKind>,
-    /// Where it was seen first.
+    /// First occurrence.
     pub evidence: Evidence,
-    /// Which detectors have seen it; none of a pair that somebody wants to be driven, or that no run shows by itself.
+    /// Detectors that reported the pair. Empty for a pair that only the user asked for, and for one that no run shows
+    /// alone.
     pub by: BTreeSet<Detector>,
-    /// How often it was seen. What repeats an access of the same chain of contexts counts only what is new since: a lower bound.
+    /// Number of occurrences, as a lower bound: a repeated access of one chain of contexts counts only the partners
+    /// that are new since the last one.
     pub count: u64,
 }
 
 impl Candidate {
-    /// Whether it is a pair of accesses to memory that might race, and no order pair.
+    /// Whether the candidate is a pair of memory accesses that might race, not an order pair.
     #[must_use]
     pub fn is_race(&self) -> bool {
         self.rank != Rank::Order
@@ -218,33 +223,35 @@ impl Candidate {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Candidates {
     all: BTreeMap<Pair, Candidate>,
-    // Pairs that a location may have; `None` for any number.
+    // Pairs that each location may have; `None` for any number.
     most: Option<u32>,
-    // How many it has.
+    // Pairs that each location has. Counted only if `most` is set.
     of: BTreeMap<String, u32>,
     left_out: BTreeSet<String>,
 }
 
 impl Candidates {
-    /// No candidates.
+    /// Returns an empty set of candidates without a limit.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// No candidates; of each location so many are kept, the first ones that are added.
+    /// Returns an empty set of candidates that keeps at most `pairs` pairs of each location: those that are added
+    /// first.
     #[must_use]
     pub fn at_most(pairs: u32) -> Self {
         Self { most: Some(pairs), ..Self::default() }
     }
 
-    /// Where more candidates were added than are kept of one location.
+    /// Returns the locations for which more candidates were added than are kept.
     #[must_use]
     pub fn left_out(&self) -> &BTreeSet<String> {
         &self.left_out
     }
 
-    /// Adds what run number `run` has found. The evidence of the smallest run stays, so that the order of adding does not matter but for what is left out.
+    /// Adds the candidates that run number `run` has found. The evidence of the smallest run is kept, so that the
+    /// order of additions affects only which candidates are left out.
     pub fn add(&mut self, run: u64, found: Vec<Candidate>) {
         for mut candidate in found {
             candidate.evidence.run = run;
@@ -262,7 +269,8 @@ impl Candidates {
         }
     }
 
-    // Whether a further pair of this location is kept. It is counted there if it is, and noted as left out if not.
+    // Whether one more pair of this location is kept. If so, it is counted; if not, the location is noted as left
+    // out.
     fn has_room(&mut self, location: &str) -> bool {
         let Some(most) = self.most else { return true };
         match self.of.get_mut(location) {
@@ -276,7 +284,8 @@ impl Candidates {
         true
     }
 
-    /// Adds a pair that no run shows by itself, since each orders the two tasks of one looper: run number `run` has an order that another run has not.
+    /// Adds a pair that no run shows alone, since each run orders the two tasks of one looper: run number `run` has
+    /// an order that another run does not have.
     pub fn add_flip(&mut self, pair: Pair, run: u64, location: String) {
         if self.all.contains_key(&pair) || !self.has_room(&location) {
             return;
@@ -297,7 +306,7 @@ impl Candidates {
         self.all.entry(pair).or_insert_with(|| Candidate {
             pair,
             rank: Rank::Unordered,
-            // Whatever may bring it about is tried.
+            // No kind is known, so trials use every way to drive the pair.
             kinds: BTreeSet::new(),
             evidence: Evidence::unseen(pair, 0, location),
             by: BTreeSet::from([Detector::Search]),
@@ -305,24 +314,24 @@ impl Candidates {
         });
     }
 
-    /// The candidates in the order of their pairs.
+    /// Returns the candidates in the order of their pairs.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Candidate> {
         self.all.values()
     }
 
-    /// The candidate of a pair.
+    /// Returns the candidate of a pair, if there is one.
     #[must_use]
     pub fn get(&self, pair: Pair) -> Option<&Candidate> {
         self.all.get(&pair)
     }
 
-    /// How many pairs there are.
+    /// Number of pairs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no pairs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

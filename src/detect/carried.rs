@@ -1,11 +1,16 @@
-//! What locks and the like carry from one context to another: the edges of the precise relation that the hybrid one leaves out, since the scheduler chose their
-//! order (DroidRacer, figure 7, and the happens-before orders of Java and C++ for what it does not have).
+//! The edges that the precise relation has and the hybrid one does not have: the order that locks, signals and the
+//! like carry from one context to another. The hybrid relation leaves them out because the scheduler chose their
+//! order (DroidRacer, figure 7, and the happens-before orders of Java and C++ for operations that DroidRacer does not
+//! have).
 //!
-//! - A release to each later acquisition of the lock, a write-unlock to each later lock of either side, a read-unlock to each later write-lock; between
-//!   different threads, since a lock never orders two tasks of one looper. A wait releases and its return acquires.
-//! - A notify to the return of those that it woke, an interrupt to what it broke off.
-//! - Each up of a semaphore to each later down, each write of an atomic to each later read of it, each registration to each later perform of the listener.
-//! - The write that let an await go on to its end; where its condition held from the start, every write before it, since nobody saw which it was.
+//! - A release to each later acquisition of the lock, a write-unlock to each later lock of either side, a read-unlock
+//!   to each later write-lock; only between different threads, since a lock never orders two tasks of one looper. A
+//!   wait releases, and its return acquires.
+//! - A notify to the return of the waits that it woke, an interrupt to the operation that it broke off.
+//! - Each up of a semaphore to each later down, each write of an atomic to each later read of it, each registration
+//!   to each later perform of the listener.
+//! - The write that enabled an await to the end of the await. If its condition held from the start, every earlier
+//!   write, since it is not known which one made it hold.
 //! - A quit to the end of the looper's loop.
 
 use super::awaits::Turned;
@@ -17,12 +22,12 @@ use crate::event::{ListenerId, Location, LockId, Op, RwLockId, SemaphoreId, Thre
 use crate::world::World;
 use std::collections::BTreeMap;
 
-/// What is under way.
+/// Clocks that have been sent and that a later operation may learn.
 #[derive(Default)]
 pub(super) struct Carried {
     locks: BTreeMap<LockId, Released>,
     rwlocks: BTreeMap<RwLockId, ReadWrite>,
-    // The threads in a wait, but for those that a notify has let go on.
+    // The threads in a wait, except those that a notify has woken.
     unwoken: BTreeMap<WaitSet, IdSet<ThreadId>>,
     woken: BTreeMap<ThreadId, Clock>,
     interrupts: BTreeMap<ThreadId, Clock>,
@@ -30,13 +35,14 @@ pub(super) struct Carried {
     atomics: BTreeMap<Location, Clock>,
     listeners: BTreeMap<ListenerId, Clock>,
     quits: BTreeMap<ThreadId, Clock>,
-    // All writes; and by thread the one that has let its await go on.
+    // All writes, and for each thread the write that has enabled its await.
     written: Clock,
     turned: BTreeMap<ThreadId, Clock>,
 }
 
-// The releases of what only one thread has at a time. Whoever releases had acquired, so that the releases of others before its own are in its clock: of the
-// last thread's own ones alone it must be known whose they are.
+// The releases of a lock that one thread at a time can hold. A thread that releases has acquired before, so that its
+// clock includes the earlier releases of other threads. Therefore only the releases of the last thread are kept
+// apart, since a thread does not learn its own.
 #[derive(Default)]
 struct Released {
     others: Clock,
@@ -66,13 +72,13 @@ impl Released {
 #[derive(Default)]
 struct ReadWrite {
     written: Released,
-    // The read-unlocks that a later writer of another thread has learned, and the others.
+    // Read-unlocks that a later writer of another thread has learned, and the others.
     learned: Clock,
     read: BTreeMap<ThreadId, Clock>,
 }
 
 impl Carried {
-    /// The thread performs the operation in this context. `held` is what it held before.
+    /// Processes an operation of the thread in this context. `held` has the lock sets before it.
     pub(super) fn perform(
         &mut self,
         world: &World,
@@ -92,7 +98,7 @@ impl Carried {
                 self.signal(world, held, (thread, op, value), at);
             }
             Op::Up(semaphore) => self.semaphores.entry(semaphore).or_default().join(&at.send()),
-            // What has timed out has learned nothing.
+            // A down that has timed out learns nothing.
             Op::Down(_) | Op::DownFor { .. } => receive(op.taken(value).and_then(|s| self.semaphores.get(&s)), at),
             Op::Register { listener, .. } => self.listeners.entry(listener).or_default().join(&at.send()),
             Op::Perform(listener) => receive(self.listeners.get(&listener), at),
@@ -106,7 +112,7 @@ impl Carried {
         }
     }
 
-    /// The looper leaves its loop.
+    /// Processes the end of a looper's loop.
     pub(super) fn leave(&self, looper: ThreadId, at: &mut Context) {
         receive(self.quits.get(&looper), at);
     }
@@ -185,7 +191,7 @@ impl Carried {
                     self.release(lock, thread, at);
                     self.unwoken.entry(on).or_default().set(thread, true);
                 } else {
-                    // It was interrupted before.
+                    // The wait was interrupted before it began.
                     self.broken_off(thread, at);
                 }
             }
@@ -197,14 +203,14 @@ impl Carried {
                 if let Some(clock) = self.woken.remove(&thread) {
                     at.receive(&clock);
                 }
-                // Woken by a notify it leaves the interrupt for later.
+                // A wait that a notify has woken leaves the interrupt pending.
                 if value == 0 {
                     self.broken_off(thread, at);
                 }
             }
             Op::Notify { on, .. } => {
                 let clock = at.send();
-                // Whoever has left before has its cause already, or none.
+                // A thread that left the wait set before this notify has its cause already, or none.
                 let Some(unwoken) = self.unwoken.get_mut(&on) else { return };
                 let mut still = IdSet::new();
                 world.waiters(on).iter().for_each(|waiter| still.set(*waiter, true));
@@ -222,7 +228,7 @@ impl Carried {
         }
     }
 
-    // An interrupt that came before ends this, and is spent.
+    // Ends an operation by a pending interrupt, if there is one. The interrupt is used up.
     fn broken_off(&mut self, thread: ThreadId, at: &mut Context) {
         if let Some(clock) = self.interrupts.remove(&thread) {
             at.receive(&clock);
@@ -236,7 +242,7 @@ fn receive(clock: Option<&Clock>, at: &mut Context) {
     }
 }
 
-/// The atomic that an operation touches, and whether it has written it; `None` if it threw.
+/// Returns the atomic that an operation touches, and whether it has written it; `None` if the operation threw.
 pub(super) fn atomic(world: &World, op: &Op, value: Value) -> Option<(Location, bool)> {
     let (at, writes) = match *op {
         Op::AtomicRead(at) => (at, false),

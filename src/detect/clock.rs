@@ -1,8 +1,8 @@
-//! Vector clocks over chains, for many chains: pages of blocks, which are shared.
+//! Vector clocks over many chains, stored in pages of shared blocks.
 //!
-//! A chain is a sequence of contexts each of which happens before the next; an epoch of a chain ends whenever its context sends
-//! something. A clock says how far each chain is known. Copying one copies a pointer for each 256 chains, joining skips the pages and blocks
-//! that are shared, and chains that nobody has met take no room.
+//! A chain is a sequence of contexts each of which happens before the next one. An epoch of a chain ends whenever its
+//! context sends something. A clock holds, for each chain, the last epoch that is known. Copying a clock copies one
+//! pointer for each 256 chains, joining skips pages and blocks that are shared, and unknown chains take no memory.
 
 use crate::base::Id;
 use smallvec::SmallVec;
@@ -17,47 +17,47 @@ crate::define_id! {
 /// The chain of `init`.
 pub(super) const INIT: ChainId = ChainId(0);
 
-/// An epoch of a chain. Epochs count from 1 to less than 2^31: as often something is sent.
+/// An epoch of a chain. Epochs start at 1 and stay below 2^31; each send begins a new one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Point {
     pub(super) chain: ChainId,
     pub(super) epoch: u32,
 }
 
-/// The last epoch of a chain. One beyond it would be taken for less than any other ([`knows`]).
+/// The largest epoch. A larger number would compare as less than any other ([`knows`]).
 pub(super) const LAST: u32 = u32::MAX >> 1;
 
-/// Chains of a block; few in unit tests, so that short traces have several.
+/// Number of chains of a block; small in unit tests, so that short traces have several blocks.
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 32 };
 
-/// Blocks of a page.
+/// Number of blocks of a page.
 pub(super) const PAGE: usize = if cfg!(test) { 2 } else { 8 };
 
-/// How far the chains of a block are known.
+/// Last known epoch of each chain of a block; 0 if nothing is known.
 pub(super) type Block = [u32; WIDTH];
 
 type Page = [Option<Arc<Block>>; PAGE];
 
-/// How far each chain is known; 0 is not at all.
+/// Last known epoch of each chain; 0 if nothing is known.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Clock {
-    // Most clocks have one.
+    // Most clocks have one page.
     pages: SmallVec<[Option<Arc<Page>>; 1]>,
 }
 
 impl Clock {
-    /// How far the chain is known.
+    /// Returns the last known epoch of the chain; 0 if nothing is known.
     pub(super) fn get(&self, chain: ChainId) -> u32 {
         let i = chain.0 as usize;
         self.block(i / WIDTH).map_or(0, |block| block[i % WIDTH])
     }
 
-    /// Whether the point is known.
+    /// Whether the clock knows the point.
     pub(super) fn has(&self, point: Point) -> bool {
         self.get(point.chain) >= point.epoch
     }
 
-    /// What is known of the chains of a block.
+    /// Returns the last known point of each chain of a block, without unknown chains.
     pub(super) fn block_points(&self, number: usize) -> impl Iterator<Item = Point> + '_ {
         self.block(number).into_iter().flat_map(move |block| {
             let point =
@@ -66,17 +66,17 @@ impl Clock {
         })
     }
 
-    /// How many blocks there may be.
+    /// Upper bound of the number of blocks.
     pub(super) fn len(&self) -> usize {
         self.pages.len() * PAGE
     }
 
-    /// What is known of the chains from `WIDTH` times this number on; `None` if nothing.
+    /// Returns the block of the chains from `WIDTH * number` on; `None` if nothing is known of them.
     pub(super) fn block(&self, number: usize) -> Option<&Arc<Block>> {
         self.pages.get(number / PAGE)?.as_ref()?[number % PAGE].as_ref()
     }
 
-    /// Whether all that the other knows is known.
+    /// Whether the clock knows everything that `other` knows.
     pub(super) fn covers(&self, other: &Clock) -> bool {
         other.pages.iter().enumerate().all(|(number, theirs)| match (self.pages.get(number), theirs) {
             (_, None) => true,
@@ -85,7 +85,7 @@ impl Clock {
         })
     }
 
-    /// Learns the point, and so what is before it on its chain.
+    /// Learns the point, and thereby all earlier points of its chain.
     pub(super) fn learn(&mut self, point: Point) {
         debug_assert!(point.epoch <= LAST, "{point:?}");
         if self.has(point) {
@@ -96,14 +96,14 @@ impl Clock {
         Arc::make_mut(block)[i % WIDTH] = point.epoch;
     }
 
-    /// Learns a block.
+    /// Learns everything that a block knows.
     pub(super) fn learn_block(&mut self, number: usize, theirs: &Arc<Block>) {
         if self.block(number).is_none_or(|mine| !block_covers(mine, theirs)) {
             join_block(&mut self.page(number / PAGE)[number % PAGE], theirs);
         }
     }
 
-    /// Knows nothing of a chain any more.
+    /// Forgets everything about a chain.
     pub(super) fn forget(&mut self, chain: ChainId) {
         let i = chain.0 as usize;
         if self.get(chain) > 0
@@ -120,7 +120,7 @@ impl Clock {
         Arc::make_mut(self.pages[number].get_or_insert_default())
     }
 
-    /// Learns all that the other knows.
+    /// Learns everything that `other` knows.
     pub(super) fn join(&mut self, other: &Clock) {
         if self.pages.len() < other.pages.len() {
             self.pages.resize(other.pages.len(), None);
@@ -129,7 +129,8 @@ impl Clock {
             let Some(theirs) = theirs else { continue };
             match mine {
                 Some(mine) if page_covers(mine, theirs) => {}
-                // Sharing keeps later joins cheap, so that a page that knows no more is taken over, and a block.
+                // Pages and blocks are shared wherever one side knows all that the other knows, which keeps later
+                // joins cheap.
                 Some(mine) if !page_covers(theirs, mine) => {
                     let both = Arc::make_mut(mine).iter_mut().zip(theirs.iter());
                     both.for_each(|(mine, theirs)| theirs.iter().for_each(|theirs| join_block(mine, theirs)));
@@ -140,7 +141,8 @@ impl Clock {
     }
 }
 
-/// Learns all that a shared clock knows; says whether there was news. What is empty shares it as well.
+/// Learns everything that a shared clock knows. Returns whether anything was new. An empty clock shares `theirs`
+/// instead of copying it.
 pub(super) fn join(mine: &mut Arc<Clock>, theirs: &Arc<Clock>) -> bool {
     if Arc::ptr_eq(mine, theirs) || theirs.len() == 0 {
         return false;
@@ -169,13 +171,13 @@ fn block_covers(mine: &Arc<Block>, theirs: &Arc<Block>) -> bool {
     Arc::ptr_eq(mine, theirs) || knows(mine, theirs)
 }
 
-/// Whether a block knows what another one knows.
+/// Whether a block knows everything that another block knows.
 pub(super) fn knows(mine: &Block, theirs: &Block) -> bool {
-    // Of all chains at once, by the sign of the difference: an epoch is less than 2^31.
+    // Compares all chains at once by the signs of the differences, which works because epochs are less than 2^31.
     mine.iter().zip(theirs).fold(0, |less, (m, t)| less | m.wrapping_sub(*t)) >> 31 == 0
 }
 
-/// Learns what another block knows.
+/// Learns everything that another block knows.
 pub(super) fn join_block(mine: &mut Option<Arc<Block>>, theirs: &Arc<Block>) {
     match mine {
         Some(mine) if block_covers(mine, theirs) => {}

@@ -1,9 +1,10 @@
-//! The tasks that one chain has posted to one looper, by how long their messages were to wait.
+//! The tasks that one chain has posted to one looper, by the delay or instant of their messages.
 //!
-//! Of two posts of one chain with a delay each, or an instant each, the earlier one with the delay that is not longer begins first. So of the tasks that a message follows,
-//! those are enough that have no other one both later and with a longer delay: with the longest delay first, each is posted later than the one before it. A chain
-//! may have used thousands of delays, few of which have such a task: delays lie in blocks, and a block knows its posts, so that one question decides whether
-//! there is anything in it.
+//! If one chain posts two messages with delays (or two with instants), the earlier one begins first unless its delay
+//! is longer. Of the tasks that a message follows, it is therefore enough to return those for which no other one was
+//! posted later with a delay at least as long. In descending order of delay, each of these was posted later than the
+//! one before it. A chain may have used thousands of delays, few of which have such a task. Delays are therefore
+//! stored in blocks, and a block knows its posts, so that one lookup decides whether it can contain such a task.
 
 use super::clock::Point;
 use super::queues::Ended;
@@ -21,25 +22,27 @@ pub(super) struct Entry {
 /// Tasks by delay or instant.
 #[derive(Default)]
 pub(super) struct Delayed {
-    // By what kind of time they have, and whether they are asynchronous: those of one kind are comparable.
+    // Blocks by kind of time (delay or instant) and by whether the message is asynchronous. Times of one kind are
+    // comparable.
     kinds: BTreeMap<(bool, bool), Vec<Block>>,
 }
 
-// Delays that lie together. invariant: not empty; all of them are less than those of the next block
+// Neighboring delays. invariant: not empty; all of them are less than those of the next block
 struct Block {
     // invariant: ascending by delay
     rows: Vec<Row>,
-    // The posts of all. invariant: ascending
+    // The posts of all rows. invariant: ascending
     posts: Vec<u32>,
 }
 
-// Tasks of one delay. invariant: ascending by post; a later one ended later, and after the earlier one in happens-before
+// Tasks of one delay. invariant: ascending by post; a later one ended later, and after the earlier one in
+// happens-before
 struct Row {
     class: Class,
     tasks: Vec<Entry>,
 }
 
-// Rows that a block has at most: few in unit tests, so that short traces have several blocks.
+// Maximum number of rows of a block; small in unit tests, so that short traces have several blocks.
 const ROWS: usize = if cfg!(test) { 4 } else { 64 };
 
 fn kind(class: Class) -> (bool, bool) {
@@ -47,7 +50,7 @@ fn kind(class: Class) -> (bool, bool) {
 }
 
 impl Delayed {
-    /// A task has ended whose message had a delay or an instant.
+    /// Adds an ended task whose message had a delay or an instant.
     pub(super) fn add(&mut self, class: Class, entry: Entry) {
         let blocks = self.kinds.entry(kind(class)).or_default();
         let at = blocks.partition_point(|block| block.rows[0].class <= class).saturating_sub(1);
@@ -62,7 +65,7 @@ impl Delayed {
             at
         });
         let tasks = &mut rows[row].tasks;
-        // By FIFO.
+        // FIFO: the tasks of one delay end in the order of their posts.
         debug_assert!(tasks.last().is_none_or(|task| task.post < entry.post), "in the order of their posts");
         tasks.push(entry);
         if rows.len() > ROWS {
@@ -73,12 +76,12 @@ impl Delayed {
         }
     }
 
-    /// The tasks that a message of this class follows, if it was posted by what knows this epoch of the chain: in the order of their delays, the longest first, without those
-    /// that are before another one of them.
+    /// Returns the tasks that a message of this class follows, if its post knows this epoch of the chain. They are in
+    /// descending order of delay, without those that are before another one of them.
     pub(super) fn before(&self, class: Class, epoch: u32) -> Vec<&Entry> {
         let mut found = Vec::new();
         for blocks in self.kinds.values() {
-            // Only what was posted after this is news.
+            // Only tasks that were posted after this epoch are new.
             let mut since = 0;
             for Block { rows, posts } in blocks.iter().rev().filter(|block| block.rows[0].class.precedes(class)) {
                 if posts.last().is_none_or(|last| *last <= since)

@@ -1,10 +1,14 @@
 //! FastTrack (Flanagan, Freund, PLDI 2009) over a trace: races between threads, by epochs.
 //!
-//! A thread is in program order from its start to its end, a looper with all its tasks: so no race between two tasks of one looper is ever found, and many between a task and a thread are
-//! missed. What happens-before has besides: fork, join, locks, signals (as volatiles are), post to begin, enable to post, attachQ to post.
+//! The operations of a thread are in program order from its start to its end, those of a looper with all its tasks.
+//! Therefore no race between two tasks of one looper is ever found, and many races between a task and a thread are
+//! missed. The other edges of happens-before are: fork, join, locks, signals (treated as volatiles), post to begin,
+//! enable to post, attachQ to post.
 //!
-//! Of each location the last write is kept, and the last read, or the last read of each thread if reads are not ordered. So it finds a race on a location if there is one, and then not
-//! all: what comes after a race that is ordered with a later access may go unseen. It never reports two accesses that this happens-before orders.
+//! Each location keeps its last write, and its last read, or the last read of each thread if reads are not ordered.
+//! FastTrack finds a race on a location if there is one, but not all of them: after a race of a and b only b may be
+//! kept, so that a race of a with an access that is ordered after b goes unseen. It never reports two accesses that
+//! this happens-before orders.
 
 use super::Rank;
 use super::clock::{ChainId, Clock, Point};
@@ -15,7 +19,8 @@ use indexmap::IndexMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::Xxh3Builder;
 
-/// The races that FastTrack finds, in the order of the trace. All are [`RaceClass::MultiThreaded`]. `None` if it was interrupted.
+/// Returns the races that FastTrack finds, in the order of the trace. All are [`RaceClass::MultiThreaded`]. `None` if
+/// `stop` was set.
 ///
 /// # Examples
 ///
@@ -75,13 +80,13 @@ struct Access {
 #[derive(Clone, Default)]
 struct Variable {
     write: Option<Access>,
-    // The last read; or of each thread, if no read is after all others.
+    // The last read; the last reads of several threads if none of them is after all others.
     reads: Vec<Access>,
 }
 
 struct State<'t> {
     trace: &'t Trace,
-    // What each thread knows of the others, and its own epoch.
+    // Knowledge of each thread about the others, and its own epoch.
     clocks: IndexVec<ThreadNo, Clock>,
     epochs: IndexVec<ThreadNo, u32>,
     running: IndexVec<ThreadNo, Option<TaskNo>>,
@@ -123,7 +128,7 @@ impl<'t> State<'t> {
         point.chain.index() == thread.index() || self.clocks[thread].has(point)
     }
 
-    // What a thread tells others; what it does from now on is not in it.
+    // Returns the knowledge that a thread sends, and begins a new epoch: later operations are not part of it.
     fn send(&mut self, thread: ThreadNo) -> Clock {
         let mut clock = self.clocks[thread].clone();
         clock.learn(self.at(thread));
@@ -155,7 +160,8 @@ impl<'t> State<'t> {
                 self.enables[event.index()].join(&clock);
             }
             Action::Acquire(lock) => self.clocks[thread].join(&self.locks[lock.index()]),
-            // Whoever releases has acquired: what others have released is in it.
+            // The lock's clock may be joined rather than replaced: a thread that releases a lock has acquired it, so
+            // that it knows all earlier releases.
             Action::Release(lock) => {
                 let clock = self.send(thread);
                 self.locks[lock.index()].join(&clock);
@@ -170,7 +176,7 @@ impl<'t> State<'t> {
         }
     }
 
-    // The environment posts because of what enabled it, and of nothing else.
+    // A post of the environment comes after the enables of its events, and after nothing else.
     fn fire(&mut self, task: TaskNo) {
         for event in &self.trace.tasks[task].events {
             self.posts[task].join(&self.enables[event.index()]);
@@ -186,7 +192,7 @@ impl<'t> State<'t> {
         }
         let raced = variable.write.filter(|write| !self.knows(thread, write.at));
         raced.into_iter().for_each(|write| self.race(place, write, now));
-        // FT READ EXCLUSIVE: what was read before is before this. Else FT READ SHARE, SHARED.
+        // FT READ EXCLUSIVE: all earlier reads are before this one. Otherwise FT READ SHARE, SHARED.
         let ordered = self.variables[place].reads.iter().all(|read| self.knows(thread, read.at));
         let reads = &mut self.variables[place].reads;
         if ordered {
@@ -240,7 +246,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::AtomicBool;
 
-    // The order of threads, by definition: edges, and their closure. before[j][i]: i is before j.
+    // The order of threads by definition: the edges, and their closure. before[j][i]: i is before j.
     fn closure(trace: &Trace) -> Vec<Vec<bool>> {
         let n = trace.ops.len();
         let op = |i: usize| trace.ops[OpNo(i as u32)];

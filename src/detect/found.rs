@@ -7,11 +7,11 @@ use super::watch::{Act, By, Watch, When};
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pairs with what was seen of them.
+/// Pairs with their evidence.
 pub(super) struct Found {
-    /// Pairs that each place may add.
+    /// Number of pairs that each place may add.
     pub(super) most: u32,
-    // In the order in which they were found.
+    // Candidates in the order in which they were found.
     all: Vec<Candidate>,
     ids: BTreeMap<Pair, u32>,
     left_out: BTreeSet<String>,
@@ -24,7 +24,9 @@ impl Default for Found {
 }
 
 impl Found {
-    /// The candidate of a performance with an earlier one that it is not ordered with, and whose rank it has at least; `None` if it would be new, and the place has as many as it may have.
+    /// Returns the candidate of an execution and an earlier one that it is not ordered with. A new candidate has
+    /// their rank; the rank of a known one is not changed. `None` if the candidate would be new and the place has
+    /// `most` pairs already.
     pub(super) fn meet(
         &mut self,
         Meeting { world, watch, act, is_access, .. }: Meeting<'_>,
@@ -49,7 +51,7 @@ impl Found {
         Some(candidate)
     }
 
-    /// Counts a pair of performances that a detector has found, the earlier one first.
+    /// Counts a pair of executions that a detector has found; `old` is the earlier one.
     pub(super) fn count(
         &mut self,
         act: &Act,
@@ -77,12 +79,12 @@ impl Found {
         id
     }
 
-    /// There were more pairs at this location.
+    /// Records that there were more pairs at this location.
     pub(super) fn leave_out(&mut self, location: String) {
         self.left_out.insert(location);
     }
 
-    /// In the order of the pairs; and the locations that have more.
+    /// Returns the candidates in the order of their pairs, and the locations that have more.
     pub(super) fn finish(mut self) -> (Vec<Candidate>, BTreeSet<String>) {
         self.all.sort_by_key(|candidate| candidate.pair);
         (self.all, self.left_out)

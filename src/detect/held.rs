@@ -1,8 +1,8 @@
-//! Locksets: which locks a thread holds at an access.
+//! Lock sets: the locks that a thread holds at an access.
 //!
-//! A wait gives its lock up and its reacquisition takes it back, with the same depth, also when it ends by an exception. The thread
-//! performs nothing between the two, so that no access sees the difference: both are left out, and a wait that threw at once needs no
-//! telling apart.
+//! A wait gives its lock up, and its reacquisition takes the lock back with the same depth, also when the wait ends
+//! with an exception. The thread performs nothing between the two, so that no access sees the difference. Both are
+//! therefore ignored, and a wait that throws at once is no special case.
 
 use super::sets::{SetId, Sets};
 use crate::base::IndexVec;
@@ -17,17 +17,17 @@ crate::define_id! {
     LocksetId
 }
 
-/// The locks that all threads hold.
+/// The lock sets of all threads.
 pub(super) struct Held {
     threads: BTreeMap<ThreadId, Thread>,
     all: IndexVec<LocksetId, Lockset>,
     ids: BTreeMap<Lockset, LocksetId>,
     sets: Sets,
-    // Monitors of objects whose life has ended: to acquire or release one throws, and changes nothing.
+    // Monitors of objects whose life has ended: acquiring or releasing one throws, and changes nothing.
     dead: BTreeSet<LockId>,
 }
 
-// The numbers of what is held.
+// A lock set, as the numbers of its locks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Lockset {
     locks: SetId,
@@ -42,9 +42,9 @@ impl Lockset {
 struct Thread {
     // invariant: no count is 0
     counts: BTreeMap<Hold, u32>,
-    // Those that are counted.
+    // The holds that are in `counts`.
     held: Lockset,
-    // The interned set, unless it has changed since.
+    // The interned set, unless the holds have changed since.
     lockset: Option<LocksetId>,
 }
 
@@ -83,7 +83,7 @@ impl Held {
         }
     }
 
-    // A release of what is not held throws, and changes nothing.
+    // A release of a lock that is not held throws, and changes nothing.
     fn count(&mut self, thread: ThreadId, hold: Hold, more: bool) {
         let thread = self.threads.entry(thread).or_default();
         let was = thread.counts.get(&hold).copied().unwrap_or(0);
@@ -105,7 +105,7 @@ impl Held {
         thread.lockset = None;
     }
 
-    /// How often the thread holds it now; of a monitor whose object is gone always 0.
+    /// Returns how often the thread holds this now; always 0 for the monitor of an object whose life has ended.
     pub(super) fn count_of(&self, thread: ThreadId, hold: Hold) -> u32 {
         if self.is_dead(hold) {
             return 0;
@@ -113,12 +113,12 @@ impl Held {
         self.threads.get(&thread).and_then(|t| t.counts.get(&hold)).copied().unwrap_or(0)
     }
 
-    /// Whether it is the monitor of an object whose life has ended: to acquire or release it throws.
+    /// Whether this is the monitor of an object whose life has ended: acquiring or releasing it throws.
     pub(super) fn is_dead(&self, hold: Hold) -> bool {
         matches!(hold, Hold::Lock(lock) if self.dead.contains(&lock))
     }
 
-    /// The holds of a set, in their order.
+    /// Returns the holds of a set, in their order.
     pub(super) fn holds(&self, set: LocksetId) -> impl Iterator<Item = Hold> + '_ {
         let Lockset { locks, reads, writes } = self.all[set];
         let of = |set| self.sets.members(set);
@@ -127,7 +127,7 @@ impl Held {
         locks.chain(reads).chain(of(writes).map(|number| Hold::Write(RwLockId(number))))
     }
 
-    /// What the thread holds now.
+    /// Returns the set of locks that the thread holds now.
     pub(super) fn lockset(&mut self, thread: ThreadId) -> LocksetId {
         let Some(t) = self.threads.get(&thread) else { return LocksetId(0) };
         if let Some(id) = t.lockset {
@@ -138,14 +138,14 @@ impl Held {
         id
     }
 
-    /// Whether no two threads can have these sets at once.
+    /// Whether two threads cannot have these two sets at once.
     pub(super) fn exclude(&self, a: LocksetId, b: LocksetId) -> bool {
         let (a, b, sets) = (&self.all[a], &self.all[b], &self.sets);
         let crossed = sets.meet(a.writes, b.reads) || sets.meet(a.reads, b.writes);
         crossed || sets.meet(a.locks, b.locks) || sets.meet(a.writes, b.writes)
     }
 
-    /// The names of a set's locks.
+    /// Returns the names of the locks of a set.
     pub(super) fn names(&self, world: &World, set: LocksetId) -> Vec<String> {
         self.holds(set).map(|hold| hold.name(world)).collect()
     }

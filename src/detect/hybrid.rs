@@ -1,7 +1,8 @@
-//! Hybrid detection over the events of one run (RaceFuzzer, section 2.2, phase 1; see the module's head).
+//! Hybrid detection over the events of one run (RaceFuzzer, section 2.2, phase 1; see the documentation of the parent
+//! module).
 //!
-//! Each place keeps one entry for each chain, looper (if it is a task's), lockset, site and kind, that of the latest access (`met`). A summary of the last
-//! read and write only would lose pairs of sites.
+//! Each place keeps the latest access for each chain, looper (of a task), lock set, site and kind (`met`). A summary
+//! of only the last read and write would lose pairs of sites.
 
 use super::candidate::{Candidate, Place};
 use super::found::Found;
@@ -13,7 +14,7 @@ use crate::exec::Observer;
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Hybrid detection over one run: an [`Observer`] that is shown every event from the start of the app.
+/// Hybrid detection over one run: an [`Observer`] that must receive every event from the start of the app.
 ///
 /// # Examples
 ///
@@ -36,22 +37,22 @@ pub struct Hybrid {
     orders: Option<Orders>,
 }
 
-/// What one run has shown.
+/// Candidates of one run.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// The races, in the order of their pairs.
+    /// Races, in the order of their pairs.
     pub races: Vec<Candidate>,
-    /// The order pairs, in the order of their pairs.
+    /// Order pairs, in the order of their pairs.
     pub orders: Vec<Candidate>,
-    /// Locations, locks, queues ... with more pairs than are kept of one.
+    /// Names of locations, locks, queues and the like that have more pairs than are kept for one of them.
     pub left_out: BTreeSet<String>,
 }
 
-// The accesses, and the pairs of them that were found.
+// The accesses so far, and the pairs of them that were found.
 #[derive(Default)]
 struct Races {
     places: BTreeMap<AccessPlace, Met<AccessKind>>,
-    // The cells of each object that were accessed: a free meets them all.
+    // The cells of each object that were accessed: a free of the object conflicts with all of them.
     cells: BTreeMap<ObjectId, BTreeSet<Location>>,
     found: Found,
 }
@@ -63,13 +64,14 @@ impl Default for Hybrid {
 }
 
 impl Hybrid {
-    /// Has seen nothing.
+    /// Returns a detector that has seen no event, for races only.
     #[must_use]
     pub fn new() -> Self {
         Self { watch: Watch::new(true), races: Races::default(), orders: None }
     }
 
-    /// Has seen nothing, and finds order pairs as well: as [`OrderPairs`](super::OrderPairs) beside it would, for less.
+    /// Returns a detector that has seen no event, for races and order pairs: it finds the same order pairs as a
+    /// separate [`OrderPairs`](super::OrderPairs), at less cost.
     ///
     /// # Examples
     ///
@@ -91,8 +93,8 @@ impl Hybrid {
         Self { orders: Some(Orders::default()), ..Self::new() }
     }
 
-    /// Keeps so many pairs of statements of one location, and as many order pairs of one thing, instead of 10,000. What has more is told
-    /// ([`Findings::left_out`]).
+    /// Keeps at most `most` pairs of statements of one location, and at most `most` order pairs of one object,
+    /// instead of 10,000. The names of those with more are in [`Findings::left_out`].
     #[must_use]
     pub fn most_pairs(mut self, most: u32) -> Self {
         self.races.found.most = most;
@@ -102,7 +104,8 @@ impl Hybrid {
         self
     }
 
-    /// Takes the next event. The world is the state after its step. The first event must be the first of the run (a thread's start).
+    /// Processes the next event. `world` is the state after its step. The first event must be the first one of the
+    /// run (the start of a thread).
     pub fn observe(&mut self, world: &World, event: &Event) {
         let turned = self.watch.observe(world, event);
         if let Some((op, value, act)) = self.watch.act(world, event) {
@@ -116,20 +119,21 @@ impl Hybrid {
         self.watch.close(world, event);
     }
 
-    /// The races, in the order of their pairs.
+    /// Returns the races, in the order of their pairs.
     #[must_use]
     pub fn finish(self) -> Vec<Candidate> {
         self.finish_both().0
     }
 
-    /// The races; and the order pairs, if it was to find them. Each in the order of their pairs.
+    /// Returns the races and the order pairs, each in the order of their pairs. There are no order pairs unless the
+    /// detector was created by [`Hybrid::with_order_pairs`].
     #[must_use]
     pub fn finish_both(self) -> (Vec<Candidate>, Vec<Candidate>) {
         let Findings { races, orders, .. } = self.finish_all();
         (races, orders)
     }
 
-    /// All that was found, and where more would have been.
+    /// Returns all candidates, and the names of the locations and objects with more pairs than were kept.
     #[must_use]
     pub fn finish_all(self) -> Findings {
         let (races, mut left_out) = self.races.found.finish();
@@ -140,7 +144,7 @@ impl Hybrid {
 }
 
 impl Races {
-    // Compares an access with all before it that could conflict, and keeps it.
+    // Compares an access with all earlier accesses that may conflict with it, and keeps it.
     fn meet(&mut self, world: &World, watch: &Watch, access: Access, act: &Act) {
         use AccessKind::{Read, Write};
         let Access { place, kind } = access;
@@ -148,7 +152,7 @@ impl Races {
         let meeting = Meeting { world, watch, act, now, is_access: true };
         let since = self.places.get(&place).map_or(0, |met| met.since(act.by, kind, act.when.at.chain()));
         let Self { places, cells, found } = self;
-        // A free and a field: it is the life that they disagree about.
+        // A free and an access to a field conflict on the life of the object, which is the larger of the two places.
         let mut meet_at = |at: AccessPlace, conflicting: (AccessKind, AccessKind)| {
             let Some(met) = places.get_mut(&at) else { return };
             let named = at.max(place);

@@ -1,22 +1,28 @@
-//! Performances that later ones are compared with: the accesses to one place, the operations on one thing, the sections of one lock.
+//! Compares an execution with earlier ones: accesses to one place, operations on one object, sections of one lock.
 //!
-//! They are kept by *group* (one statement that does the same, under the same locks, on the same looper) and chain: of each the latest. This loses nothing: the
-//! earlier performance x is before the later x' of the same chain, so that a y which is not after x is not after x' either.
+//! Executions are kept by *group* (one statement that does the same, under the same locks, on the same looper) and
+//! chain: the latest one of each. This loses nothing. The earlier execution x is before the later x' of the same
+//! chain, so that a y that is not after x is not after x' either.
 //!
 //! # Cost
 //!
-//! A performance must not look at all that came before it, or n of them cost n². So groups that are alike but for their statement make a *class*, and a class lists
-//! what it keeps by chain, in the order of happening. A new performance skips in one step
+//! An execution must not be compared with all earlier ones, or n of them cost n². Groups that differ only in their
+//! statement therefore make a *class*, and a class lists its executions by chain, in the order of happening. A new
+//! execution skips in one step
 //!
 //! - each class that it does not conflict with, or that a common lock keeps apart;
 //! - 32 chains at once that it knows to their ends, since then everything on them is before it;
-//! - of another chain all that it knows, and all that it has met when it last was on its own chain ([`Met::since`]).
+//! - the part of another chain that it knows, and the part that the last execution on its own chain was compared with
+//!   ([`Met::since`]).
 //!
-//! It looks at what is left: performances that it is unordered with, each of which makes a pair or counts for one. Their number is bounded as well:
+//! It is compared with the rest: executions that it is not ordered with, each of which makes a pair or increases a
+//! count. Their number is bounded as well:
 //!
-//! - A place keeps at most [`MOST_PAIRS`] pairs of statements, unless told otherwise. From there on it compares nothing, and is named among what was left out.
-//! - At a place where more than [`MOST_LOOKED`] were looked at, classes are skipped whose statements have all made their pair with this one, in the most suspicious rank:
-//!   only the count would grow. Of the others a performance looks at [`MOST_OF_ONE`] at most, and the place is named if there are more.
+//! - A place keeps at most [`MOST_PAIRS`] pairs of statements by default. From then on nothing is compared there, and
+//!   the place is named among those left out.
+//! - At a place where more than [`MOST_LOOKED`] executions were compared, an execution skips the classes whose
+//!   statements have all made their pair with it in the most suspicious rank: only the count would grow. Of each
+//!   other class it is compared with at most [`MOST_OF_ONE`] executions, and the place is named if there are more.
 
 use super::candidate::{Place, Rank};
 use super::clock::{ChainId, Clock, WIDTH};
@@ -28,21 +34,21 @@ use crate::event::{SiteId, ThreadId};
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pairs of statements that a place keeps, unless told otherwise.
+/// Default number of pairs of statements that a place keeps.
 pub(crate) const MOST_PAIRS: u32 = 10_000;
 
-// Unordered performances that all of a place have looked at, before what cannot tell anything new is skipped.
+// Number of comparisons at a place from which on classes that bring nothing new are skipped.
 const MOST_LOOKED: u64 = 1 << 16;
 
-// Unordered performances of a class that one looks at, at such a place.
+// Number of executions of a class with which one execution is compared, at such a place.
 const MOST_OF_ONE: usize = 1 << 10;
 
-// The end of a list.
+// Marks the end of a list.
 const NONE: u32 = u32::MAX;
 
-/// What was performed at one place. `W` is what is done there: an order of it is needed for looking up alone.
+/// The executions at one place. `W` is the kind of operation; its order serves only for lookups.
 pub(super) struct Met<W> {
-    // In the order of their first performances.
+    // Groups in the order of their first executions.
     groups: Vec<Group>,
     ids: BTreeMap<(W, By), u32>,
     classes: Vec<Class>,
@@ -51,7 +57,7 @@ pub(super) struct Met<W> {
     // The entry of each group and chain.
     latest: BTreeMap<(u32, ChainId), u32>,
     looked: u64,
-    // Pairs that were found here first.
+    // Number of pairs that were found here first.
     pairs: u32,
     full: bool,
     done: Done,
@@ -64,14 +70,15 @@ struct Group {
 
 #[derive(Default)]
 struct Class {
-    // The last entry of each chain.
+    // Last entry of each chain.
     chains: BTreeMap<ChainId, u32>,
-    // The epochs of those, if there are many.
+    // Epochs of the last entries, if there are more than a block of them.
     last: Option<Clock>,
     groups: u32,
 }
 
-// A performance. Those of one class and chain are a list. invariant: in the order of steps, and so of epochs
+// An execution. The entries of one class and chain form a list. invariant: a list is in the order of steps, and so of
+// epochs
 struct Entry {
     group: u32,
     earlier: u32,
@@ -79,18 +86,18 @@ struct Entry {
     when: When,
 }
 
-// Who cannot learn anything new from which group, at a place that is looked at often.
+// Pairs of asker and group that can bring nothing new, at a place with many comparisons.
 #[derive(Default)]
 struct Done {
     groups: BTreeSet<(Asker, u32)>,
-    // How many groups of a class these are.
+    // Number of such groups of each class.
     classes: BTreeMap<(Asker, u32), u32>,
 }
 
-// All of a performance that decides which pair it makes with another, and of what kind.
+// The properties of an execution that decide which pair it makes with another one, and of what kind.
 type Asker = (SiteId, Option<ThreadId>);
 
-/// An entry that a performance is not ordered with.
+/// An entry that an execution is not ordered with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Hit {
     group: u32,
@@ -98,15 +105,15 @@ struct Hit {
     entry: u32,
 }
 
-/// A performance that is compared.
+/// An execution that is compared with earlier ones.
 #[derive(Clone, Copy)]
 pub(super) struct Meeting<'m> {
     pub(super) world: &'m World,
     pub(super) watch: &'m Watch,
     pub(super) act: &'m Act,
-    /// What it knows in the hybrid relation.
+    /// Its context in the hybrid relation.
     pub(super) now: &'m Context,
-    /// Whether it is an access, whose pairs have ranks.
+    /// Whether the execution is an access, so that its pairs have ranks.
     pub(super) is_access: bool,
 }
 
@@ -115,7 +122,7 @@ impl Meeting<'_> {
         if self.is_access { self.watch.rank(old, self.act.when.context) } else { Rank::Order }
     }
 
-    // Nothing more suspicious can be seen.
+    // The most suspicious rank that a pair can have.
     fn least(&self) -> Rank {
         if self.is_access { Rank::Unordered } else { Rank::Order }
     }
@@ -139,7 +146,8 @@ impl<W> Default for Met<W> {
 }
 
 impl<W: Copy + Ord> Met<W> {
-    /// Keeps a performance in place of the one before it in its group and chain. Returns the number of its class, and whether that is new.
+    /// Keeps an execution in place of the last one of its group and chain. Returns the number of its class, and
+    /// whether the class is new.
     pub(super) fn keep(&mut self, by: By, what: W, when: When) -> (usize, bool) {
         let group = *self.ids.entry((what, by)).or_insert(self.groups.len() as u32);
         let mut is_new = false;
@@ -160,6 +168,7 @@ impl<W: Copy + Ord> Met<W> {
         } else {
             self.take_out(class, entry);
         }
+        // The entry becomes the last one of its class and chain.
         let class_of = &mut self.classes[class];
         let earlier = class_of.chains.insert(chain, entry).unwrap_or(NONE);
         class_of.note(&self.entries, when);
@@ -184,19 +193,22 @@ impl<W: Copy + Ord> Met<W> {
         }
     }
 
-    /// The step from which on what is kept is news to a performance like the last one on this chain: that has met what came before it, and what is not
-    /// ordered with this one was not ordered with that one. So a thread that loops costs what happened in between, not all threads there ever were.
+    /// Returns the first step whose executions are new to an execution like the last one on this chain. The last one
+    /// was compared with everything before it, and an execution that is not ordered with the new one was not ordered
+    /// with the last one either. A thread in a loop thus pays for what happened in between, not for all threads that
+    /// ever existed.
     pub(super) fn since(&self, by: By, what: W, chain: ChainId) -> u64 {
         let entry = self.ids.get(&(what, by)).and_then(|group| self.latest.get(&(*group, chain)));
         entry.map_or(0, |entry| self.entries[*entry as usize].when.step + 1)
     }
 
-    /// Whether there is such a group.
+    /// Whether the group exists.
     pub(super) fn is_known(&self, by: By, what: W) -> bool {
         self.ids.contains_key(&(what, by))
     }
 
-    /// Compares a performance with all from `since` on that did something between each of these and had no lock in common that keeps them apart.
+    /// Compares an execution with those from step `since` on whose kind is in one of the ranges `partners` and that
+    /// no common lock keeps apart (if `keeps_apart`).
     pub(super) fn meet(
         &mut self,
         meeting: Meeting<'_>,
@@ -220,7 +232,7 @@ impl<W: Copy + Ord> Met<W> {
         self.meet_classes(meeting, classes.into_iter().map(|class| class as usize), since, found, place);
     }
 
-    /// Compares a performance with all of these classes from `since` on.
+    /// Compares an execution with those of these classes from step `since` on.
     pub(super) fn meet_classes(
         &mut self,
         meeting: Meeting<'_>,
@@ -245,6 +257,7 @@ impl<W: Copy + Ord> Met<W> {
             }
         }
         self.looked += hits.len() as u64;
+        // By group, and in a group by step, so that the evidence of a new pair is its earliest execution.
         hits.sort_unstable();
         for alike in hits.chunk_by(|a, b| a.group == b.group) {
             let Group { by: old, class } = &self.groups[alike[0].group as usize];
@@ -268,13 +281,14 @@ impl<W: Copy + Ord> Met<W> {
         }
     }
 
-    // Adds the entries of a class from `since` on that are not before what is done now; says whether these are all, or there would be more than `most`.
+    // Adds the entries of a class from step `since` on that are not before `now`. Returns false if there are more, so
+    // that `hits` would have more than `most` entries.
     fn unordered(&self, class: usize, now: &Context, since: u64, most: usize, hits: &mut Vec<Hit>) -> bool {
         let mut chain = |last: u32| {
             let mut entry = last;
             while entry != NONE {
                 let Entry { group, earlier, when, .. } = &self.entries[entry as usize];
-                // So are those before it.
+                // All earlier entries of the chain are before `now`, too, or before `since`.
                 if when.step < since || when.at.is_before(now) {
                     break;
                 }
@@ -299,7 +313,7 @@ impl<W: Copy + Ord> Met<W> {
 }
 
 impl Class {
-    // Keeps the epoch of a performance that is now the last of its chain.
+    // Records the epoch of an execution that is now the last one of its chain.
     fn note(&mut self, entries: &[Entry], when: When) {
         match &mut self.last {
             Some(last) => last.learn(when.at.hybrid()),

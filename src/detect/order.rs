@@ -1,8 +1,9 @@
-//! Happens-before over one run, by vector clocks; the edges are those of the module's head.
+//! Happens-before over one run, by vector clocks. The parent module documents the edges.
 //!
-//! Every edge is known when its later end happens: a cause is a clock that was copied when the earlier end happened. So one pass is exact.
+//! All edges into an event are known when it happens: a cause is a clock that was copied when the earlier end of the
+//! edge happened. One pass is therefore exact.
 //!
-//! The same with more edges ([`Edges`]) serves to rank what the hybrid relation leaves unordered.
+//! Relations with more edges ([`Edges`]) rank the pairs that the hybrid relation leaves unordered.
 
 use super::awaits::Turned;
 use super::carried::Carried;
@@ -15,69 +16,73 @@ use crate::world::{Class, MessageKind, Time, World};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Which edges there are.
+/// The edges of a relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Edges {
-    /// Those of the module's head.
+    /// The edges that the parent module documents.
     Hybrid,
-    /// And those of locks, signals, semaphores, atomics, awaits, interrupts ([`Carried`]).
+    /// The hybrid edges, and those of locks, signals, semaphores, atomics, awaits, interrupts and quits
+    /// ([`Carried`]).
     Precise,
-    /// And FIFO of all posts to a looper in the order in which they happened. Not of firings: the environment has no order.
+    /// The precise edges, and FIFO of all posts to a looper in the order in which they happened. Firings are exempt:
+    /// the environment has no order.
     Queued,
 }
 
-/// What is known of the contexts that run, the messages that wait, and the causes of what is to come.
+/// A happens-before relation up to the latest event: the running contexts, the pending messages, and the clocks of
+/// causes whose effects are still to come.
 pub(super) struct Order {
     edges: Edges,
     started: bool,
-    // What a context knows that nobody made: that `init` is over.
+    // Knowledge of a context without a creator: `init` has ended.
     root: Clock,
     chains: IndexVec<ChainId, Chain>,
-    // Chains whose last context has ended, latest last. Some may have been taken again.
+    // Chains whose last context has ended, in the order of the ends. A chain may have been reused since.
     closed: VecDeque<ChainId>,
     contexts: BTreeMap<ContextId, Context>,
     messages: BTreeMap<ContextId, Posted>,
     forks: BTreeMap<ContextId, Clock>,
     threads: IndexVec<ThreadId, Thread>,
-    // The enables that are left; `None` for one without cause.
+    // Enables that no firing has used; `None` for one without cause.
     enables: BTreeMap<EventId, VecDeque<Option<Clock>>>,
     barriers: BTreeMap<BarrierId, Generation>,
     carried: Carried,
 }
 
 struct Chain {
-    // The last epoch of its last context, if that has ended.
+    // Last epoch of its last context, if that context has ended.
     last: Option<u32>,
 }
 
 /// A running context.
 #[derive(Clone)]
 pub(super) struct Context {
-    // Its epoch now.
+    // Its current epoch.
     at: Point,
-    // What it knows besides.
+    // Its knowledge about other chains.
     clock: Clock,
 }
 
 impl Context {
-    /// Whether the point is before what this context does now.
+    /// Whether the point is before the next operation of this context.
     pub(super) fn has(&self, point: Point) -> bool {
         point.chain == self.at.chain || self.clock.has(point)
     }
 
-    /// Whether all that a block of chains says is before what this context does now; its own chain is looked at elsewhere.
+    /// Whether the context knows everything that a block of chains says. The context's own chain is not taken into
+    /// account.
     pub(super) fn knows(&self, number: usize, block: &Arc<Block>) -> bool {
         self.clock.block(number).is_some_and(|mine| Arc::ptr_eq(mine, block) || knows(mine, block))
     }
 
-    /// Whether some of this is not before what this context does now.
+    /// Whether the clock has a point that is not before the next operation of this context.
     pub(super) fn misses(&self, clock: &Clock) -> bool {
         let unknown = |number| clock.block(number).is_some_and(|block| !self.knows(number, block));
         let mut blocks = (0..clock.len()).filter(|number| unknown(*number));
         blocks.any(|number| clock.block_points(number).any(|point| !self.has(point)))
     }
 
-    /// Where it is.
+    /// Returns the current point of the context.
     pub(super) fn at(&self) -> Point {
         self.at
     }
@@ -88,14 +93,15 @@ impl Context {
         clock
     }
 
-    /// What it knows, for somebody else to learn; what it does from now on is not in it.
+    /// Returns the context's knowledge, for another context to learn, and begins a new epoch: later operations are
+    /// not part of it.
     pub(super) fn send(&mut self) -> Clock {
         let clock = self.knowledge();
         self.at.epoch = self.at.epoch.saturating_add(1);
         clock
     }
 
-    /// Learns what somebody has sent.
+    /// Learns a clock that another context has sent.
     pub(super) fn receive(&mut self, clock: &Clock) {
         self.clock.join(clock);
     }
@@ -104,10 +110,11 @@ impl Context {
 #[derive(Default)]
 struct Thread {
     queue: Queue,
-    // The last post to it, as if one had posted them all (`Edges::Queued`). Its chain has no context.
+    // The last post to this looper, on a chain without contexts: with `Edges::Queued`, all posts to the looper are
+    // ordered as if one context had made them.
     posts: Option<Point>,
     exit: Option<Clock>,
-    // What lets it pass the barrier at which it has arrived.
+    // The clock that the thread learns when it passes the barrier at which it has arrived.
     pass: Option<Clock>,
     tasks: Tasks,
     running: Option<Running>,
@@ -117,12 +124,12 @@ struct Thread {
 enum Queue {
     #[default]
     None,
-    // From the start of the thread.
+    // The thread has a queue from its start.
     Born,
     Attached(Clock),
 }
 
-// A task that has begun: what its message said.
+// A task that has begun, with the data of its message.
 struct Running {
     context: ContextId,
     begin: Point,
@@ -130,14 +137,14 @@ struct Running {
     class: Option<Class>,
 }
 
-// Those who have arrived at a barrier and may not pass.
+// The threads that have arrived at a barrier and may not pass yet.
 #[derive(Default)]
 struct Generation {
     waiting: Vec<ThreadId>,
     clock: Clock,
 }
 
-// How many closed chains a new context tries, besides those of the tasks that it follows.
+// Number of closed chains that a new context tries to reuse, besides those of the tasks that it follows.
 const MOST_CLOSED: usize = 32;
 
 impl Order {
@@ -163,7 +170,7 @@ impl Order {
         }
     }
 
-    /// The event's context, if it runs.
+    /// Returns the context, if it is running.
     pub(super) fn context(&self, context: ContextId) -> Option<&Context> {
         self.contexts.get(&context)
     }
@@ -175,7 +182,8 @@ impl Order {
         &mut self.threads[thread]
     }
 
-    /// Makes the clocks of what happens up to and with this event. `held` is what was held before it, `turned` are the awaits that it has turned.
+    /// Updates the clocks for this event. `held` has the lock sets before it; `turned` are the awaits that it has
+    /// turned.
     pub(super) fn observe(&mut self, world: &World, event: &Event, held: &Held, turned: &[Turned]) {
         if !std::mem::replace(&mut self.started, true) {
             self.adopt(world);
@@ -203,8 +211,8 @@ impl Order {
         }
     }
 
-    // `init` is not recorded: what it has posted and enabled is found in the first state. Its clock stands at 1, so that what it posts is due
-    // at a known instant; the posts are performed in the order of their contexts.
+    // The events of `init` are not recorded: its posts and enables are taken from the first state. Its clock is 1, so
+    // that its posts are due at known instants; they happen in the order of their contexts.
     fn adopt(&mut self, world: &World) {
         for (id, thread) in world.threads().enumerate() {
             let Some(queue) = &thread.queue else { continue };
@@ -225,9 +233,10 @@ impl Order {
     }
 
     fn open(&mut self, context: ContextId, clock: Clock, preferred: &[ChainId]) -> Point {
+        // A new context continues a closed chain if it knows the chain to its end. Few chains mean short clocks.
         let free = preferred.iter().copied().chain(self.closed.iter().rev().copied()).find_map(|chain| {
             let last = self.chains[chain].last.filter(|last| clock.get(chain) >= *last)?;
-            // A chain that is as long as epochs go is left alone.
+            // A chain that has used up its epochs is not reused.
             Some(Point { chain, epoch: last.checked_add(1)? })
         });
         let at = match free {
@@ -241,7 +250,7 @@ impl Order {
         at
     }
 
-    // Ends a context: its last epoch and what it knows.
+    // Ends a context. Returns its last epoch and its knowledge.
     fn close(&mut self, context: ContextId) -> Option<(Point, Clock)> {
         let ended = self.contexts.remove(&context)?;
         self.chains[ended.at.chain].last = Some(ended.at.epoch);
@@ -254,7 +263,7 @@ impl Order {
 
     fn running(&mut self, context: ContextId) -> &mut Context {
         let (chains, root) = (&mut self.chains, &self.root);
-        // A run that is watched from its start names every context before it acts.
+        // If the run is observed from its start, every context begins before it acts.
         self.contexts.entry(context).or_insert_with(|| {
             debug_assert!(false, "{context:?} has not begun");
             Context { at: Point { chain: chains.add(Chain { last: None }), epoch: 1 }, clock: root.clone() }
@@ -302,7 +311,7 @@ impl Order {
             }
             Op::Begin => match made {
                 Some(task) => self.begin(world, thread, task),
-                // It leaves its loop: all that it ran is behind it.
+                // The looper leaves its loop: all its tasks are before its further code.
                 None => {
                     self.learn_tasks(thread, context);
                     if let Some(at) = self.contexts.get_mut(&context) {
@@ -345,7 +354,7 @@ impl Order {
         self.messages.insert(task, Posted { clock, post: Some(post), class: Some(class) });
     }
 
-    // The environment posts the handler: because of the oldest enable, and of nothing else.
+    // The environment posts the handler: after the oldest unused enable, and after nothing else.
     fn fire(&mut self, event: EventId, task: ContextId) {
         let cause = self.enables.get_mut(&event).and_then(VecDeque::pop_front).flatten();
         let clock = cause.unwrap_or_else(|| self.root.clone());
@@ -356,7 +365,7 @@ impl Order {
     fn begin(&mut self, world: &World, looper: ThreadId, task: ContextId) {
         let unknown = || Posted { clock: Clock::default(), post: None, class: None };
         let posted = self.messages.remove(&task).unwrap_or_else(unknown);
-        // The looper's own code is before its loop.
+        // The looper's own code up to its loop is before its tasks.
         let mut clock = self.send(world.thread(looper).home);
         clock.join(&posted.clock);
         let followed = self.thread(looper).tasks.teach(&posted, &mut clock);
@@ -389,7 +398,7 @@ impl Order {
         self.thread(thread).exit = exit;
     }
 
-    // The last one of a generation goes on at once; the others pass later.
+    // The last thread of a generation continues at once; the others pass later.
     fn arrive(&mut self, thread: ThreadId, context: ContextId, barrier: BarrierId, parties: i64) {
         let clock = self.send(context);
         let generation = self.barriers.entry(barrier).or_default();

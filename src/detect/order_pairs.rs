@@ -1,12 +1,16 @@
-//! Order pairs: two operations of different contexts that are unordered in the hybrid relation and are no race, but
-//! whose order may matter. Many published bugs have no data race: a lock, a message or a cancellation came too early.
+//! Order pairs: two operations of different contexts that the hybrid relation does not order, that are no race, but
+//! whose order may matter. Many published bugs have no data race: locked
+//! sections, messages or cancellations came in the wrong order.
 //!
 //! - Two acquisitions of one lock whose sections conflict (`section`).
 //! - Two operations on one atomic, one of which writes.
-//! - An await and the operation that was seen to turn its condition while a thread stood there, either way (`awaits`): what a condition reads is known to
-//!   the guest alone. A write that came before a thread had arrived is missed in that run.
-//! - A post and a cancel of its handler that would remove it; a post and a quit of its looper; an enable and a disable of one event.
-//! - What sends and what receives: notify and wait, up and down of a semaphore (and two downs), an interrupt and a sleep or wait of that thread.
+//! - An await and the operation that was seen to turn its condition, either way, while a thread was pending there
+//!   (`awaits`): only the guest knows which memory a condition reads. A write before the thread has arrived is missed
+//!   in that run.
+//! - A post and a cancel of its handler that would remove it; a post and a quit of its looper; an enable and a
+//!   disable of one event.
+//! - A send and a receive: notify and wait, up and down of a semaphore (and two downs), an interrupt and a sleep or
+//!   wait of that thread.
 
 use super::Detector;
 use super::awaits::Turned;
@@ -22,7 +26,7 @@ use crate::exec::Observer;
 use crate::world::{How, Thing, World};
 use std::collections::BTreeMap;
 
-/// Order pairs over one run: an [`Observer`] that is shown every event from the start of the app.
+/// Order pairs over one run: an [`Observer`] that must receive every event from the start of the app.
 ///
 /// # Examples
 ///
@@ -44,19 +48,19 @@ pub struct OrderPairs {
     orders: Orders,
 }
 
-/// The operations, and the pairs of them that were found.
+/// The operations so far, and the pairs of them that were found.
 #[derive(Default)]
 pub(super) struct Orders {
     things: BTreeMap<Thing, Met<How>>,
     sections: Sections,
-    // By thread at an await: what has turned its condition. The latest of each site.
+    // By thread at an await: the operations that have turned its condition, the latest of each site.
     turned: BTreeMap<ThreadId, Vec<Turn>>,
     pub(super) found: Found,
 }
 
 struct Turn {
     act: Act,
-    // What it wrote; `None` if that is not known.
+    // The place that the operation wrote; `None` if it is not known.
     place: Option<AccessPlace>,
 }
 
@@ -67,13 +71,14 @@ impl Default for OrderPairs {
 }
 
 impl OrderPairs {
-    /// Has seen nothing.
+    /// Returns a detector that has seen no event.
     #[must_use]
     pub fn new() -> Self {
         Self { watch: Watch::new(false), orders: Orders::default() }
     }
 
-    /// Takes the next event. The world is the state after its step. The first event must be the first of the run (a thread's start).
+    /// Processes the next event. `world` is the state after its step. The first event must be the first one of the
+    /// run (the start of a thread).
     pub fn observe(&mut self, world: &World, event: &Event) {
         let turned = self.watch.observe(world, event);
         if let Some((op, value, act)) = self.watch.act(world, event) {
@@ -82,7 +87,7 @@ impl OrderPairs {
         self.watch.close(world, event);
     }
 
-    /// The order pairs, in the order of their pairs.
+    /// Returns the order pairs, in the order of their pairs.
     #[must_use]
     pub fn finish(self) -> Vec<Candidate> {
         self.orders.found.finish().0
@@ -96,7 +101,7 @@ impl Observer for OrderPairs {
 }
 
 impl Orders {
-    /// The thread performs the operation; the locksets are those before it.
+    /// Processes an operation of a thread. `watch.held` has the lock sets before it.
     pub(super) fn meet(
         &mut self,
         world: &World,
@@ -134,7 +139,7 @@ impl Orders {
         met.keep(act.by, how, act.when);
     }
 
-    // What turned the condition is not ordered with this: the thread stood here already.
+    // An operation that turned the condition is not ordered with the await: the thread was pending there already.
     fn end_await(&mut self, world: &World, watch: &Watch, act: &Act) {
         for Turn { act: old, place } in self.turned.remove(&act.thread).unwrap_or_default() {
             let place = || match place {

@@ -1,21 +1,25 @@
 //! FIFO and NOPRE: which earlier tasks of a looper are before a task that begins.
 //!
-//! Both look at the task's *post* only, so that one question to its clock decides:
+//! Both rules depend only on the *post* of the task, so that one lookup in the clock of the post decides:
 //!
-//! - NOPRE: the begin of e1 is before the post of e2. A task runs to its end, and e2 was not in the queue when e1 began.
-//! - FIFO: the post of e1 is before the post of e2, and e1's message cannot stand behind e2's, nor be passed by it ([`Class::precedes`]).
+//! - NOPRE: the begin of e1 is before the post of e2. A task runs to its end, and e2 was not in the queue when e1
+//!   began.
+//! - FIFO: the post of e1 is before the post of e2, and e1's message can neither be behind e2's nor be overtaken by
+//!   it ([`Class::precedes`]).
 //!
 //! In either case e1 ends before e2 begins, in every run that has both.
 //!
-//! Of the tasks that are before e2 only those count that are not before another of them, so that the ended tasks are kept by chain: by their
-//! own for NOPRE (the last one that began early enough), by their poster's and by class for FIFO (the last one that was posted early
-//! enough; the posts of one class in one chain are in FIFO order themselves).
+//! Of the tasks before e2 only those matter that are not before another one of them. Ended tasks are therefore kept
+//! by chain: for NOPRE by their own chain (the last one that began early enough), for FIFO by their poster's chain
+//! and by class (the last one that was posted early enough; the posts of one class in one chain are in FIFO order
+//! themselves).
 //!
 //! # Cost
 //!
-//! A begin looks at the chains that its post knows, 32 at once: those whose tasks, and the tasks that they have posted, it knows to their ends are skipped together. Of a chain that has posted with many
-//! different delays it looks at those alone that have a post which is not before another one that was found (`delayed`); posts to the front are skipped once all of their
-//! tasks are known.
+//! A begin looks at the chains that its post knows, 32 at once: if it knows the tasks of all of them, and the tasks
+//! that they have posted, to their ends, it skips them together. For a chain that has posted with many different
+//! delays it looks only at the delays that have a post which is not before another one that was found (`delayed`).
+//! Posts to the front are skipped once all of their tasks are known.
 
 use super::clock::{ChainId, Clock, Point, WIDTH, knows};
 use super::delayed::{Delayed, Entry};
@@ -23,35 +27,37 @@ use crate::world::{Class, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A message that waits to begin.
+/// A message whose task has not begun.
 pub(super) struct Posted {
-    /// What is before its post, the post itself included.
+    /// Knowledge at the post, the post included.
     pub(super) clock: Clock,
-    /// The post; `None` if nobody performed it (a firing). What knows a firing knows its task's begin, and NOPRE serves.
+    /// The post; `None` for a firing, which has no poster. A context that knows the firing knows the begin of its
+    /// task, so that NOPRE covers the case.
     pub(super) post: Option<Point>,
-    /// Its place in the queue; `None` if it is not known.
+    /// Class of the message in the queue; `None` if it is not known.
     pub(super) class: Option<Class>,
 }
 
 /// A task that has ended.
 pub(super) struct Ended {
-    /// Its first epoch.
+    /// First epoch of the task.
     pub(super) begin: Point,
-    /// Its last epoch, of the same chain.
+    /// Last epoch of the task, in the same chain.
     pub(super) end: Point,
-    /// What is before its end, which is included.
+    /// Knowledge at the end of the task, the end included.
     pub(super) clock: Clock,
 }
 
-/// The tasks of one looper that have ended.
+/// The ended tasks of one looper.
 #[derive(Default)]
 pub(super) struct Tasks {
-    // By their own chains. invariant: ascending by begin
+    // Tasks by their own chains. invariant: ascending by begin
     by_chain: BTreeMap<ChainId, Vec<Arc<Ended>>>,
-    // The ends of the last ones.
+    // End of the last task of each chain.
     last: Clock,
     by_poster: BTreeMap<ChainId, Poster>,
-    // By block of posters: the ends of the last tasks that they have posted. What knows all of these learns nothing from their posts.
+    // By block of posters: the ends of the last tasks that they have posted. A clock that knows all of these learns
+    // nothing from their posts.
     posted_ends: Vec<Clock>,
 }
 
@@ -59,14 +65,14 @@ pub(super) struct Tasks {
 #[derive(Default)]
 struct Poster {
     delayed: Delayed,
-    // Posts to the front, which are not FIFO: by their own chains.
+    // Posts to the front, which are not FIFO, by class and by their own chain.
     front: BTreeMap<(Class, ChainId), Vec<Entry>>,
-    // The ends of the last ones of those.
+    // End of the last front post's task in each chain.
     front_ends: Clock,
 }
 
 impl Tasks {
-    /// A task has ended.
+    /// Adds a task that has ended.
     pub(super) fn add(&mut self, ended: Ended, post: Option<Point>, class: Option<Class>) {
         let (begin, end) = (ended.begin, ended.end);
         let ended = Arc::new(ended);
@@ -85,15 +91,15 @@ impl Tasks {
             return;
         }
         let tasks = poster.front.entry((class, begin.chain)).or_default();
-        // Two front posts of one chain whose tasks share a chain, out of order, cannot be: the second task would have to be before the begin of the first, which only
-        // the first post and what began before it are.
+        // Two front posts of one chain whose tasks share a chain cannot be out of order: the second task would have
+        // to be before the begin of the first one, but only the first post and what began before it are.
         debug_assert!(tasks.last().is_none_or(|task| task.post < post), "in the order of their posts");
         tasks.push(entry);
         poster.front_ends.learn(end);
     }
 
-    /// Lets `clock`, that of the task of this message, learn the ends that FIFO and NOPRE put before its begin. Returns the chains of tasks that were
-    /// news.
+    /// Adds to `clock`, the clock of the task of this message, the ends that FIFO and NOPRE put before its begin.
+    /// Returns the chains of the tasks that were new to it.
     pub(super) fn teach(&self, posted: &Posted, clock: &mut Clock) -> Vec<ChainId> {
         let mut news = Vec::new();
         for number in 0..posted.clock.len() {
@@ -120,7 +126,7 @@ impl Tasks {
         news
     }
 
-    // The ends that a post lets know which knows this point, and nothing else.
+    // Adds the ends that FIFO and NOPRE derive from this point alone, if the post knows it.
     fn teach_of(
         &self,
         Point { chain, epoch }: Point,
@@ -143,7 +149,7 @@ impl Tasks {
         let Some((Poster { delayed, front, front_ends }, class)) = self.by_poster.get(&chain).zip(class) else {
             return;
         };
-        // The longest delay first: it has ended last, and most others are no news.
+        // The longest delay comes first: its task has ended last, so that most others are known then.
         for Entry { end, ended, .. } in delayed.before(class, epoch) {
             learn(*end, ended, clock);
         }
@@ -157,7 +163,7 @@ impl Tasks {
         }
     }
 
-    /// The last tasks of all chains.
+    /// Returns the last task of each chain.
     pub(super) fn last(&self) -> impl Iterator<Item = &Arc<Ended>> {
         self.by_chain.values().filter_map(|tasks| tasks.last())
     }

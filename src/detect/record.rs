@@ -1,7 +1,8 @@
-//! The events of a run as an execution trace, for the detectors that read one.
+//! Records the events of a run as an execution trace, for the detectors that read one.
 //!
-//! What `init` does is a thread of its own that forks all that starts with the app. Each enable is an event of its own, and a firing handles the oldest one that is left, which
-//! has let it come; so a firing is after one enable, not after all. An access to an object's cell also reads the object's life, which a free writes.
+//! `init` is a thread of its own that forks all threads that start with the app. Each enable is an event of its own,
+//! and a firing handles the oldest unused one, which has allowed it: a firing comes after one enable, not after all.
+//! An access to an object's cell also reads the object's life, which a free writes.
 
 use super::signals::{Passed, Signals};
 use crate::base::Id;
@@ -15,16 +16,16 @@ use std::collections::{BTreeMap, VecDeque};
 const ENVIRONMENT: ThreadNo = ThreadNo(0);
 const INIT: ThreadNo = ThreadNo(1);
 
-/// Makes the trace of a run. It is shown every event from the first one on.
+/// Records the trace of a run. It must receive every event from the first one on.
 pub struct Recorder {
     builder: Builder,
     signals: Signals,
-    // Whether threads and tasks have their names: those of a chain of tasks take room for its length squared.
+    // Whether threads and tasks get names. The names of a chain of tasks take space quadratic in its length.
     named: bool,
     started: bool,
     tasks: BTreeMap<ContextId, TaskNo>,
     enables: BTreeMap<EventId, VecDeque<EventNo>>,
-    // What a wait has given up.
+    // Depth of the lock that each waiting thread has given up.
     waited: BTreeMap<ThreadId, u32>,
     channels: u32,
 }
@@ -36,7 +37,7 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// Has seen nothing.
+    /// Returns a recorder that has seen no event.
     #[must_use]
     pub fn new() -> Self {
         let mut builder = Builder::new();
@@ -55,25 +56,26 @@ impl Recorder {
         }
     }
 
-    /// Has seen nothing, and gives threads and tasks no names: for who knows them by their numbers.
+    /// Returns a recorder that has seen no event and leaves threads and tasks without names, for callers that know
+    /// them by number.
     #[must_use]
     pub fn nameless() -> Self {
         Self { named: false, ..Self::new() }
     }
 
-    /// How many operations there are.
+    /// Number of operations recorded.
     #[must_use]
     pub fn len(&self) -> usize {
         self.builder.len()
     }
 
-    /// Whether there is none.
+    /// Whether no operation was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.builder.is_empty()
     }
 
-    /// Takes the next event. The world is the state after its step.
+    /// Records the next event. `world` is the state after its step.
     pub fn observe(&mut self, world: &World, event: &Event) {
         self.know(world);
         if !std::mem::replace(&mut self.started, true) {
@@ -93,13 +95,13 @@ impl Recorder {
         sends.iter().for_each(|channel| self.push(thread, Action::Send(ChannelNo(*channel)), site));
     }
 
-    /// The trace.
+    /// Returns the trace.
     #[must_use]
     pub fn finish(self) -> Trace {
         self.builder.finish()
     }
 
-    // A world lets nothing happen that a trace refuses.
+    // The world performs no operation that a trace refuses.
     fn push(&mut self, thread: ThreadNo, action: Action, site: SiteNo) {
         let pushed: Result<(), Illformed> = self.builder.push(thread, action, site, 0);
         debug_assert!(pushed.is_ok(), "{pushed:?}");
@@ -112,7 +114,7 @@ impl Recorder {
         }
     }
 
-    // `init` is not recorded: what it has posted and enabled is found in the first state.
+    // The events of `init` are not recorded: its posts and enables are taken from the first state.
     fn adopt(&mut self, world: &World) {
         let mut queued = Vec::new();
         for (thread, about) in world.threads().enumerate() {
@@ -191,7 +193,7 @@ impl Recorder {
             }
             Op::Join(other) => self.push(thread, Action::Join(number(other)), site),
             Op::AttachQueue => {
-                // A second one fails.
+                // A second queue is refused in the run as well as in the trace.
                 let _ = self.builder.push(thread, Action::AttachQueue, site, 0);
             }
             Op::Post { target, time, is_async, .. } => {

@@ -1,14 +1,18 @@
-//! Critical sections: two acquisitions of one lock are an order pair if what their sections do conflicts.
+//! Critical sections: two acquisitions of one lock are an order pair if their sections conflict.
 //!
-//! A section is what its thread does from the acquisition to the release; a wait ends it, and the return from the wait begins one more of the same acquisition.
-//! It touches what it accesses, sends, takes, and the locks that it acquires, but also those that were held around it: so the inner
-//! acquisitions of two threads that lock in opposite orders conflict with the outer ones, though nothing else is done there.
+//! A section consists of the operations of its thread from the acquisition to the release. A wait ends it, and the
+//! return from the wait begins another section of the same acquisition. The footprint of a section is what it
+//! accesses, sends and takes, the locks that it acquires, and also the locks that were held around it. Therefore the
+//! inner acquisitions of two threads that lock in opposite orders conflict with the outer ones, even if the threads
+//! do nothing else there.
 //!
-//! A section is compared with those before it whenever it touches something new: a run that ends inside of it (a deadlock) has been looked at. It looks up those
-//! that have touched the same, and of them those that it was not ordered with when it began.
+//! A section is compared with the earlier ones whenever its footprint grows, so that a section in which the run ends
+//! (a deadlock) is compared as well. It is compared only with sections whose footprint conflicts with the new element
+//! and that were not ordered with it when it began.
 //!
-//! What a thread does is in all its open sections, and n locks that it takes one inside another would cost n². So a section that is `full`, of which it is not known any more what
-//! else is in it, is left alone: only a write to what it has read tells it anything, and by that it is found (`Nest`).
+//! An operation belongs to all open sections of its thread, so that n nested locks would cost n². A section whose
+//! footprint is full (`is_full`) is therefore skipped. Only a write to something that it has read can change it, and
+//! `Nest` finds it by that.
 
 use super::candidate::{ContextKind, Place};
 use super::clock::Clock;
@@ -22,22 +26,23 @@ use crate::event::{AccessKind, AccessPlace, Location, LockId, ObjectId, Op, Site
 use crate::world::{Change, Thing, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a section has touched, and how.
+/// The places and objects that a section has touched, and how.
 type Footprint = BTreeMap<Touched, AccessKind>;
 
-// Of a larger footprint it is not known what else is in it.
+// A larger footprint records only that more was touched (`Touched::Anything`).
 const MOST_TOUCHED: usize = 64;
 
-// Of a site that has more different footprints at one lock the others are taken for unknown.
+// If a site has more different footprints at one lock, the further ones are recorded as unknown
+// (`Touched::Anything`).
 const MOST_FOOTPRINTS: usize = 16;
 
-/// The sections of a run.
+/// The critical sections of a run.
 #[derive(Default)]
 pub(super) struct Sections {
     locks: BTreeMap<Thing, Lock>,
     footprints: Footprints,
     open: BTreeMap<ThreadId, Nest>,
-    // The acquisitions that a wait has given up.
+    // Acquisitions whose lock a wait has released, by waiting thread.
     waiting: BTreeMap<ThreadId, Act>,
 }
 
@@ -45,33 +50,33 @@ pub(super) struct Sections {
 #[derive(Default)]
 struct Lock {
     met: Met<What>,
-    // Of each class of `met`.
+    // Common properties of each class of `met`.
     classes: Vec<Kind>,
-    // Which classes have touched what, and how.
+    // Classes that have touched a place or object, and how.
     about: BTreeMap<About, Vec<(u32, AccessKind)>>,
-    // How many groups each statement has.
+    // Number of groups of each statement.
     of_site: BTreeMap<SiteId, usize>,
-    // How far each chain has come.
+    // Epoch of the latest section of each chain.
     last: Clock,
 }
 
-// Under which hold which footprint.
+// Hold and footprint of a section.
 type What = (Hold, u32);
 
-// What sections of one class are alike in.
+// Common properties of the sections of one class.
 struct Kind {
     what: What,
     by: By,
 }
 
-// What a section may be looked up by.
+// Key by which sections are looked up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Touched(Touched),
     CellsOf(ObjectId),
 }
 
-// The footprints that there are, by number.
+// All footprints, by number.
 #[derive(Default)]
 struct Footprints {
     all: Vec<Footprint>,
@@ -91,15 +96,15 @@ impl Footprints {
 // The open sections of a thread.
 #[derive(Default)]
 struct Nest {
-    // By number, in the order in which they began.
+    // Sections by number, in the order in which they began.
     open: BTreeMap<u32, Open>,
-    // Those of each hold. invariant: not empty, ascending
+    // Numbers of the sections of each hold. invariant: no list is empty; ascending
     of: BTreeMap<Hold, Vec<u32>>,
-    // Those that are not full. invariant: ascending
+    // Numbers of the sections that are not full. invariant: ascending
     heedful: Vec<u32>,
-    // Of those that are full: what they have read.
+    // Numbers of the full sections, by the places that they have read and not written.
     read: BTreeMap<Touched, BTreeSet<u32>>,
-    // The next number.
+    // Number of the next section.
     next: u32,
 }
 
@@ -107,9 +112,10 @@ struct Open {
     hold: Hold,
     act: Act,
     footprint: Footprint,
-    // What its context knew when it began; `None` if that was all that there is to know of the sections before it.
+    // Knowledge of its context when it began; `None` if all earlier sections of the lock were before it, so that
+    // there is nothing to compare.
     begun: Option<Context>,
-    // Classes that it has been found to conflict with.
+    // Classes with which a conflict was found already.
     met: BTreeSet<u32>,
 }
 
@@ -121,7 +127,7 @@ fn thing(hold: Hold) -> Thing {
 }
 
 impl Sections {
-    /// The thread performs the operation; the locksets are those before it.
+    /// Processes an operation of a thread. `watch.held` has the lock sets before the operation.
     pub(super) fn meet(
         &mut self,
         world: &World,
@@ -138,7 +144,7 @@ impl Sections {
             && !watch.held.is_dead(hold)
             && watch.held.count_of(thread, hold) == 0
         {
-            // For the sections around it.
+            // The acquisition is part of the sections around it.
             self.touch(world, watch, thread, Touched::hold(hold), found);
             self.begin(world, watch, hold, *act, found);
         } else if let Some((hold, Change::GivenUp)) = hold
@@ -169,7 +175,8 @@ impl Sections {
         let Self { open: nests, locks, footprints, .. } = self;
         for around in watch.held.holds(act.by.lockset) {
             open.touch(world, watch, (locks, footprints), Touched::hold(around), found);
-            // None of the others tells it anything: nobody holds both sides of a reader-writer lock.
+            // The other locks around it change nothing: no thread holds both sides of a reader-writer lock, so no
+            // later touch is a write to something read.
             if open.is_full() {
                 break;
             }
@@ -177,7 +184,7 @@ impl Sections {
         nests.entry(act.thread).or_default().add(open);
     }
 
-    // Ends the section, and keeps it; what had begun it.
+    // Ends the section and keeps it. Returns the operation that began it.
     fn end(&mut self, thread: ThreadId, hold: Hold) -> Option<Act> {
         let Open { hold, act, footprint, .. } = self.open.get_mut(&thread)?.remove(hold)?;
         let lock = self.locks.entry(thing(hold)).or_default();
@@ -212,14 +219,15 @@ impl Nest {
         self.open.insert(number, open);
     }
 
-    // A section is full.
+    // Registers a full section by the places that it has read.
     fn leave(read: &mut BTreeMap<Touched, BTreeSet<u32>>, number: u32, open: &Open) {
         for touched in open.read() {
             read.entry(touched).or_default().insert(number);
         }
     }
 
-    // Something is touched in all of them: those that it may tell anything, in the order in which they began.
+    // Passes a touch to the sections that it may change, in the order in which they began: those that are not full,
+    // and for a write the full ones that have read the place.
     fn touch(&mut self, (touched, kind): Touch, mut tell: impl FnMut(&mut Open)) {
         let mut numbers = std::mem::take(&mut self.heedful);
         if kind == AccessKind::Write {
@@ -238,7 +246,7 @@ impl Nest {
         self.heedful = numbers;
     }
 
-    // Takes out the last one of a hold.
+    // Removes the last section of a hold.
     fn remove(&mut self, hold: Hold) -> Option<Open> {
         let of = self.of.get_mut(&hold)?;
         let number = of.pop()?;
@@ -278,14 +286,14 @@ impl Lock {
         }
     }
 
-    // The classes that a touch conflicts with.
+    // Returns the classes with which a touch conflicts.
     fn conflicting(&self, footprints: &Footprints, (touched, kind): Touch) -> Vec<u32> {
         if touched == Touched::Anything {
             let footprint = |what: &What| footprints.all[what.1 as usize].iter();
             let conflicts = |what| footprint(what).any(|(at, how)| conflict((touched, kind), (*at, *how)));
             return (0..).zip(&self.classes).filter(|(_, of)| conflicts(&of.what)).map(|(class, _)| class).collect();
         }
-        // `conflict`, asked of all footprints at once.
+        // This is `conflict`, evaluated for all footprints at once.
         let writes = AccessKind::Write;
         let listed = |about, how: &dyn Fn(AccessKind) -> bool| {
             let listed = self.about.get(&about).into_iter().flatten().filter(|(_, kind)| how(*kind));
@@ -309,17 +317,17 @@ impl Lock {
 }
 
 impl Open {
-    // Whether it is not known what else is in it: of what is new to it nothing tells it anything.
+    // Whether the footprint records no further places. Touches of places that are new to it change nothing.
     fn is_full(&self) -> bool {
         self.footprint.len() >= MOST_TOUCHED && self.footprint.get(&Touched::Anything) == Some(&AccessKind::Write)
     }
 
-    // What it has read, and not written.
+    // Returns the places that the section has read and not written.
     fn read(&self) -> impl Iterator<Item = Touched> + '_ {
         self.footprint.iter().filter(|(_, kind)| **kind == AccessKind::Read).map(|(touched, _)| *touched)
     }
 
-    // Adds to the footprint, and meets the sections that now conflict.
+    // Adds a touch to the footprint, and compares the section with those that now conflict.
     fn touch(
         &mut self,
         world: &World,
@@ -338,7 +346,7 @@ impl Open {
         let Some(lock) = locks.get_mut(&thing(*hold)) else { return };
         let mut classes = lock.conflicting(footprints, touch);
         classes.retain(|class| met.insert(*class));
-        // Two readers, two tasks of one looper, and what a lock around it keeps apart.
+        // Two readers do not conflict here, nor two tasks of one looper, nor sections under a common outer lock.
         classes.retain(|class| {
             let Kind { what, by } = &lock.classes[*class as usize];
             let same = by.kind(&act.by) == ContextKind::SameLooper;

@@ -1,11 +1,13 @@
-//! Sets of numbers that share what they have in common: locksets, of which a thread that holds n locks makes n.
+//! Sets of numbers that share their common parts. They represent lock sets: a thread that holds n locks creates n
+//! sets.
 //!
-//! Big-endian Patricia tries (Okasaki and Gill, "Fast Mergeable Integer Maps", 1998) each node of which is kept once. So a set that has one member more or less than
-//! another costs a path of nodes, not a copy, and two sets are equal if their ids are.
+//! The sets are big-endian Patricia tries (Okasaki and Gill, "Fast Mergeable Integer Maps", 1998), and each node
+//! exists once. A set with one member more or less than another one therefore costs one path of nodes, not a copy,
+//! and two sets are equal if and only if their ids are.
 
 use std::collections::BTreeMap;
 
-/// A set in [`Sets`]. Which sets have which ids depends on the order in which they were made.
+/// A set in [`Sets`]. The ids depend on the order in which the sets were created.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct SetId(u32);
 
@@ -22,7 +24,8 @@ enum Node {
     Branch(Branch),
 }
 
-// invariant: neither half is empty; the members of both agree in the bits above `bit`, which are `prefix`; those of `zero` lack it, those of `one` have it
+// invariant: neither half is empty; the members of both halves agree in the bits above `bit`, which are `prefix`;
+// members of `zero` lack `bit`, members of `one` have it
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Branch {
     prefix: u32,
@@ -32,11 +35,11 @@ struct Branch {
 }
 
 impl SetId {
-    /// The set without members.
+    /// The empty set.
     pub(super) const EMPTY: SetId = SetId(u32::MAX);
 }
 
-// The bits above this one.
+// Returns the bits of the number above this one.
 fn above(number: u32, bit: u32) -> u32 {
     number & !(bit | (bit - 1))
 }
@@ -68,14 +71,15 @@ impl Sets {
         })
     }
 
-    // Two sets without a common member; all of each agree with this member of it in the bits above the highest one in which the two members differ.
+    // Returns the union of two disjoint sets. Each is given with one of its members, and all its members agree with
+    // that member in the bits above the highest bit in which the two given members differ.
     fn both(&mut self, (a, of_a): (u32, SetId), (b, of_b): (u32, SetId)) -> SetId {
         let bit = 1 << (31 - (a ^ b).leading_zeros());
         let (zero, one) = if a & bit == 0 { (of_a, of_b) } else { (of_b, of_a) };
         self.add(Node::Branch(Branch { prefix: above(a, bit), bit, zero, one }))
     }
 
-    /// The set with this number.
+    /// Returns the set with this number added.
     pub(super) fn with(&mut self, set: SetId, number: u32) -> SetId {
         let leaf = Node::Leaf(number);
         match self.node(set) {
@@ -96,7 +100,7 @@ impl Sets {
         }
     }
 
-    /// The set without this number.
+    /// Returns the set with this number removed.
     pub(super) fn without(&mut self, set: SetId, number: u32) -> SetId {
         match self.node(set) {
             Some(Node::Leaf(other)) if other == number => SetId::EMPTY,
@@ -144,7 +148,7 @@ impl Sets {
         }
     }
 
-    /// The members, ascending.
+    /// Returns the members in ascending order.
     pub(super) fn members(&self, set: SetId) -> impl Iterator<Item = u32> + '_ {
         let mut todo: Vec<SetId> = vec![set];
         std::iter::from_fn(move || {
@@ -171,7 +175,7 @@ mod tests {
         let mut all = vec![(SetId::EMPTY, BTreeSet::new()); 8];
         for round in 0..6_000 {
             let (i, j) = (rng.below(8) as usize, rng.below(8) as usize);
-            // Near each other, and at both ends.
+            // Numbers near each other, and at both ends of the range.
             let number = rng.below(40).wrapping_sub(10);
             let (set, plain) = &mut all[i];
             if rng.coin() {

@@ -1,13 +1,16 @@
-//! What lets a thread go on besides locks, as messages on numbered channels: who sends on one, and who receives later, comes after.
+//! Expresses synchronization other than locks as messages on numbered channels: an operation that receives on a
+//! channel comes after all earlier sends on it.
 //!
-//! - a notify, to the return of those that it woke; an interrupt, to what it broke off;
-//! - each up of a semaphore, to each later down; each write of an atomic, to each later read of it; each registration, to each later perform of the listener;
-//! - each write-unlock, to each later lock of either side, each read-unlock to each later write-lock;
-//! - the arrivals at a barrier, to the passing of its generation;
-//! - the write that let an await go on to its end (one whose condition held from the start has no cause that is known);
-//! - a quit, to the end of the looper's loop.
+//! - a notify to the return of the waits that it woke; an interrupt to the operation that it broke off;
+//! - each up of a semaphore to each later down; each write of an atomic to each later read of it; each registration
+//!   to each later perform of the listener;
+//! - each write-unlock to each later lock of either side, each read-unlock to each later write-lock;
+//! - the arrivals at a barrier to the passing of its generation;
+//! - the write that enabled an await to the end of the await (an await whose condition held from the start has no
+//!   known cause);
+//! - a quit to the end of the looper's loop.
 //!
-//! The channels of a run are numbered in the order in which something is sent on them first.
+//! The channels of a run are numbered in the order of the first sends on them.
 
 use super::awaits::{Awaits, Turned};
 use super::carried::atomic;
@@ -18,16 +21,16 @@ use crate::event::{
 use crate::world::World;
 use std::collections::BTreeMap;
 
-/// What one event of a run receives on and sends on, as numbers of channels.
+/// The channels on which one event of a run receives and sends, by number.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Passed {
-    /// What it goes on because of.
+    /// Channels of the sends that this event comes after.
     pub receives: Vec<u32>,
-    /// What it lets others go on by.
+    /// Channels on which this event sends.
     pub sends: Vec<u32>,
 }
 
-/// The signals of a run. It is shown every event from the first one on.
+/// The signals of a run. It must receive every event from the first one on.
 #[derive(Default)]
 pub struct Signals {
     awaits: Awaits,
@@ -39,7 +42,7 @@ pub struct Signals {
     written: BTreeMap<RwLockId, u32>,
     read: BTreeMap<RwLockId, u32>,
     barriers: BTreeMap<BarrierId, (u32, i64)>,
-    // What a thread will receive when it goes on.
+    // Channel on which each thread will receive when it passes the barrier at which it has arrived.
     passes: BTreeMap<ThreadId, u32>,
     waiting: BTreeMap<ThreadId, WaitSet>,
     woken: BTreeMap<ThreadId, u32>,
@@ -48,13 +51,13 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Has seen nothing.
+    /// Returns the state before the first event.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next event. The world is the state after its step.
+    /// Processes the next event. `world` is the state after its step.
     pub fn observe(&mut self, world: &World, event: &Event) -> Passed {
         let turned = self.awaits.observe(world, event);
         let mut passed = Passed::default();
@@ -156,7 +159,7 @@ impl Signals {
             Op::Reacquire { .. } => {
                 self.waiting.remove(&thread);
                 passed.receives.extend(self.woken.remove(&thread));
-                // Woken by a notify it leaves the interrupt for later.
+                // A wait that a notify has woken leaves the interrupt pending.
                 if value == 0 {
                     passed.receives.extend(self.interrupts.remove(&thread));
                 }

@@ -1,4 +1,5 @@
-//! Detection by the detectors that read a trace ([`happens_before`], [`fasttrack`]), over one run: the run is recorded, and analysed when it has ended.
+//! Runs the detectors that read a trace ([`happens_before`], [`fasttrack`]) on one run: records it, and analyzes the
+//! trace when the run has ended.
 
 use super::candidate::{Candidate, Place};
 use super::found::Found;
@@ -11,25 +12,25 @@ use crate::trace::OpNo;
 use crate::world::World;
 use std::sync::atomic::AtomicBool;
 
-/// Which detector finds potential pairs.
+/// Detectors that find potential pairs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Detector {
-    /// Locksets and the edges that every run has: [`Hybrid`](super::Hybrid).
+    /// Lock sets and the edges that every run has: [`Hybrid`](super::Hybrid).
     #[default]
     Hybrid,
-    /// DroidRacer's relation, as printed: [`happens_before`].
+    /// DroidRacer's relation, as printed in the paper: [`happens_before`].
     DroidRacer,
     /// FastTrack: [`fasttrack`].
     FastTrack,
-    /// No detector of one run: a search of all states, which has found the two side by side.
+    /// No detector of one run: a search of all states, which has found the two accesses side by side.
     Search,
 }
 
 impl Detector {
-    /// All that look at runs.
+    /// All detectors that look at runs.
     pub const ALL: [Detector; 3] = [Detector::Hybrid, Detector::DroidRacer, Detector::FastTrack];
 
-    /// Its name: `hybrid`, `droidracer`, `fasttrack`, `exhaustive search`.
+    /// Returns the detector's name: `hybrid`, `droidracer`, `fasttrack`, `exhaustive search`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,7 +42,8 @@ impl Detector {
     }
 }
 
-/// Records a run for the detectors that read a trace: an [`Observer`] that is shown every event from the start of the app.
+/// Records a run for the detectors that read a trace: an [`Observer`] that must receive every event from the start of
+/// the app.
 ///
 /// # Examples
 ///
@@ -60,7 +62,7 @@ impl Detector {
 pub struct Traced {
     watch: Watch,
     recorder: Recorder,
-    // By operation. invariant: ascending
+    // Recorded operations with their acts. invariant: ascending
     acts: Vec<(OpNo, Act, AccessPlace)>,
 }
 
@@ -71,13 +73,14 @@ impl Default for Traced {
 }
 
 impl Traced {
-    /// Has seen nothing.
+    /// Returns a recorder that has seen no event.
     #[must_use]
     pub fn new() -> Self {
         Self { watch: Watch::new(false), recorder: Recorder::nameless(), acts: Vec::new() }
     }
 
-    /// Takes the next event. The world is the state after its step. The first event must be the first of the run (a thread's start).
+    /// Processes the next event. `world` is the state after its step. The first event must be the first one of the
+    /// run (the start of a thread).
     pub fn observe(&mut self, world: &World, event: &Event) {
         self.watch.observe(world, event);
         let first = self.recorder.len();
@@ -85,7 +88,7 @@ impl Traced {
         if let Some((op, _, act)) = self.watch.act(world, event)
             && let Some(access) = op.access()
         {
-            // It may be two operations: the cell, and the life of its object.
+            // An access may be recorded as two operations: on the cell, and on the life of its object.
             for op in first..self.recorder.len() {
                 self.acts.push((OpNo(op as u32), act, access.place));
             }
@@ -93,7 +96,8 @@ impl Traced {
         self.watch.close(world, event);
     }
 
-    /// The pairs that these detectors find, in the order of the pairs; the hybrid one is not among those that read a trace. `world` is the state after the run.
+    /// Returns the pairs that these detectors find, in the order of the pairs. [`Detector::Hybrid`] and
+    /// [`Detector::Search`] read no trace and find nothing here. `world` is the state after the run.
     #[must_use]
     pub fn finish(self, world: &World, detectors: &[Detector]) -> Vec<Candidate> {
         let Self { watch, recorder, acts } = self;

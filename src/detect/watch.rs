@@ -1,4 +1,5 @@
-//! What both kinds of candidates are found with: the relations, the locksets, and what an operation of the run looks like to them.
+//! The common base of both kinds of detection (races and order pairs): the relations, the lock sets, and the
+//! properties of an operation that they need.
 
 use super::awaits::{Awaits, Turned};
 use super::candidate::{ContextKind, Evidence, Instance, Place, Rank};
@@ -9,16 +10,17 @@ use crate::event::{ContextId, Event, Happening, Op, SiteId, ThreadId};
 use crate::world::World;
 use std::collections::BTreeMap;
 
-/// The state of a run as far as all that was seen tells it.
+/// State of a run as far as its events determine it.
 pub(super) struct Watch {
     hybrid: Order,
-    // The precise relation, and the one with the order of queues, if ranks are asked for.
+    // The precise relation and the queued relation, if ranks are wanted.
     finer: Option<(Order, Order)>,
     pub(super) held: Held,
     awaits: Awaits,
-    // Where the context of the event stood before it: what an operation sends is sent with the operation.
+    // Points of the event's context before the event. An operation that sends begins a new epoch and belongs to the
+    // one before.
     before: Option<Points>,
-    // By running context and site.
+    // Number of executions by running context and site.
     visits: BTreeMap<ContextId, BTreeMap<SiteId, u32>>,
 }
 
@@ -30,11 +32,13 @@ pub(super) struct Act {
     pub(super) when: When,
 }
 
-/// What decides whether two operations can meet, but for what they do and their order.
+/// The properties of an operation that decide whether it can make a pair with another one, besides its kind and its
+/// order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct By {
     pub(super) site: SiteId,
-    /// Of a task. Which thread own code belongs to does not matter: it is ordered with all else on its thread.
+    /// Looper of the task; `None` for a thread's own code, whose thread does not matter: it is ordered with
+    /// everything else on its thread.
     pub(super) looper: Option<ThreadId>,
     pub(super) lockset: LocksetId,
 }
@@ -50,7 +54,7 @@ impl By {
     }
 }
 
-/// One performance.
+/// One execution of a statement.
 #[derive(Clone, Copy)]
 pub(super) struct When {
     pub(super) at: Points,
@@ -59,7 +63,7 @@ pub(super) struct When {
     pub(super) visit: u32,
 }
 
-/// Where it stands in each relation.
+/// Points of an execution in each relation.
 #[derive(Clone, Copy)]
 pub(super) struct Points {
     hybrid: Point,
@@ -67,24 +71,24 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Its chain in the hybrid relation.
+    /// Chain of the execution in the hybrid relation.
     pub(super) fn chain(&self) -> ChainId {
         self.hybrid.chain
     }
 
-    /// Where it stands in the hybrid relation.
+    /// Point of the execution in the hybrid relation.
     pub(super) fn hybrid(&self) -> Point {
         self.hybrid
     }
 
-    /// Whether it is before what this context does now, in the hybrid relation.
+    /// Whether the execution is before the next operation of this context in the hybrid relation.
     pub(super) fn is_before(&self, now: &Context) -> bool {
         now.has(self.hybrid)
     }
 }
 
 impl Watch {
-    /// With ranks or without.
+    /// Returns the state at the start of a run. `ranks`: whether the relations for ranks are computed.
     pub(super) fn new(ranks: bool) -> Self {
         Self {
             hybrid: Order::new(Edges::Hybrid),
@@ -96,7 +100,8 @@ impl Watch {
         }
     }
 
-    /// Takes the next event, but for what it does to locksets: the awaits that it has turned.
+    /// Processes the next event, except for its effect on lock sets ([`close`](Self::close)). Returns the awaits that
+    /// it has turned.
     pub(super) fn observe(&mut self, world: &World, event: &Event) -> Vec<Turned> {
         let turned = self.awaits.observe(world, event);
         self.before = event.context.and_then(|context| self.points(context));
@@ -108,14 +113,15 @@ impl Watch {
         turned
     }
 
-    /// What it does to locksets.
+    /// Applies the effect of an event on lock sets.
     pub(super) fn close(&mut self, world: &World, event: &Event) {
         if let Some(thread) = event.thread {
             self.held.observe(world, thread, &event.what);
         }
     }
 
-    /// The operation of an event, and its value.
+    /// Returns the operation of an event, its value, and its properties; `None` if the event is no operation with a
+    /// site.
     pub(super) fn act<'e>(&mut self, world: &World, event: &'e Event) -> Option<(&'e Op, i64, Act)> {
         let (thread, context) = event.thread.zip(event.context)?;
         if matches!(event.what, Happening::End | Happening::ThreadExit) {
@@ -144,12 +150,12 @@ impl Watch {
         Some(Points { hybrid: point(&self.hybrid)?, finer })
     }
 
-    /// What a context that runs knows in the hybrid relation.
+    /// Returns a running context in the hybrid relation.
     pub(super) fn now(&self, context: ContextId) -> Option<&Context> {
         self.hybrid.context(context)
     }
 
-    /// How two conflicting accesses rank that the hybrid relation does not order.
+    /// Returns the rank of two conflicting accesses that the hybrid relation does not order.
     pub(super) fn rank(&self, old: &When, now: ContextId) -> Rank {
         let (Some((precise, queued)), Some((in_precise, in_queued))) = (&self.finer, old.at.finer) else {
             return Rank::Unordered;
@@ -164,12 +170,12 @@ impl Watch {
         }
     }
 
-    /// Whether a lock keeps the two apart. Locks never order tasks of one looper.
+    /// Whether a lock keeps the two operations apart. Locks never order tasks of one looper.
     pub(super) fn guarded(&self, a: &By, b: &By) -> bool {
         a.kind(b) != ContextKind::SameLooper && self.held.exclude(a.lockset, b.lockset)
     }
 
-    /// Two performances that met, the earlier one first.
+    /// Returns the evidence of two conflicting executions; `old` is the earlier one.
     fn evidence(
         &self,
         world: &World,
@@ -194,10 +200,10 @@ impl Watch {
     }
 }
 
-// The nearest common ancestor of two contexts, either of them included.
+// Returns the nearest common ancestor of two contexts, which may be one of them.
 fn parted(world: &World, a: ContextId, b: ContextId) -> Option<ContextId> {
     let line = |from| std::iter::successors(Some(from), |at| world.contexts().parent(*at));
-    // A maker is older than what it makes.
+    // A creator has a smaller id than the contexts that it creates.
     let (mut a, mut b) = (line(a).peekable(), line(b).peekable());
     loop {
         match (*a.peek()?, *b.peek()?) {
@@ -209,7 +215,7 @@ fn parted(world: &World, a: ContextId, b: ContextId) -> Option<ContextId> {
 }
 
 impl Act {
-    /// It and an earlier performance that it met.
+    /// Returns the evidence of this operation and an earlier one that conflicts with it.
     pub(super) fn evidence(
         &self,
         watch: &Watch,

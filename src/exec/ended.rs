@@ -1,4 +1,4 @@
-//! How a run ended, as far as it can be compared with how another one did.
+//! The end of a run in a form that can be compared between runs.
 
 use crate::event::{FailureKind, LimitKind, NULL, Outcome, SiteId, Value};
 use crate::lang::Program;
@@ -6,7 +6,7 @@ use crate::lang::program::{EndValue, Global, GlobalId, Type};
 use crate::world::{Memory, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a run ended, as far as expectations can tell.
+/// How a run ended, as far as expectations distinguish it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[allow(missing_docs, reason = "as the outcomes of the same names")]
 pub enum EndKind {
@@ -18,7 +18,7 @@ pub enum EndKind {
 }
 
 impl EndKind {
-    /// The kind of an outcome.
+    /// Returns the kind of an outcome.
     #[must_use]
     pub fn of(outcome: &Outcome) -> Self {
         match outcome {
@@ -32,7 +32,8 @@ impl EndKind {
         }
     }
 
-    /// `ok`, `stuck`, `deadlock`, the name of the exception or property, or the message of the assert or fail.
+    /// Returns `ok`, `stuck`, `deadlock`, the name of the exception or property, the message of the assert or fail,
+    /// or `limit` with the option of the limit.
     #[must_use]
     pub fn word(&self) -> String {
         match self {
@@ -46,19 +47,19 @@ impl EndKind {
     }
 }
 
-/// The end of a run: its kind, and the end values of the variables that expectations name. Where the run was not looked at when it
-/// ended, there are no values.
+/// The end of a run: its kind, and the end values of the variables that expectations name. There are no values if
+/// they were not read when the run ended.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[allow(missing_docs, reason = "said above")]
 pub struct Ended {
     pub kind: EndKind,
     pub values: BTreeMap<GlobalId, EndValue>,
-    /// A property is broken, and besides the run rests with messages that can never run: it is stuck as well.
+    /// Whether a run that breaks a property is stuck as well: it rests with messages that can never run.
     pub stuck: bool,
 }
 
 impl Ended {
-    /// The end of a run that came to this outcome.
+    /// Returns the end of a run with this outcome.
     #[must_use]
     pub fn new(program: &Program, of: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World) -> Self {
         let values = of.iter().map(|id| (*id, end_value(&program.globals[*id], world.memory()))).collect();
@@ -68,13 +69,13 @@ impl Ended {
         Self { kind, values, stuck }
     }
 
-    /// Whether it is stuck: messages are left that can never run, whatever is told first.
+    /// Whether the run is stuck: messages are left that can never run, even if another failure is reported first.
     #[must_use]
     pub fn is_stuck(&self) -> bool {
         self.stuck || self.kind == EndKind::Stuck
     }
 
-    /// `ok 1 [2, 3]`
+    /// Returns the end as a text, such as `ok 1 [2, 3]`.
     #[must_use]
     pub fn text(&self) -> String {
         let values: Vec<String> = self.values.values().map(value_text).collect();
@@ -83,7 +84,7 @@ impl Ended {
     }
 }
 
-/// As it is written in a model; `not null` for a reference to something.
+/// Returns a value as it is written in a model; `not null` for a reference to an object.
 #[must_use]
 pub fn value_text(value: &EndValue) -> String {
     match value {
@@ -95,8 +96,8 @@ pub fn value_text(value: &EndValue) -> String {
     }
 }
 
-/// What a variable holds: a word, the elements of a list, or the cells of an array of words in order. Of references only whether they are null is told:
-/// their numbers mean nothing in another run.
+/// Returns the value of a variable: a word, the elements of a list, or the cells of an array of words in order. A
+/// reference is reduced to whether it is null, since object numbers mean nothing in another run.
 fn end_value(global: &Global, memory: &Memory) -> EndValue {
     let told = |value: Value| match EndValue::of(&global.ty, value) {
         EndValue::Reference(value) if value != NULL => EndValue::Reference(0),

@@ -1,8 +1,10 @@
-//! The loop of one run: ask the world which choices are open, ask the strategy for one, perform it, tell the observer.
+//! The loop of one run: asks the world which choices are open, lets the strategy choose one, performs it and passes
+//! its events to the observer.
 //!
-//! A random walk, RaceFuzzer and a replay differ in the strategy only.
+//! A random walk, RaceFuzzer and a replay differ only in the strategy.
 //!
-//! [`run`] performs a run and returns a [`RunSummary`]; an [`Observer`] watches it ([the tutorial](crate#10-an-observer-of-ones-own) has one).
+//! [`run`] performs a run and returns a [`RunSummary`]; an [`Observer`] watches it ([the
+//! tutorial](crate#10-an-observer-of-ones-own) has one).
 
 mod ended;
 
@@ -15,14 +17,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Watches a run.
 pub trait Observer {
-    /// Whether it wants events; a run that nobody watches records nothing.
+    /// Whether the observer needs events. A run whose observer does not need them records none.
     const WATCHES: bool = true;
 
-    /// An event of the step that was just performed, in order. The world is the state after the step.
+    /// Receives an event of the step that was just performed. Events arrive in order. `world` is the state after the
+    /// step.
     fn event(&mut self, world: &World, event: &Event);
 }
 
-/// Watches nothing.
+/// An observer that receives no events.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Unobserved;
 
@@ -45,34 +48,34 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     }
 }
 
-/// How the loop came to its end.
+/// Why the loop of a run ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// The run ended.
+    /// The run ended with this outcome.
     Outcome(Outcome),
-    /// The strategy, a replay, could not go on.
+    /// The strategy, a replay, could not continue.
     Diverged(Box<Divergence>),
-    /// Somebody wanted it to stop.
+    /// The caller set the stop flag.
     Interrupted,
 }
 
-/// What is told of a run that has ended.
+/// Summary of a run that has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunSummary {
-    /// How it ended.
+    /// Why the loop ended.
     pub end: End,
-    /// Steps performed.
+    /// Number of steps performed.
     pub steps: u64,
-    /// The virtual clock at the end, in milliseconds.
+    /// Virtual clock at the end, in milliseconds.
     pub now: u64,
-    /// Milliseconds that passed while some thread could have run.
+    /// Stall: milliseconds of virtual time that passed while some thread could have run.
     pub stall: u64,
-    /// Posts refused because their looper had quit.
+    /// Number of posts that were refused because their looper had quit.
     pub refused_posts: u32,
 }
 
 impl RunSummary {
-    /// The outcome, if the run came to one.
+    /// Returns the outcome, if the run has one.
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.end {
@@ -82,8 +85,8 @@ impl RunSummary {
     }
 }
 
-// How many steps pass between two looks at whether to stop: a few microseconds; a second where each step runs up to the limit of local
-// instructions.
+// Number of steps between two checks of the stop flag: a few microseconds, or a second if each step runs up to the
+// limit of local instructions.
 const STEPS_BETWEEN_LOOKS: u64 = 64;
 
 /// Performs one run from the start of the app. `stop` may be set by another thread to interrupt it.
@@ -116,7 +119,7 @@ pub fn run<G: Guest, S: Strategy, O: Observer>(
     go_on(machine, strategy, observer, stop)
 }
 
-/// Goes on with a run that has been started, from the state in which the machine is, with a strategy that has begun.
+/// Continues a run that has been started, from the present state of the machine, with a strategy that has begun.
 #[inline(always)]
 pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
     machine: &mut Machine<G>,
@@ -125,7 +128,8 @@ pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
     stop: &AtomicBool,
 ) -> RunSummary {
     let passes = !O::WATCHES && strategy.passes_over_forced();
-    // The next step at which to look at what hardly ever happens.
+    // Next step at which to check the step limit and the stop flag. Both checks are rare, so that the loop stays
+    // fast.
     let mut look = 0;
     let end = loop {
         if let Some(outcome) = machine.world.outcome() {
@@ -177,7 +181,7 @@ fn tell<G: Guest, O: Observer>(machine: &Machine<G>, observer: &mut O) {
     }
 }
 
-// Asks for a choice and performs it, and of what is forced after it so much that it makes `most` steps.
+// Asks for a choice and performs it. Then performs the forced steps that follow, up to `most` steps in all.
 #[inline(always)]
 fn step<G: Guest, S: Strategy>(
     machine: &mut Machine<G>,

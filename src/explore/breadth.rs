@@ -1,8 +1,9 @@
-//! Breadth first: level by level, so that what is found is found on a shortest way.
+//! Breadth-first search, level by level, so that everything is found on a shortest way.
 //!
-//! A level is done in batches, a batch by all workers at once. What a batch finds does not depend on who does what, so bounds, which are looked at
-//! between two batches, cut at the same place for any number of workers. A batch has only as many states as can lead to no more new ones than the bounds
-//! leave room for; where the choices of one state alone may be too many, one worker follows them one by one, up to the bound.
+//! All workers share a batch of a level. The findings of a batch do not depend on which worker expands which state,
+//! so that bounds, which are checked between two batches, cut at the same place for any number of workers. A batch
+//! contains only as many states as can lead to no more new states than the bounds leave room for. If the choices of a
+//! single state may be too many, one worker follows them one by one, up to the bound.
 
 use super::choices;
 use super::monitor::{Monitor, Node};
@@ -14,7 +15,7 @@ use crate::world::Scale;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-// States of a level between two looks at the bounds.
+// States of a level between two checks of the bounds.
 const BATCH: usize = 4_096;
 // States that a worker takes at a time.
 const PIECE: usize = 32;
@@ -40,6 +41,7 @@ pub(super) fn search<M: Monitor>(
             workers.iter_mut().for_each(|w| w.most_spare = searched.most_spare(plan));
             let mut batch: Batch<M> = Vec::new();
             let mut may_find = 0;
+            // A batch takes states as long as the successors of all of them fit into the bounds.
             while batch.len() < BATCH
                 && let Some((_, fresh)) = queue.peek()
             {
@@ -74,7 +76,8 @@ pub(super) fn search<M: Monitor>(
 
 type Batch<M> = Vec<(usize, Fresh<Box<Node<M>>>)>;
 
-// Looks at the states of a batch. Returns how many of them are left, since somebody wants it to stop or there is no room for what they lead to.
+// Expands the states of a batch. Returns how many of them are left because the search was stopped or there was no
+// room for their successors.
 fn expand<M: Monitor>(
     workers: &mut [Worker<'_, M>],
     table: &Table<Box<Node<M>>>,
@@ -109,7 +112,7 @@ fn expand<M: Monitor>(
             let mut workers = workers.iter_mut();
             let mine = workers.next();
             for worker in workers {
-                // The system may give no more threads: those that there are do the work.
+                // If the system refuses more threads, those that exist do the work.
                 if std::thread::Builder::new().spawn_scoped(scope, || work(worker)).is_err() {
                     break;
                 }

@@ -1,4 +1,5 @@
-//! The choices that are open in a state, in an order that is the same for every way to it: the clock, threads by their canonical number, events.
+//! Lists the choices that are open in a state, in an order that does not depend on the way to it: the clock, threads
+//! by canonical number, events.
 
 use super::Clock;
 use super::worker::AFTER_TICKS;
@@ -6,7 +7,7 @@ use crate::base::Id;
 use crate::event::{Actor, Choice, ThreadId};
 use crate::world::{Canonicalizer, Question, World};
 
-/// Room for them.
+/// The choices of a state. The buffers are reused from state to state.
 #[derive(Default)]
 pub(super) struct Choices {
     pub(super) all: Vec<Choice>,
@@ -14,9 +15,10 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// Lists them. `state` has the numbers of this state; it is asked only where threads were made.
+    /// Lists the choices of this state. `state` has its canonical numbers, which are needed only if some enabled
+    /// thread is not a declared one.
     ///
-    /// The exact clock has one choice, the next unit: later ones are reached by the same choice again.
+    /// The exact clock has one choice, the next unit: later instants are reached by repeating it.
     pub(super) fn list(&mut self, world: &World, state: &Canonicalizer, clock: Clock) {
         self.all.clear();
         if world.clock_open() {
@@ -45,13 +47,13 @@ impl Choices {
     }
 }
 
-/// Whether the enabled threads are declared ones, whose numbers are those of their declaration.
+/// Whether all enabled threads are declared ones, whose canonical numbers are those of their declaration.
 pub(super) fn numbered_by_themselves(world: &World) -> bool {
     let declared = world.setup().threads.len();
     world.enabled().is_empty() || world.enabled().nth(world.enabled().len() - 1).is_some_and(|t| t.index() < declared)
 }
 
-/// At most so many states can be found by following all choices of this one.
+/// Returns an upper bound of the number of states that the choices of this state lead to.
 pub(super) fn most(world: &World, clock: Clock) -> u64 {
     let ticks = match clock {
         _ if !world.clock_open() => 0,
@@ -62,7 +64,7 @@ pub(super) fn most(world: &World, clock: Clock) -> u64 {
     ticks + threads + world.fireable().len() as u64
 }
 
-// In how many ways the operation of an actor can be performed.
+// Returns the number of ways in which the operation of an actor can be performed.
 fn answers(world: &World, actor: Actor) -> u64 {
     match world.question(actor) {
         Some(Question::Waiter(waiters)) => waiters as u64,

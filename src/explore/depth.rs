@@ -1,5 +1,6 @@
-//! Depth first: what was found last is looked at first. It holds few states that were found and not looked at, so it goes deep in little memory; ways are no
-//! shortest ones. One worker does it, so that it visits the same states wherever a bound cuts it.
+//! Depth-first search: expands the state that was found last. It holds few states that are found and not visited, so
+//! that it goes deep in little memory; ways are not shortest ones. It has one worker, so that it visits the same
+//! states wherever a bound cuts it.
 
 use super::monitor::Monitor;
 use super::searched::{Keep, Searched};
@@ -8,7 +9,7 @@ use super::worker::Worker;
 use super::{Bounds, Context, Plan};
 use crate::world::Scale;
 
-// States between two times that it tells how far it is.
+// States between two reports of the progress.
 const BATCH: u64 = 4_096;
 
 // The table of one worker is a single shard.
@@ -41,7 +42,7 @@ pub(super) fn search<M: Monitor>(
         } else {
             open.push((fresh, depth));
         }
-        // The first choice is followed first.
+        // Reversed, so that the first choice is on top of the stack and is followed first.
         open.extend(found.drain(..).rev().map(|fresh| (fresh, depth + 1)));
         looked += 1;
         searched.largest = searched.largest.max(worker.node_bytes);

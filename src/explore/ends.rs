@@ -1,4 +1,4 @@
-//! How runs end, in terms that are the same for every way to a state: no names, which depend on the way.
+//! Ends of runs in terms that do not depend on the way to a state: without names, which do.
 
 use super::Plan;
 use crate::event::{Outcome, SiteId};
@@ -7,16 +7,17 @@ use crate::vm::Vm;
 use crate::world::{Canonicalizer, Machine, World, signature};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What makes two ends the same.
+/// The end of a run. Two ends are the same if all fields agree.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct End {
-    /// The kind, the failure with its site, the values of the variables that are observed.
+    /// Kind of the end, the failure with its site, and the values of the observed variables.
     pub ended: Ended,
-    /// Of a deadlock, where the blocked threads stand, sorted.
+    /// Sites at which the blocked threads of a deadlock are pending, sorted; empty for other ends.
     pub blocked: Vec<Option<SiteId>>,
-    /// What the monitor says of it.
+    /// Mark of the monitor in this state.
     pub mark: u64,
-    /// What a campaign tells failures apart by, if the plan asks for it; else empty. Forked threads have the numbers that they have on one of the ways to the state.
+    /// Signature of the failure, if the plan asks for signatures; else empty. Forked threads have the numbers of one
+    /// of the ways to the state.
     pub signature: String,
 }
 
@@ -32,7 +33,8 @@ impl End {
     }
 }
 
-/// A run that has ended is at no site any more: what it came to is told apart by itself.
+/// Adds the outcome to a digest. The threads of an ended run are at no site any more, so that the state alone does
+/// not distinguish its outcomes.
 pub(super) fn tell_apart(outcome: &Outcome, room: &mut Canonicalizer) {
     match outcome {
         Outcome::Failure(f) => {
@@ -46,17 +48,17 @@ pub(super) fn tell_apart(outcome: &Outcome, room: &mut Canonicalizer) {
     }
 }
 
-/// Where a state stands in the life of a run.
+/// Whether a run in this state has ended.
 pub(super) enum Standing {
-    /// Every run that comes here ends so.
+    /// Every run that reaches this state ends with this outcome.
     Ended(Outcome),
-    /// A run may end here so, or go on.
+    /// A run may end here with this outcome, or continue.
     Rests(Outcome),
-    /// It goes on.
+    /// A run continues.
     Open,
 }
 
-/// Looks at a state as the loop of a run does.
+/// Checks whether a run in this state has ended, as the loop of a run does.
 pub(super) fn standing(machine: &mut Machine<Vm>) -> Standing {
     if let Some(outcome) = machine.world.outcome() {
         return Standing::Ended(outcome.clone());

@@ -1,11 +1,13 @@
-//! How large the whole is, of which a search that was cut has visited a part.
+//! Estimates the size of a search that was cut.
 //!
-//! - Schedules, by Knuth's estimator (*Estimating the efficiency of backtrack programs*): a random run counts as many as the product of its choices.
-//! - States, by counting: those that were visited and those that random runs came to besides. That is a certain bound from below and no estimate. The share of the states on the
-//!   runs that were visited says nothing of the share of all: what is visited lies near the start, where all runs pass, so that 15,607 ± 1,556 would come of a million
-//!   and more.
+//! - Schedules, by Knuth's estimator (*Estimating the efficiency of backtrack programs*): a random run counts as many
+//!   schedules as the product of the numbers of its choices.
+//! - States, by counting: the visited states and the further states that random runs reach. That is a certain lower
+//!   bound, not an estimate. The fraction of visited states on the random runs does not estimate the fraction of all
+//!   states: visited states lie near the start, which all runs pass, so that a space of more than a million states
+//!   would be estimated at 15,607 ± 1,556.
 //!
-//! The random runs take about a tenth of the work of the search, and never much where that was little.
+//! The random runs take about a tenth of the work of the search, and a small fixed amount where that was little.
 
 use super::Plan;
 use super::choices::Choices;
@@ -17,51 +19,56 @@ use crate::world::Canonicalizer;
 use std::collections::BTreeSet;
 
 const PROBES: u64 = 400;
-// Of a longer run only the start counts.
+// Random runs are cut after this many steps.
 const STEPS: usize = 2_000;
-// A run that is not at its end has found the end of its states if its last steps, one part of so many, came to no new one.
+// A run without end still grows if it reached a new state in the last one `LAST`-th of its steps.
 const LAST: usize = 4;
-// Bytes of states that the runs may look at in any case, and the part of those that the search has looked at.
+// Work of the random runs, in bytes of states: `LEAST_WORK` in any case, else one `PART_OF_WORK`-th of the work of the
+// search.
 const LEAST_WORK: u64 = 64 << 20;
 const PART_OF_WORK: u64 = 10;
-// Of the memory that is allowed, the part for digests of states that were met, and bytes of one in a set, about.
+// Digests of the states on the runs take at most one `PART_OF_MEMORY`-th of the memory bound. `OF_A_DIGEST`: bytes of a
+// digest in a set, approximately.
 const PART_OF_MEMORY: u64 = 32;
 const OF_A_DIGEST: u64 = 32;
-// The part of the sum that one run may be for its error to say something: what is rare and large is in no sample.
+// Largest part of the sum that one run may have for the standard error to be meaningful: rare and large runs are
+// missing from a sample.
 const MOST_OF_ONE: f64 = 0.1;
-// Runs that keep to one order of the actors, and their part of that work.
+// Number of runs that follow one fixed order of the actors. They may take one `PART_OF_DRIVEN`-th of that work.
 const DRIVEN: u64 = 16;
 const PART_OF_DRIVEN: u64 = 4;
 
-/// An estimate of the whole.
+/// Estimated size of a whole search.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
-    /// Random runs that it rests on.
+    /// Number of random runs behind the estimate.
     pub probes: u64,
-    /// How many schedules there are: the mean over the runs.
+    /// Estimated number of schedules: the mean over the runs.
     pub schedules: f64,
-    /// The standard error of that, as the runs have it.
+    /// Standard error of the number of schedules, from the variance of the runs.
     pub schedules_error: f64,
-    /// The part of the largest run in the sum of all.
+    /// Share of the largest run in the sum of all runs, from 0 to 1.
     pub largest: f64,
-    /// Different states on the runs.
+    /// Number of distinct states on the runs.
     pub met: u64,
-    /// How many of them were visited.
+    /// Number of distinct states on the runs that the search had visited.
     pub visited: u64,
-    /// Runs that came to no end within the steps that were looked at.
+    /// Number of runs that did not end within the step limit of the estimator.
     pub endless: u64,
-    /// Those of them that still came to states that were new to them, and those of 16 more runs that keep to one order of the actors: there may be infinitely many.
+    /// Number of runs without end that were still reaching new states of their own, including those of 16 more runs
+    /// that follow one fixed order of the actors. If it is not 0, there may be infinitely many states.
     pub growing: u64,
 }
 
 impl Estimate {
-    /// So many states there are at least: the visited ones, and those of the runs that were not.
+    /// Returns a lower bound of the number of states: the visited ones and the others on the runs.
     #[must_use]
     pub fn at_least(&self, visited: u64) -> u64 {
         visited + (self.met - self.visited)
     }
 
-    /// The standard error of the number of schedules. `None` if it is not known: of runs without end, or where one run weighs so much that others that weigh more were hardly met.
+    /// Returns the standard error of the number of schedules. `None` if it is not known: if some runs have no end, or
+    /// if one run weighs so much that the sample probably lacks others that weigh more.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
         let known = self.endless == 0 && self.largest <= MOST_OF_ONE && self.schedules_error.is_finite();
@@ -69,8 +76,9 @@ impl Estimate {
     }
 }
 
-/// Makes random runs: as many as are due, or as can be made with a tenth of the `work` of the search, the bytes of all states that it looked at. Some more keep to
-/// one order of the actors, as a scheduler may that starves some of them: that there is no end is often seen of such runs alone.
+/// Performs random runs: up to the full number, or as many as a tenth of `work` allows (`work` is the bytes of all
+/// states that the search looked at). Some more runs follow one fixed order of the actors, as a scheduler does that
+/// starves some of them: often only such runs show that there is no end.
 pub(super) fn estimate<M: Monitor>(
     plan: &Plan<'_>,
     first: &Node<M>,
@@ -88,7 +96,7 @@ pub(super) fn estimate<M: Monitor>(
         let driven = prober.run(&mut BTreeSet::new(), |choices| {
             (0..choices.len()).max_by_key(|i| rank(&choices[*i])).unwrap_or_default()
         });
-        // One that was left for the work shows nothing.
+        // A run that was abandoned for lack of work shows nothing.
         growing += u64::from(prober.left > 0 && driven.is_some_and(|run| run.grows()));
     }
     prober.left = work;
@@ -97,7 +105,7 @@ pub(super) fn estimate<M: Monitor>(
     while (sizes.len() as u64) < PROBES && prober.left > 0 {
         let mut rng = Rng::seeded(mix(0, sizes.len() as u64));
         let run = prober.run(&mut met, |choices| rng.below(choices.len() as u32) as usize);
-        // Of a run that was left for the work there is nothing to learn if others were made.
+        // A run that was abandoned for lack of work is ignored if there are others.
         let Some(run) = run.filter(|run| run.ended || prober.left > 0 || sizes.is_empty()) else { break };
         endless += u64::from(!run.ended);
         growing += u64::from(run.grows());
@@ -121,7 +129,7 @@ pub(super) fn estimate<M: Monitor>(
     }
 }
 
-// A number for each actor.
+// A distinct number for each actor.
 fn actor_number(actor: Actor) -> u64 {
     match actor {
         Actor::Clock => 0,
@@ -131,13 +139,13 @@ fn actor_number(actor: Actor) -> u64 {
     }
 }
 
-// One run of those that are made.
+// Summary of one run.
 struct Made {
     ended: bool,
-    // The product of its choices.
+    // Product of the numbers of choices at each step: the number of schedules that the run represents.
     size: f64,
     steps: usize,
-    // The step at which it came to a state that was new to it.
+    // Last step at which the run reached a state that was new to it.
     newest: usize,
 }
 
@@ -152,14 +160,14 @@ struct Prober<'p, M: Monitor> {
     first: &'p Node<M>,
     choices: Choices,
     numbers: Canonicalizer,
-    // Bytes of states that may be looked at yet.
+    // Bytes of states that the runs may still look at.
     left: u64,
-    // Digests that there is room for.
+    // Number of digests for which there is room.
     most_met: u64,
 }
 
 impl<M: Monitor> Prober<'_, M> {
-    // A run of these choices; `None` if there is no work left for it.
+    // Performs a run with the choices of `pick`; `None` if no work is left for it.
     fn run(&mut self, met: &mut BTreeSet<u128>, mut pick: impl FnMut(&[Choice]) -> usize) -> Option<Made> {
         if self.left == 0 {
             return None;
@@ -190,7 +198,7 @@ impl<M: Monitor> Prober<'_, M> {
             }
             let choice = all[pick(all)];
             made.size *= all.len() as f64;
-            // The search goes no further here either, so this is no run without end.
+            // The search does not continue here either, so this run counts as ended.
             if !node.follow(choice) {
                 made.ended = true;
                 break;

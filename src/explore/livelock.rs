@@ -1,8 +1,11 @@
-//! Possible livelocks: runs that go on for ever though every thread gets its turns, and in which a thread that is meant to end never does.
+//! Finds possible livelocks: runs that continue for ever although every thread gets its turns, and in which a thread
+//! that should end never does.
 //!
-//! They are the strongly connected components of the state graph (Tarjan) that are *just*: each thread that can always go on does so in it, and
-//! the clock moves if it always can. In one of them a thread that is no daemon lives on, or a looper is in a task and never begins another. A run round such a
-//! component is a schedule that no fair scheduler need leave; whether a real one does is not said, so the livelock is a possible one.
+//! They are the strongly connected components of the state graph (Tarjan) that are *just*: each thread that is
+//! enabled in all their states acts in the component, and the clock moves if it always can. In such a component a
+//! thread that is no daemon stays alive, or a looper is in a task and never begins another one. A run round the
+//! component is a schedule that no fair scheduler need leave. Whether a real scheduler leaves it is not decided, so
+//! the livelock is only possible.
 
 use super::monitor::Nothing;
 use super::searched::Keep;
@@ -16,17 +19,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A component of the state graph that a run need not leave.
 #[derive(Clone, Debug)]
 pub struct Livelock {
-    /// How many states it has.
+    /// Number of states of the component.
     pub states: usize,
-    /// The threads that live on in it.
+    /// Threads that stay alive in the component.
     pub threads: Vec<ThreadId>,
-    /// Where the run comes back to: the number of its first step there, and of the step after one round.
+    /// The cycle of the run: number of its first step in the component, and of the step after one round.
     pub round: (u64, u64),
-    /// A shortest run to it and twice round it, cut off by its limit of steps.
+    /// A shortest run to the component and twice round it, cut off by its step limit.
     pub way: Way,
 }
 
-/// The possible livelocks of a model, or what cut the search for them: then there are none here.
+/// Returns the possible livelocks of a model. If a bound cuts the search, returns none, and the bound.
 #[must_use]
 pub fn livelocks(plan: &Plan<'_>, context: Context<'_>) -> (Vec<Livelock>, Option<Cut>) {
     let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
@@ -40,7 +43,7 @@ pub fn livelocks(plan: &Plan<'_>, context: Context<'_>) -> (Vec<Livelock>, Optio
         if !graph.is_just(&component) {
             continue;
         }
-        // The component is entered where its least state by distance is.
+        // The component is entered at its state with the shortest way from the start.
         let Some(entry) = component.iter().copied().min_by_key(|s| (searched.table.way(graph.ids[*s]).len(), *s))
         else {
             continue;
@@ -86,9 +89,9 @@ fn t_in_task(t: &crate::world::Thread) -> bool {
 
 struct Graph {
     ids: Vec<StateId>,
-    // Where each state's edges begin in `edges`.
+    // Index in `edges` at which the edges of each state begin.
     first: Vec<usize>,
-    // To where, by whom, whether it begins a task.
+    // Target, actor's bit, and whether the edge begins a task.
     edges: Vec<(u32, u64, bool)>,
     open: Vec<u64>,
 }
@@ -99,7 +102,7 @@ impl Graph {
         states.sort_unstable();
         let ids: Vec<StateId> = states.iter().map(|(id, _)| *id).collect();
         let at = |id: StateId| ids.binary_search(&id).ok();
-        // States that were not looked at lead nowhere.
+        // Edges into states that were not visited are left out.
         let mut all: Vec<(usize, u32, u64, bool)> =
             edges.iter().filter_map(|e| Some((at(e.from)?, at(e.to)? as u32, e.by, e.begins))).collect();
         all.sort_unstable();
@@ -114,7 +117,8 @@ impl Graph {
         &self.edges[self.first[state]..self.first[state + 1]]
     }
 
-    // Tarjan's algorithm, without recursion: components with an edge inside, in the order in which they are completed.
+    // Tarjan's algorithm without recursion. Returns the components with an edge inside, in the order in which they
+    // are completed.
     fn components(&self) -> Vec<BTreeSet<usize>> {
         const NEW: u32 = u32::MAX;
         let n = self.ids.len();
@@ -166,7 +170,8 @@ impl Graph {
         found
     }
 
-    // Whether everybody who can always act in it does, but for events, which need never fire.
+    // Whether every actor that is open in all states of the component acts in it. Events are exempt, since they need
+    // never fire.
     fn is_just(&self, component: &BTreeSet<usize>) -> bool {
         let events = (1u64 << super::worker::CLOCK_BIT) - (1 << FIRST_EVENT_BIT);
         let always = component.iter().fold(u64::MAX, |mask, s| mask & self.open[*s]);
@@ -183,7 +188,7 @@ impl Graph {
         edges.filter(|(to, ..)| component.contains(&(*to as usize)))
     }
 
-    // A way from `entry` back to it, on which everybody acts who acts in the component.
+    // Returns a way from `entry` back to it on which every actor acts that acts in the component.
     fn round(&self, component: &BTreeSet<usize>, entry: usize) -> Vec<usize> {
         let mut way = vec![entry];
         let mut wanted = self.inside(component).fold(0, |mask, (_, by, _)| mask | by);
@@ -200,7 +205,7 @@ impl Graph {
         way
     }
 
-    // The shortest way inside whose last edge is wanted.
+    // Returns the shortest way inside the component whose last edge satisfies `goal`.
     fn nearest(
         &self,
         component: &BTreeSet<usize>,

@@ -1,13 +1,16 @@
-//! Exhaustive search: every state that a model can reach, up to bounds that are told.
+//! Exhaustive search: visits every state that a model can reach, up to bounds, and reports whether a bound cut it.
 //!
-//! States are canonical (`docs/semantics.md`, *The canonical state*): two are the same if nothing that can happen later differs. A search visits each once,
-//! breadth first, and so says which ends can be reached, on which shortest way, and what can never be. It is what a verdict "refuted"
-//! rests on, and what the fuzzer and the detectors are tested against.
+//! States are canonical (`docs/semantics.md`, *The canonical state*): two states are equal if nothing that can happen
+//! later differs. A search visits each state once, breadth first. It therefore reports which ends can be reached,
+//! with a shortest way to each, and what can never happen. A verdict "refuted" rests on it, and the fuzzer and the
+//! detectors are tested against it.
 //!
-//! - **The clock** is exact: in units that tell all orders of deadlines apart ([`Clock::Exact`]).
-//! - **Reduction**: of choices that commute only one order is followed (sleep sets, kept with the states, and states are looked at again where one shrinks:
-//!   Godefroid, Holzmann and Pirottin, *State-space caching revisited*). It leaves out transitions, never states, so it needs no proviso for cycles.
-//! - **The same answer for any number of workers**: of two ways to a state the lesser one counts (`table`), and bounds cut between batches.
+//! - **The clock** is exact: its units are small enough to distinguish all orders of deadlines ([`Clock::Exact`]).
+//! - **Reduction**: of choices that commute only one order is followed (sleep sets, kept with the states; a state is
+//!   revisited when its sleep set shrinks: Godefroid, Holzmann and Pirottin, *State-space caching revisited*). It
+//!   leaves out transitions, never states, so it needs no proviso for cycles.
+//! - **The same answer for any number of workers**: of two ways to a state the lesser one counts (`table`), and
+//!   bounds cut between batches.
 
 mod breadth;
 mod choices;
@@ -46,37 +49,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use worker::{Finds, Sight};
 
-/// What is searched, and how far.
+/// The subject of a search, its bounds and its options.
 #[derive(Clone)]
 pub struct Plan<'m> {
-    /// The model.
+    /// The model to search.
     pub model: &'m Model,
-    /// Limits of each run; that of steps does not count.
+    /// Limits of each run; the step limit does not apply to the search itself.
     pub limits: Limits,
-    /// Workers; the result is the same for any number.
+    /// Number of workers. The result is the same for any number.
     pub jobs: usize,
-    /// Where the search ends if the states do not.
+    /// Bounds that cut the search if it does not end before.
     pub bounds: Bounds,
-    /// Which states are looked at first.
+    /// Order in which states are visited.
     pub first: First,
     /// How the clock moves.
     pub clock: Clock,
-    /// Whether of choices that commute only one order is followed. States and ends are the same, and there are fewer transitions; ways are no
-    /// shortest ones any more.
+    /// Whether only one order of commuting choices is followed. States and ends are the same, with fewer transitions;
+    /// ways are no longer shortest ways.
     pub reduce: bool,
-    /// Whether it is noted which accesses can stand side by side; then nothing is reduced.
+    /// Whether the search records which accesses can be side by side. This turns reduction off.
     pub pairs: bool,
-    /// Variables whose values tell ends apart.
+    /// Variables whose values distinguish ends.
     pub observe: BTreeSet<GlobalId>,
-    /// Choices, in milliseconds, that lead to the state from which everything is searched; none: from the start of the app. They must be open one after
-    /// another, as they are in the run that they come from. Depth counts from that state.
+    /// Choices, in milliseconds, that lead to the state at which the search starts; empty for the start of the app.
+    /// They must be open one after another, as they are in the run that they come from. Depth counts from that state.
     pub from: Vec<Choice>,
-    /// Whether failures of different signatures are different ends ([`End::signature`]).
+    /// Whether failures with different signatures are different ends ([`End::signature`]).
     pub signatures: bool,
 }
 
 impl<'m> Plan<'m> {
-    /// A search of this model with one worker and the usual bounds.
+    /// Returns the plan of a search of this model with one worker and the default bounds.
     #[must_use]
     pub fn new(model: &'m Model) -> Self {
         Self {
@@ -99,14 +102,14 @@ impl<'m> Plan<'m> {
     }
 }
 
-/// How far a search goes. Where a bound cuts it, the answer says so.
+/// Bounds of a search. If a bound cuts the search, the result says so ([`Explored::cut`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
-    /// States.
+    /// Maximum number of states.
     pub states: u64,
-    /// Steps from the start.
+    /// Maximum number of steps from the start.
     pub depth: u32,
-    /// Bytes, as far as they can be told; where this cuts is not promised to be the same elsewhere.
+    /// Maximum memory in bytes, approximately. A cut by this bound may be at another place on another machine.
     pub memory: u64,
 }
 
@@ -124,59 +127,60 @@ impl Bounds {
     }
 }
 
-/// Which states a search looks at first.
+/// Which states a search visits first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum First {
-    /// Those that take the fewest steps: what is found is found on a shortest way.
+    /// The states with the fewest steps from the start: the search finds everything on a shortest way.
     Nearest,
-    /// Those that were found last: in little memory, by one worker, at most 16 million states.
+    /// The states that were found last: takes little memory, with one worker and at most 16 million states.
     Deepest,
 }
 
 /// How the clock of a search moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clock {
-    /// In units that tell all orders of deadlines apart.
+    /// In units that distinguish all orders of deadlines.
     Exact,
-    /// To the critical instants, as random walks do: fewer states, and some orders are missed. What it does not find may exist.
+    /// To the critical instants, as in random walks: fewer states, but some orders are missed. What such a search
+    /// does not find may exist.
     Critical,
 }
 
-/// What ended a search before it was through.
+/// Why a search ended before it was complete.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cut {
-    /// The bound of states.
+    /// The bound of states was reached.
     States,
-    /// The bound of depth.
+    /// The bound of depth was reached.
     Depth,
-    /// The bound of memory.
+    /// The bound of memory was reached.
     Memory,
-    /// Somebody wanted it to stop.
+    /// The caller stopped the search ([`Context::stop`]).
     Stopped,
 }
 
-/// How far a search is.
+/// Progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Status {
-    /// States that were found.
+    /// Number of states found.
     pub states: u64,
-    /// Choices that were followed.
+    /// Number of choices followed.
     pub transitions: u64,
-    /// States that were found and not looked at.
+    /// Number of states found and not yet visited.
     pub frontier: u64,
-    /// Bytes, about.
+    /// Memory in bytes, approximately.
     pub memory: u64,
-    /// Steps from the start.
+    /// Steps from the start to the states that are visited now.
     pub depth: u32,
 }
 
-/// Is told how far a search is.
+/// Receives the progress of a search.
 pub trait Progress: Sync {
-    /// It is here.
+    /// Receives the current status.
     fn at(&self, status: &Status);
 }
 
-/// Tells nobody.
+/// Ignores the progress of a search.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Silent;
 
@@ -184,46 +188,46 @@ impl Progress for Silent {
     fn at(&self, _: &Status) {}
 }
 
-/// How a search is stopped, and whom it tells how far it is.
+/// How the caller stops a search and follows its progress.
 #[derive(Clone, Copy)]
 pub struct Context<'c> {
-    /// Set by somebody to stop it.
+    /// Stops the search as soon as it is set.
     pub stop: &'c AtomicBool,
-    /// Is told.
+    /// Receives the progress.
     pub progress: &'c dyn Progress,
 }
 
-/// What a search has found.
+/// Result of a search.
 #[derive(Clone, Debug)]
 pub struct Explored {
-    /// States that were found.
+    /// Number of states found.
     pub states: u64,
-    /// Choices that were followed, all ticks in a row from one state counted as one.
+    /// Number of choices followed. All ticks in a row from one state count as one.
     pub transitions: u64,
-    /// Steps to the state that is the farthest.
+    /// Steps from the start to the farthest state.
     pub depth: u32,
-    /// What ended it; `None` if it is complete.
+    /// The bound that cut the search; `None` if it is complete.
     pub cut: Option<Cut>,
-    /// States that were found and not looked at.
+    /// Number of states found and not visited.
     pub frontier: u64,
-    /// How large the whole may be, if the search was cut.
+    /// Estimated size of the whole search, if it was cut.
     pub estimate: Option<Estimate>,
-    /// The length of the clock's unit: `down / up` milliseconds.
+    /// Length of the clock's unit: `down / up` milliseconds.
     pub scale: Scale,
-    /// How runs end, each with a shortest run that ends so.
+    /// Ends that runs can have, each with a shortest run to it.
     pub ends: BTreeMap<End, Way>,
-    /// What a monitor that watches said anywhere ([`Monitor::mark`]).
+    /// All marks that a monitor with [`Monitor::WATCHES`] returned in a visited state ([`Monitor::mark`]).
     pub marks: BTreeSet<u64>,
-    /// Pairs of accesses that can stand side by side, each with a run that brings them there.
+    /// Pairs of accesses that can be side by side, each with a run to such a state.
     pub adjacent: BTreeMap<Pair, Way>,
-    /// Bytes of the visited set.
+    /// Size of the visited set in bytes.
     pub table_bytes: u64,
-    /// The most bytes that it took, about.
+    /// Peak memory in bytes, approximately.
     pub memory: u64,
 }
 
 impl Explored {
-    /// Whether everything that can be reached was visited.
+    /// Whether every state that can be reached was visited.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.cut.is_none()
@@ -252,14 +256,14 @@ pub fn explore(plan: &Plan<'_>, context: Context<'_>) -> Explored {
     explore_with(plan, &Nothing, context)
 }
 
-/// [`explore`] of the product with a monitor.
+/// Like [`explore`], for the product of the model with a monitor.
 #[must_use]
 pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Explored {
     let (scale, searched) = search(plan, monitor, Keep::States, context);
     explored(plan, scale, searched)
 }
 
-/// [`explore_with`], if it is complete.
+/// Like [`explore_with`], but returns a result only if the search is complete.
 ///
 /// # Errors
 ///
@@ -269,7 +273,7 @@ pub fn exhaust<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -
     if searched.cut.is_some() { Err(searched.table.len()) } else { Ok(explored(plan, scale, searched)) }
 }
 
-/// How many states there are and how runs end, with no run to any of that; `None` if the search is cut.
+/// Returns the number of states and the ends of runs, without a run to any of them; `None` if the search is cut.
 #[must_use]
 pub fn exhaust_ends<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Option<(u64, BTreeSet<End>)> {
     let (_, searched) = search(plan, monitor, Keep::States, context);
@@ -301,7 +305,8 @@ fn explored<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: Searched<M>) ->
     }
 }
 
-/// Searches for what a monitor accepts: whether some run comes to that, and how many states of the product were visited.
+/// Searches for a run that a monitor accepts. Returns whether there is one, and the number of visited states of the
+/// product.
 #[must_use]
 pub fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> (Order, u64) {
     let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
@@ -314,14 +319,14 @@ pub fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>
     (order, searched.table.len())
 }
 
-// A shortest run to a state that was visited, and on to an end.
+// Returns a shortest run to a visited state, continued to an end.
 fn way<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: &Searched<M>, to: Sight) -> Way {
     let choices = path::through(&searched.first, &searched.table.way(to.at), plan.clock);
     let choices = choices.expect("a search finds its way again to what it has visited");
     path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
 }
 
-/// Where a search starts.
+/// Returns the state at which a search starts.
 fn first<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M) -> Node<M> {
     let mut machine = plan.model.machine(plan.limits);
     machine.world.set_scale(scale);
@@ -338,7 +343,8 @@ fn first<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M) -> Node<M> {
     node
 }
 
-// What a scale has to fit: what divides all durations, and the deadlines that are ahead at once.
+// What a scale has to fit: the greatest common divisor of all durations, and the number of deadlines that are ahead
+// at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Fit {
     divisor: u64,
@@ -346,7 +352,7 @@ struct Fit {
 }
 
 impl Fit {
-    // `docs/semantics.md`, *The clock*: units of g / (n + 1) milliseconds, or of one.
+    // `docs/semantics.md`, *The clock*: units of g / (n + 1) milliseconds, or of one millisecond.
     fn scale(self) -> Scale {
         if mutant::is(Mutant::UnitsOfTheDivisor) {
             return Scale::new(1, self.divisor.max(1));
@@ -355,7 +361,8 @@ impl Fit {
     }
 }
 
-// Searches in the units that fit; where a search finds that they do not, it is begun again in smaller ones.
+// Searches in units that fit the durations known so far. If the search meets durations or deadlines for which they
+// are too large, it starts again with smaller units.
 fn search<M: Monitor>(plan: &Plan<'_>, monitor: &M, keep: Keep, context: Context<'_>) -> (Scale, Searched<M>) {
     let setup = &plan.model.code.setup;
     let ticks = plan.from.iter().filter(|choice| choice.actor == Actor::Clock).map(|choice| choice.argument);
@@ -375,7 +382,7 @@ fn search<M: Monitor>(plan: &Plan<'_>, monitor: &M, keep: Keep, context: Context
     }
 }
 
-// Whether the units are too large for what was found; then what is known of the right ones.
+// Returns what is known of the right units if the units of this search are too large for its findings.
 fn misfit(plan: &Plan<'_>, scale: Scale, finds: &Finds) -> Option<Fit> {
     let whole = scale.up == 1 && scale.down == 1;
     let setup = &plan.model.code.setup;

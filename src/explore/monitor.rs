@@ -1,46 +1,47 @@
-//! What a search keeps of the way to a state, beside the state: the product of the app with a small automaton.
+//! Monitors: automata that run along with a search, so that it visits the product of the model with the automaton.
 
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Choice, Event};
 use crate::vm::Vm;
 use crate::world::{Canonicalizer, Machine, Parts, Touched, World};
 
-/// An automaton that goes along with a run. Two ways to one state are told apart where it stands differently.
+/// An automaton that follows a run. Two ways to one state lead to different states of the product if the monitor's
+/// state differs.
 pub trait Monitor: Clone + Send + Sync {
-    /// Whether it wants events; recording them costs time.
+    /// Whether the monitor needs events. Recording them costs time.
     const WATCHES: bool = false;
 
-    /// Whether it has nothing to tell apart.
+    /// Whether the monitor has no state of its own: [`write`](Self::write) writes nothing.
     const ALONE: bool = false;
 
-    /// A choice is about to be made. Whether it is to be followed at all.
+    /// Receives a choice before it is made. Returns whether the search follows it.
     fn choose(&mut self, before: &World, choice: Choice) -> bool {
         let _ = (before, choice);
         true
     }
 
-    /// An event of the step, in order. The world is the state after it.
+    /// Receives an event of the step. Events arrive in order. `world` is the state after the step.
     fn event(&mut self, world: &World, event: &Event) {
         let _ = (world, event);
     }
 
-    /// Writes where it stands. The numbers of threads and objects are those of the state.
+    /// Writes the monitor's state to the digest. Threads and objects have their canonical numbers in `state`.
     fn write(&self, world: &World, state: &mut Canonicalizer) {
         let _ = (world, state);
     }
 
-    /// Whether it has seen what it was looking for: then the search is over.
+    /// Whether the monitor has found what it searches for; the search ends then.
     fn accepts(&self) -> bool {
         false
     }
 
-    /// What it says of a run that ends here: part of what makes two ends the same.
+    /// Returns the monitor's mark of a run that ends here. Two ends with different marks are different.
     fn mark(&self) -> u64 {
         0
     }
 }
 
-/// Keeps nothing.
+/// A monitor without state.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Nothing;
 
@@ -48,8 +49,8 @@ impl Monitor for Nothing {
     const ALONE: bool = true;
 }
 
-/// Follows only runs with so many preemptions at most: times at which another thread goes on although the last one could have.
-/// (Musuvathi and Qadeer's context bounding.)
+/// Follows only runs with a bounded number of preemptions: choices that pass over the thread that ran last although
+/// it is enabled. (Musuvathi and Qadeer's context bounding.)
 #[derive(Clone, Copy, Debug)]
 pub struct Preemptions {
     left: u32,
@@ -57,7 +58,7 @@ pub struct Preemptions {
 }
 
 impl Preemptions {
-    /// At most so many.
+    /// Allows at most `bound` preemptions.
     #[must_use]
     pub fn at_most(bound: u32) -> Self {
         Self { left: bound, last: None }
@@ -82,17 +83,17 @@ impl Monitor for Preemptions {
 
     fn write(&self, _: &World, state: &mut Canonicalizer) {
         state.tell_apart(u64::from(self.left));
-        // A thread that nothing refers to any more has ended.
+        // A thread without a canonical number has ended, since nothing refers to it.
         let last = self.last.and_then(|t| state.thread(t));
         state.tell_apart(last.map_or(0, |t| 1 + u64::from(t)));
     }
 }
 
-/// A state with what is kept of the way to it.
+/// A state of the product: the model's state and the monitor's.
 pub(super) struct Node<M> {
     pub(super) machine: Machine<Vm>,
     pub(super) monitor: M,
-    // Of the state alone.
+    // Parts of the digest, of the model's state alone.
     parts: Parts,
 }
 
@@ -114,7 +115,7 @@ impl<M: Monitor> Node<M> {
         Self { machine, monitor, parts: Parts::default() }
     }
 
-    /// Follows a choice; false, and nothing done, if the monitor does not want it.
+    /// Follows a choice. Returns false, without effect, if the monitor refuses it.
     #[inline]
     pub(super) fn follow(&mut self, choice: Choice) -> bool {
         if !self.monitor.choose(&self.machine.world, choice) {
@@ -129,7 +130,8 @@ impl<M: Monitor> Node<M> {
         true
     }
 
-    /// [`digest`](Self::digest) after a step that changed this, if that is known. `room` has the numbers of this state afterwards.
+    /// Returns the [`digest`](Self::digest) after a step that changed `touched`, if that is known. `room` has the
+    /// canonical numbers of the new state afterwards.
     #[inline]
     pub(super) fn digest_after(&mut self, touched: Option<Touched>, room: &mut Canonicalizer) -> u128 {
         if M::ALONE
@@ -142,7 +144,7 @@ impl<M: Monitor> Node<M> {
         self.digest(room)
     }
 
-    /// Back to the state before a step.
+    /// Restores the state before a step.
     #[inline]
     pub(super) fn take_back(&mut self, before: &Self, touched: Option<Touched>) {
         let Some(touched) = touched else { return self.clone_from(before) };
@@ -151,7 +153,7 @@ impl<M: Monitor> Node<M> {
         self.parts.clone_from(&before.parts);
     }
 
-    /// The digest of the state and of where the monitor stands; also of how it ended.
+    /// Returns the digest of the model's state, its outcome and the monitor's state.
     #[inline]
     pub(super) fn digest(&mut self, room: &mut Canonicalizer) -> u128 {
         self.machine.canonical_in(room);
@@ -163,13 +165,13 @@ impl<M: Monitor> Node<M> {
         kept(self.parts.digest())
     }
 
-    /// About how many bytes it takes.
+    /// Bytes that the node takes, approximately.
     pub(super) fn bytes(&self) -> u64 {
         self.machine.bytes() + self.parts.bytes()
     }
 }
 
-// What is kept of a digest: all of it.
+// Returns the part of a digest that is kept: all of it.
 #[inline(always)]
 fn kept(digest: u128) -> u128 {
     if mutant::is(Mutant::DigestsOf16Bits) { digest & 0xffff } else { digest }

@@ -1,9 +1,11 @@
-//! In which orders two accesses can be performed: the product of the app with an automaton that remembers the first of them.
+//! Decides in which orders two accesses can happen: a search of the product of the model with an automaton that
+//! remembers the first access.
 //!
-//! - *Site orders*: some operation of `x`, and later one of `y` on the same memory, by another thread or task. What `x` touched is coloured, so that
-//!   renumbering keeps it.
-//! - *Instance orders*: the same of two instances (`docs/semantics.md`, *Names*): statements in the thread or task of a pedigree, at their how-manieth visit.
-//!   How far a pedigree has come about is part of the product.
+//! - *Site orders*: some operation of `x`, and later one of `y` on the same memory, by another thread or task. The
+//!   memory that `x` touched is part of the state, in canonical numbers, so that renumbering keeps it.
+//! - *Instance orders*: an instance before another one (`docs/semantics.md`, *Names*), where an instance is the n-th
+//!   execution of a statement in the thread or task of a pedigree. The product includes how much of the pedigree
+//!   exists already.
 
 use super::monitor::Monitor;
 use super::{Context, Cut, Explored, Plan, Way, search_for};
@@ -20,33 +22,35 @@ use std::sync::atomic::AtomicBool;
 /// Whether an order can happen.
 #[derive(Clone, Debug)]
 pub enum Order {
-    /// It can: a shortest run with it.
+    /// Some run has the order; a shortest such run.
     Happens(Way),
-    /// In no run.
+    /// No run has the order.
     Never,
-    /// In none that was visited; the search was cut.
+    /// No visited run has the order, but this bound cut the search.
     Unknown(Cut),
 }
 
-/// Whether some run performs `first` and later `then`, in different threads or tasks, on the same memory.
+/// Returns whether some run performs `first` and later `then`, in different threads or tasks, on the same memory.
 #[must_use]
 pub fn site_order(plan: &Plan<'_>, first: SiteId, then: SiteId, context: Context<'_>) -> Order {
     search_for(plan, &SiteOrder { first, then, marks: Vec::new(), found: false }, context).0
 }
 
-/// In which orders the accesses of each pair that could conflict can be performed.
+/// Orders in which the accesses of each pair can happen, for the pairs that could conflict.
 pub type SiteOrders = BTreeMap<Pair, PairOrders>;
 
-/// In which orders the accesses of a pair can be performed.
+/// Orders in which the accesses of a pair can happen.
 #[derive(Clone, Debug)]
 pub struct PairOrders {
-    /// The first, the second, and whether that happens; one order for a site with itself.
+    /// First site, second site, and whether that order happens. A site with itself has one entry.
     pub orders: Vec<(SiteId, SiteId, Order)>,
-    /// If both happen: whether the two instances that one order was seen of can also come the other way round.
+    /// Whether the two instances of a run with the first order can also come the other way round. `None` unless both
+    /// orders happen, or the one order of a site with itself.
     pub flips: Option<Order>,
 }
 
-/// The orders of all pairs of accesses that may touch the same memory, one writing. Those of which nothing happens are left out.
+/// Returns the orders of all pairs of accesses that may touch the same memory, one of them writing. Pairs whose orders
+/// are all [`Order::Never`] are left out, unless they can be side by side.
 #[must_use]
 pub fn site_orders(plan: &Plan<'_>, found: &Explored, context: Context<'_>) -> SiteOrders {
     let mut all = BTreeMap::new();
@@ -67,13 +71,14 @@ pub fn site_orders(plan: &Plan<'_>, found: &Explored, context: Context<'_>) -> S
     all
 }
 
-// Whether the instances of a run that has the order can come the other way round.
+// Returns whether the instances of a run that has the order can come the other way round.
 fn flips(plan: &Plan<'_>, first: SiteId, then: SiteId, way: &Way, context: Context<'_>) -> Option<Order> {
     let (one, other) = witness(plan, first, then, way)?;
     Some(instance_order(plan, &other, &one, context))
 }
 
-/// The instances of a run's first operation of `first` and the operation of `then` that conflicts with it.
+/// Returns the instances of a run's first conflict in this order: an operation of `first`, and the operation of
+/// `then` that conflicts with it.
 #[must_use]
 pub fn witness(plan: &Plan<'_>, first: SiteId, then: SiteId, way: &Way) -> Option<(Instance, Instance)> {
     let mut seen = Seen { first, then, visits: BTreeMap::new(), firsts: Vec::new(), found: None };
@@ -109,7 +114,8 @@ impl Observer for Seen {
     }
 }
 
-// Sites that access memory of the same name, one writing. Names are the source's: of fields the last one counts, whatever object it is in.
+// Returns the pairs of sites that access memory of the same name, one of them writing. Names are those of the source;
+// of a field only the last part counts, since its object is not known. Pairs found side by side are included.
 fn conflicting(plan: &Plan<'_>, found: &Explored) -> BTreeSet<Pair> {
     let sites = &plan.model.code.setup.sites;
     let name = |place: &str| -> String {
@@ -134,7 +140,8 @@ fn conflicting(plan: &Plan<'_>, found: &Explored) -> BTreeSet<Pair> {
     pairs
 }
 
-/// Whose access it was, as far as it can matter later: of whom nothing is left is told apart from nobody.
+/// The access of `first`, and the thread or task that performed it. Its context matters only while it exists: two
+/// ended contexts are not distinguished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Mark {
     access: Access,
@@ -179,7 +186,7 @@ impl Monitor for SiteOrder {
 }
 
 impl Mark {
-    // In the numbers of the state; `None` if nobody can touch that memory any more.
+    // Returns the access in the canonical numbers of the state; `None` if no thread can touch that memory any more.
     fn words(&self, world: &World, state: &Canonicalizer) -> Option<[u64; 4]> {
         let writes = u64::from(self.access.kind == AccessKind::Write);
         let (kind, object, cell) = match self.access.place {
@@ -193,16 +200,17 @@ impl Mark {
     }
 }
 
-// Where a thread or task is: on which thread it runs, or that it is over.
+// Returns where a thread or task is: a number for the thread that it runs on, or 0 if it does not run.
 fn whereabouts(world: &World, state: &Canonicalizer, context: ContextId) -> u64 {
     let alive = |t: &crate::world::Thread| t.status == Status::Alive;
     let found = world.threads().enumerate().find(|(_, t)| alive(t) && (t.context == context || t.home == context));
     found.and_then(|(id, t)| Some(1 + 2 * u64::from(state.thread(id)?) + u64::from(t.home == context))).unwrap_or(0)
 }
 
-/// Whether some run performs the access `first` and later the access `then`, both at their how-manieth visit in the thread or task of their pedigree.
+/// Returns whether some run performs the access `first` and later the access `then`. Each instance is the n-th
+/// execution of its statement in the thread or task of its pedigree.
 ///
-/// A pedigree is told by what was made, from the outermost on: see [`crate::world::Contexts::chain`].
+/// A pedigree lists what was created, from the outermost creator on: see [`crate::world::Contexts::chain`].
 #[must_use]
 pub fn instance_order(plan: &Plan<'_>, first: &Instance, then: &Instance, context: Context<'_>) -> Order {
     let monitor = InstanceOrder {
@@ -216,14 +224,14 @@ pub fn instance_order(plan: &Plan<'_>, first: &Instance, then: &Instance, contex
     search_for(plan, &monitor, context).0
 }
 
-/// An instance: a statement, in the thread or task of this pedigree, at its how-manieth visit there.
+/// An instance: the n-th execution of a statement in the thread or task of a pedigree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Instance {
     /// The statement.
     pub site: SiteId,
-    /// What was made, and the how-manieth of its kind it was, from the outermost maker on.
+    /// What was created, and its ordinal among those of its kind, from the outermost creator on.
     pub pedigree: Vec<(Made, u32)>,
-    /// Counted from 1.
+    /// Ordinal of the execution, from 1.
     pub visit: u32,
 }
 
@@ -232,9 +240,9 @@ struct InstanceOrder {
     first: Instance,
     then: Instance,
     visits: [u32; 2],
-    // What the first one touched.
+    // Access of the first instance, once it has been performed.
     access: Option<Access>,
-    // The second came, and the first had not.
+    // The second instance has been performed, so that the order is decided: only `found` matters from here on.
     over: bool,
     found: bool,
 }
@@ -287,13 +295,15 @@ impl Monitor for InstanceOrder {
     }
 }
 
-/// Writes how near an instance is that has not been performed: how often its statement was performed in its thread or task, and how far that has come about.
+/// Writes to `state` how much is missing until an instance can be performed: how often its statement has been
+/// performed in its thread or task, and how much of its pedigree exists.
 pub fn write_progress(world: &World, state: &mut Canonicalizer, instance: &Instance, visits: u32) {
     state.tell_apart(u64::from(visits));
     progress(world, state, &instance.pedigree);
 }
 
-// How far a pedigree has come about: for each maker in it where it is, and if the next one is not there yet how many of its kind were made.
+// Writes how much of a pedigree exists: the place of each context in it, and at the first missing one the number of
+// its kind that were created.
 fn progress(world: &World, state: &mut Canonicalizer, pedigree: &[(Made, u32)]) {
     let contexts = world.contexts();
     let mut parent = None;
@@ -314,7 +324,7 @@ fn progress(world: &World, state: &mut Canonicalizer, pedigree: &[(Made, u32)]) 
     }
 }
 
-// Where a posted task stands: on which looper's queue, and the how-manieth it is there; 0 if nowhere.
+// Returns the place of a posted task: its looper and its rank in the looper's queue; 0 if it is in no queue.
 fn queued(world: &World, state: &Canonicalizer, context: ContextId) -> u64 {
     for (id, thread) in world.threads().enumerate() {
         let Some(queue) = &thread.queue else { continue };

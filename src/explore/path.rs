@@ -1,4 +1,4 @@
-//! From a state that was visited to the run that comes to it.
+//! Reconstructs the run that leads to a visited state.
 
 use super::choices::Choices;
 use super::ends::{Standing, standing};
@@ -9,22 +9,23 @@ use crate::sched::{RawChoices, Steady, View};
 use crate::vm::Vm;
 use crate::world::{Canonicalizer, Machine, Question, Scale};
 
-/// A run, by its choices.
+/// A run, given by its choices.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// What makes it again, in milliseconds.
+    /// Choices that repeat the run, in milliseconds.
     pub choices: RawChoices,
-    /// How it ends.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// Its steps.
+    /// Number of steps of the run.
     pub steps: u64,
-    /// Milliseconds that pass in it while some thread could run.
+    /// Stall: milliseconds that pass in the run while some thread could run.
     pub stall: u64,
 }
 
-/// The choices, in units of the clock, that lead through states of these digests: at each the first one that does.
+/// Returns choices, in units of the clock, that lead through states with these digests: at each state the first
+/// choice that leads to the next digest.
 ///
-/// `None` if there are none: that would be a mistake of the search.
+/// `None` if there are none, which would be an error of the search.
 pub(super) fn through<M: Monitor>(first: &Node<M>, digests: &[u128], clock: Clock) -> Option<Vec<Choice>> {
     let (mut here, mut there) = (Canonicalizer::new(), Canonicalizer::new());
     let mut choices = Choices::default();
@@ -64,14 +65,14 @@ pub(super) fn through<M: Monitor>(first: &Node<M>, digests: &[u128], clock: Cloc
     Some(way)
 }
 
-/// The run that makes these choices and no more: a limit of steps cuts it off there.
+/// Returns the run of these choices and no more: a step limit cuts it off after them.
 pub(super) fn cut_off(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<Way> {
     let (machine, choices) = perform(plan, scale, way)?;
     let (steps, stall) = (machine.world.steps(), machine.world.stall());
     Some(Way { choices, outcome: Outcome::Limit(LimitKind::Steps, steps), steps, stall })
 }
 
-// In milliseconds.
+// Performs the choices in milliseconds, as a run does; `None` if one of them is not open.
 fn perform(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<(Machine<Vm>, RawChoices)> {
     let mut machine = plan.model.machine(plan.limits);
     machine.start(false);
@@ -89,7 +90,7 @@ fn perform(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<(Machine<Vm>
     Some((machine, raw))
 }
 
-/// The run that makes these choices, and then goes on by the default scheduler ([`Steady`]) to its end.
+/// Returns the run of these choices, continued by the default scheduler ([`Steady`]) to its end.
 pub(super) fn complete(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<Way> {
     let (mut machine, mut raw) = perform(plan, scale, way)?;
     let mut steady = Steady::default();

@@ -1,4 +1,4 @@
-//! What a search has come to, and where it ends: what breadth first and depth first share.
+//! State of a search in progress, shared by the breadth-first and the depth-first search.
 
 use super::monitor::{Monitor, Node};
 use super::table::{StateId, Table, Way};
@@ -10,43 +10,45 @@ use std::sync::atomic::Ordering;
 /// What a search keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Keep {
-    /// The states.
+    /// Only the states.
     States,
-    /// The transitions as well.
+    /// The states and the transitions.
     Graph,
 }
 
-/// What a search has come to.
+/// State of a search in progress.
 pub(super) struct Searched<M> {
     pub(super) table: Table<Box<Node<M>>>,
     pub(super) finds: Finds,
     pub(super) first: Node<M>,
     pub(super) depth: u32,
-    /// What ended it before it was through.
+    /// The bound that cut the search, if one did.
     pub(super) cut: Option<Cut>,
-    /// States that were found and not looked at.
+    /// Number of states found and not visited.
     pub(super) frontier: u64,
-    /// The most bytes that it took, about.
+    /// Peak memory in bytes, approximately.
     pub(super) memory: u64,
-    /// Bytes of the largest state, about.
+    /// Size of the largest state in bytes, approximately.
     pub(super) largest: u64,
-    /// There was no room for all that a state leads to.
+    /// Whether some state had successors for which there was no room.
     pub(super) full: bool,
-    // Bytes that it takes now, about.
+    // Memory in bytes that the search takes now, approximately.
     holds: u64,
 }
 
-// Bytes of a state in the table, about, and of a node's place in a level.
+// Bytes of a state in the table and of a node's place in a level, approximately.
 const OF_A_STATE: u64 = 64;
-// Bytes of a transition and of a state of the graph, about: where they are found, and where components are looked for.
+// Bytes of a transition and of a state of the graph, approximately: in the lists of the search and during the search
+// for components.
 const OF_AN_EDGE: usize = 96;
 const OF_AN_OPEN: usize = 64;
-// Of the memory that is allowed, nodes that only lend their room take one part of so many; the most that a worker keeps of them in any case.
+// Spare nodes (kept only to reuse their memory) take one `PART_OF_SPARE`-th of the memory bound, and a worker never
+// keeps more than `MOST_SPARE` of them.
 const PART_OF_SPARE: u64 = 32;
 const MOST_SPARE: u64 = 1_024;
 
 impl<M: Monitor> Searched<M> {
-    /// A search that has found the first state.
+    /// Starts a search that has found only its first state.
     pub(super) fn start(plan: &Plan<'_>, scale: Scale, monitor: &M, shards: usize) -> Self {
         let mut first = super::first(plan, scale, monitor);
         let table = Table::new(plan.reduces(), shards);
@@ -58,28 +60,29 @@ impl<M: Monitor> Searched<M> {
         Self { table, finds, first, depth: 0, cut: None, frontier: 0, memory: 0, largest, full: false, holds: 0 }
     }
 
-    /// How many more states may be found until a bound cuts.
+    /// Returns how many more states the search may find before a bound cuts it.
     pub(super) fn room(&self, bounds: &Bounds) -> u64 {
-        // What workers keep for its room does not count one by one, as it depends on how many they are.
+        // Spare nodes are charged as a whole and not one by one: their number depends on the number of workers, and
+        // the cut must not.
         let bytes = (bounds.memory - bounds.memory / PART_OF_SPARE).saturating_sub(self.holds);
         bounds.states.saturating_sub(self.table.len()).min(bytes / (self.largest + OF_A_STATE))
     }
 
-    /// How many nodes a worker may keep for their room.
+    /// Returns how many spare nodes a worker may keep.
     pub(super) fn most_spare(&self, plan: &Plan<'_>) -> usize {
         let bytes = plan.bounds.memory / PART_OF_SPARE / plan.jobs.max(1) as u64;
         (bytes / self.largest.max(1)).min(MOST_SPARE) as usize
     }
 
-    /// It keeps so many nodes now.
+    /// Updates the memory figures for a search that keeps this many nodes now.
     pub(super) fn hold(&mut self, nodes: u64) {
         let graph = self.finds.edges.len() * OF_AN_EDGE + self.finds.open.len() * OF_AN_OPEN;
         self.holds = self.table.bytes() + nodes * self.largest + graph as u64;
         self.memory = self.memory.max(self.holds);
     }
 
-    /// Tells how far it is, which is at this depth, and looks at the bounds: whether it ends here. It also does where the monitor has seen what it was
-    /// looking for, and where the scale of the clock does not fit.
+    /// Reports the progress at this depth and checks the bounds. Returns whether the search ends here: at a bound,
+    /// when the monitor has accepted a state, or when the scale of the clock does not fit.
     pub(super) fn is_over(
         &mut self,
         (plan, bounds, scale): (&Plan<'_>, &Bounds, Scale),
@@ -93,12 +96,12 @@ impl<M: Monitor> Searched<M> {
         context.progress.at(&Status { states, transitions, frontier, memory, depth });
         let full = self.full || self.room(bounds) == 0;
         let cut = bounds.cut(states, full, context.stop.load(Ordering::Relaxed));
-        // Where nothing is left to look at no bound has cut anything off.
+        // If no state is left to visit, the bound has cut nothing off.
         self.cut = cut.filter(|cut| frontier > 0 || *cut == Cut::Stopped);
         self.cut.is_some() || self.finds.accepted.is_some() || super::misfit(plan, scale, &self.finds).is_some()
     }
 
-    /// There is nothing left to look at, but what the bound of depth has left.
+    /// Finishes a search that has no state left to visit. It is still cut if the bound of depth left some out.
     pub(super) fn through(mut self) -> Self {
         if self.finds.cut_by_depth > 0 {
             self.frontier = self.finds.cut_by_depth;

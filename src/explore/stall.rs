@@ -1,4 +1,5 @@
-//! The least stall: how little time has to pass while some thread could run, for a run to come to an end (Dijkstra, with the stall as the length).
+//! Computes the least stall: the least time that has to pass while some thread could run, for a run to reach an end
+//! (Dijkstra's algorithm, with the stall as the length).
 
 use super::choices::Choices;
 use super::ends::{End, Standing, standing};
@@ -8,21 +9,23 @@ use crate::world::{Canonicalizer, Scale};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-// Bytes of a node besides its own, and of a state that was visited, about.
+// Bytes of a node besides its own, and of a visited state, approximately.
 const OF_A_NODE: u64 = 64;
 const OF_A_STATE: u64 = 40;
 
-/// For each of these ends the least stall of a run that comes to it, in milliseconds, as far as the units of the clock tell (`scale` of
-/// [`Explored`](super::Explored)); those that were not reached within the bounds are missing.
+/// Returns for each of these ends the least stall of a run that reaches it, in milliseconds, as precisely as the
+/// units of the clock allow (`scale` of [`Explored`](super::Explored)). Ends that are not reached within the bounds
+/// are missing.
 #[must_use]
 pub fn least_stalls(plan: &Plan<'_>, scale: Scale, wanted: &BTreeSet<End>, context: Context<'_>) -> BTreeMap<End, u64> {
     let mut found = BTreeMap::new();
     let mut visited = BTreeSet::new();
     let mut queue: BTreeMap<u64, Vec<Node<Nothing>>> = BTreeMap::from([(0, vec![first(plan, scale, &Nothing)])]);
     let (mut choices, mut numbers) = (Choices::default(), Canonicalizer::new());
-    // Nodes that were found and not looked at, and the bytes of the largest.
+    // Number of nodes that are found and not visited, and bytes of the largest one.
     let (mut waiting, mut largest) = (1u64, 0);
     while let Some((stall, nodes)) = queue.pop_first() {
+        // All nodes in `open` have this stall. A choice that adds no stall puts its successor there as well.
         let mut open = nodes;
         while let Some(mut node) = open.pop() {
             largest = largest.max(node.bytes());

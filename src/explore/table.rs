@@ -1,28 +1,29 @@
-//! The visited set: 128-bit digests of canonical states, each with the state that it was first reached from.
+//! The visited set: 128-bit digests of canonical states, each with the state from which it was first reached.
 //!
-//! A state costs 16 bytes for its digest, 4 for its parent and 4 to 8 for its slot. The digests are spread over shards, each behind a lock of its own;
-//! a state is named by its shard and its number in it. What is found in a level is kept beside until the level is done, so that
-//! of two ways to a state the lesser one counts, whichever worker came first.
+//! A state costs 16 bytes for its digest, 4 for its parent and 4 to 8 for its slot. Digests are spread over shards,
+//! each behind its own lock; a state is named by its shard and its number there. The states found in a level are kept
+//! aside until the level is done, so that of two ways to a state the lesser one counts, whichever worker came first.
 
 use parking_lot::{Mutex, MutexGuard};
 
 const SHARD_BITS: u32 = 6;
-/// The most shards of a table.
+/// Largest number of shards of a table.
 pub(super) const SHARDS: usize = 1 << SHARD_BITS;
 const INDEX_BITS: u32 = 24;
 const TAG_BITS: u32 = 32 - INDEX_BITS;
 
 pub(super) const MOST_IN_SHARD: usize = (1 << INDEX_BITS) - 1;
 
-/// The most states that a search may be asked for: digests fall into the shards evenly, but not quite.
+/// Largest bound of states that a search accepts: less than the capacity of all shards, since digests fall into the
+/// shards evenly, but not exactly.
 pub const MOST_STATES: u64 = 1_000_000_000;
 
-/// A state that was visited.
+/// A visited state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct StateId(u32);
 
 impl StateId {
-    /// The parent of the first state.
+    /// Parent of the first state.
     pub(super) const NONE: StateId = StateId(u32::MAX);
 
     fn new(shard: usize, index: usize) -> Self {
@@ -41,44 +42,46 @@ impl StateId {
 /// A way to a state.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
-    /// The digest of the state.
+    /// Digest of the state.
     pub(super) digest: u128,
-    /// The state before it.
+    /// State before it on the way.
     pub(super) parent: StateId,
-    /// See [`Fresh::rank`].
+    /// Rank of the way; see [`Fresh::rank`].
     pub(super) rank: u64,
-    /// What need not be tried after it.
+    /// Sleep set of the state on this way: actors that need not be tried there.
     pub(super) sleep: u64,
 }
 
-/// A state that was found in this level, or has to be looked at again.
+/// A state that was found in this level, or has to be visited again.
 pub(super) struct Fresh<N> {
     pub(super) id: StateId,
-    /// The least way to it: the place of its parent in the level before, then the choice.
+    /// Rank of the least way to it: the place of its parent in the level before, then the choice.
     pub(super) rank: u64,
-    /// What the search goes on with.
+    /// Node from which the search continues.
     pub(super) node: N,
-    /// What need not be tried from here.
+    /// Sleep set: actors that need not be tried here.
     pub(super) sleep: u64,
 }
 
-/// Where a state was found.
+/// When a state was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Seen {
-    /// In this level.
+    /// The state was found in this level.
     Now,
-    /// In an earlier one.
+    /// The state was found in an earlier level.
     Before,
 }
 
 struct Shard<N> {
-    // An index and some bits of the digest each; all ones if empty. invariant: a power of two, at most 7/8 full
+    // Each slot has an index and some bits of the digest; all ones if empty. invariant: the length is a power of two,
+    // at most 7/8 full
     slots: Vec<u32>,
     digests: Vec<u128>,
     parents: Vec<StateId>,
-    // What was left asleep in each state; empty without reduction.
+    // Sleep set of each state; empty without reduction.
     sleeps: Vec<u64>,
-    // States from here on were found in this level; `fresh` has them in order, then those that woke up.
+    // States from this index on were found in this level, and `fresh` has them in order. `again` has older states
+    // that have to be visited again.
     level_start: usize,
     fresh: Vec<Fresh<N>>,
     again: Vec<Fresh<N>>,
@@ -86,15 +89,15 @@ struct Shard<N> {
 
 const EMPTY: u32 = u32::MAX;
 
-/// The visited set. `N` is what a level keeps of each of its states.
+/// The visited set. `N` is the data that a level keeps for each of its states.
 pub(super) struct Table<N> {
-    // invariant: a power of two of them
+    // invariant: their number is a power of two
     shards: Vec<Mutex<Shard<N>>>,
     sleeps: bool,
 }
 
 impl<N: Clone> Table<N> {
-    /// An empty table; `sleeps` says whether it keeps a sleep set with each state.
+    /// Returns an empty table. `sleeps`: whether it keeps a sleep set with each state.
     pub(super) fn new(sleeps: bool, shards: usize) -> Self {
         let shard = || Shard {
             slots: vec![EMPTY; 16],
@@ -112,7 +115,8 @@ impl<N: Clone> Table<N> {
         self.shards[shard].lock()
     }
 
-    /// Adds a state, or a way to one that is known. The node is copied where the search has to go on with it, into one of `spare` if there is one.
+    /// Adds a state, or another way to a known one. Copies the node if the search has to continue from it, into one
+    /// of `spare` if there is one.
     pub(super) fn insert(&self, way: Way, node: &N, spare: &mut Vec<N>) -> (Seen, StateId) {
         let number = (way.digest >> (128 - SHARD_BITS)) as usize & (self.shards.len() - 1);
         let shard = &mut *self.locked(number);
@@ -126,6 +130,7 @@ impl<N: Clone> Table<N> {
             }
             Ok(index) => {
                 let id = StateId::new(number, index);
+                // An actor that was asleep on all earlier ways is awake on this one, so the state is visited again.
                 if self.sleeps && shard.sleeps[index] & !way.sleep != 0 {
                     match shard.again.iter_mut().find(|f| f.id == id) {
                         Some(known) => _ = known.add(&way, node),
@@ -143,7 +148,8 @@ impl<N: Clone> Table<N> {
         }
     }
 
-    /// Ends the level: what was found in it, by rank, and the states that have to be looked at again.
+    /// Ends the level. Adds to `out` the states that were found in it and those that have to be visited again, by
+    /// rank.
     pub(super) fn next_level(&self, out: &mut Vec<Fresh<N>>) {
         for shard in &self.shards {
             let shard = &mut *shard.lock();
@@ -154,7 +160,7 @@ impl<N: Clone> Table<N> {
             }
             for again in &mut shard.again {
                 let stored = &mut shard.sleeps[again.id.index()];
-                // Only what was asleep until now is tried.
+                // Only actors that were asleep until now have to be tried.
                 let awake = *stored & !again.sleep;
                 *stored &= again.sleep;
                 again.sleep = !awake;
@@ -166,12 +172,12 @@ impl<N: Clone> Table<N> {
         out.sort_unstable_by_key(|f| f.rank);
     }
 
-    /// How many states there are.
+    /// Number of states.
     pub(super) fn len(&self) -> u64 {
         self.shards.iter().map(|s| s.lock().digests.len() as u64).sum()
     }
 
-    /// Bytes that it takes, without what the levels keep.
+    /// Bytes that the table takes, without the nodes of the level.
     pub(super) fn bytes(&self) -> u64 {
         let one = |s: &Mutex<Shard<N>>| {
             let s = s.lock();
@@ -180,18 +186,18 @@ impl<N: Clone> Table<N> {
         self.shards.iter().map(|s| one(s) as u64).sum()
     }
 
-    /// Whether a digest is there.
+    /// Whether the table has this digest.
     pub(super) fn contains(&self, digest: u128) -> bool {
         let number = (digest >> (128 - SHARD_BITS)) as usize & (self.shards.len() - 1);
         self.locked(number).find(digest).is_ok()
     }
 
-    /// The digest of a state.
+    /// Returns the digest of a state.
     pub(super) fn digest(&self, of: StateId) -> u128 {
         self.locked(of.shard()).digests[of.index()]
     }
 
-    /// The digests on the way from the first state to this one, both included.
+    /// Returns the digests on the way from the first state to this one, both included.
     pub(super) fn way(&self, to: StateId) -> Vec<u128> {
         let mut way = Vec::new();
         let mut at = to;
@@ -220,7 +226,7 @@ impl<N: Clone> Fresh<N> {
         Self { id, rank: way.rank, node, sleep: way.sleep }
     }
 
-    // Another way to it; whether it is the least so far.
+    // Adds another way to the state. Returns whether it is the least so far.
     fn add(&mut self, way: &Way, node: &N) -> bool {
         self.sleep &= way.sleep;
         let less = way.rank < self.rank;
@@ -241,7 +247,7 @@ impl<N> Shard<N> {
         (digest >> 64) as u32 & ((1 << TAG_BITS) - 1)
     }
 
-    // The index of a digest, or the slot where it belongs.
+    // Returns the index of a digest, or the slot where it belongs.
     fn find(&self, digest: u128) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
         let mut slot = self.place(digest);
@@ -263,7 +269,7 @@ impl<N> Shard<N> {
         assert!(index < MOST_IN_SHARD, "the bound of states is far below");
         let entry = |index: usize, digest| Self::tag(digest) << INDEX_BITS | index as u32;
         self.slots[slot] = entry(index, way.digest);
-        // A little more room at a time than is needed: doubling would take up to twice the memory.
+        // Grows by an eighth: doubling would take up to twice the memory.
         grow(&mut self.digests, way.digest);
         grow(&mut self.parents, way.parent);
         if sleeps {

@@ -1,4 +1,4 @@
-//! What one worker does with one state: looks at it, and follows every choice that is open there.
+//! The work of one worker on one state: records its findings and follows every choice that is open there.
 
 use super::choices::{Choices, numbered_by_themselves};
 use super::ends::{End, Standing, standing};
@@ -13,49 +13,51 @@ use crate::world::{Canonicalizer, Scale, Status, World, independent, is_quiet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where something was seen first.
+/// The place at which something was found first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Sight {
-    /// The fewest steps to it.
+    /// Fewest steps to it.
     pub(super) depth: u32,
-    /// Among those, the least way.
+    /// Least way among those with the fewest steps.
     pub(super) rank: u64,
-    /// The state.
+    /// State in which it was found.
     pub(super) at: StateId,
 }
 
-/// A transition.
+/// A transition of the state graph.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Edge {
     pub(super) from: StateId,
     pub(super) to: StateId,
-    /// The bit of the actor.
+    /// Bit of the actor that acts.
     pub(super) by: u64,
-    /// Whether it begins a task.
+    /// Whether the transition begins a task.
     pub(super) begins: bool,
 }
 
-/// What workers find. Merged in any order it is the same.
+/// Findings of workers. Merging them gives the same result in any order.
 #[derive(Clone, Default)]
 pub(super) struct Finds {
     pub(super) transitions: u64,
     pub(super) ends: BTreeMap<End, Sight>,
     pub(super) adjacent: BTreeMap<Pair, Sight>,
-    /// Where the monitor saw what it was looking for.
+    /// The first state that the monitor accepts.
     pub(super) accepted: Option<Sight>,
-    /// What the monitor said anywhere, if it watches.
+    /// Marks of the monitor in all states, if it watches.
     pub(super) marks: BTreeSet<u64>,
-    /// The graph, if it is wanted: from where, to where, by whom (as in a sleep set; none of them twice).
+    /// Edges of the state graph, if it is kept. Actors have the bits of sleep sets; no two actors share a bit, and an
+    /// actor without a bit has 0.
     pub(super) edges: Vec<Edge>,
-    /// Who could act in each state, in the same bits.
+    /// Actors that are open in each state, in the same bits as `edges`.
     pub(super) open: Vec<(StateId, u64)>,
-    /// States at the bound of depth that go on.
+    /// Number of states at the bound of depth whose successors were not visited.
     pub(super) cut_by_depth: u64,
-    /// Choices that the monitor did not want.
+    /// Number of choices that the monitor refused.
     pub(super) refused: u64,
-    /// The most deadlines that were ahead at once.
+    /// Largest number of deadlines that were ahead at once.
     pub(super) deadlines: usize,
-    /// What divides all durations that were asked for; less than the scale's means that it does not fit.
+    /// Greatest common divisor of all durations that were used. If it is less than that of the scale, the scale does
+    /// not fit.
     pub(super) fits: u64,
 }
 
@@ -86,29 +88,30 @@ fn note<K: Ord>(into: &mut BTreeMap<K, Sight>, key: K, first: Sight) {
     *known = first.min(*known);
 }
 
-/// A worker, with its room.
+/// A worker, with its buffers.
 pub(super) struct Worker<'p, M> {
     plan: &'p Plan<'p>,
     reduces: bool,
     keeps_graph: bool,
     pub(super) finds: Finds,
-    /// Bytes of the largest node that it has looked at, about.
+    /// Bytes of the largest node that was expanded, approximately.
     pub(super) node_bytes: u64,
-    /// Nodes that lend their room.
+    /// Nodes that are kept only to reuse their memory.
     pub(super) spare: Vec<Box<Node<M>>>,
-    /// The most of them that are kept.
+    /// Largest number of spare nodes to keep.
     pub(super) most_spare: usize,
-    /// It follows no more choices where the table has so many states.
+    /// The worker follows no more choices once the table has this many states.
     pub(super) until: u64,
     choices: Choices,
     scratch: Box<Node<M>>,
-    // The numbers of the state that is looked at, and of one that it leads to.
+    // Canonical numbers of the state that is expanded, and of one of its successors.
     here: Canonicalizer,
     there: Canonicalizer,
+    // Actors in the sleep set of the state that is expanded; grows as its actors are followed.
     asleep: Vec<Actor>,
 }
 
-/// A place in the order of the choices of one state: ticks first, one after another.
+/// Rank of the first choice of a state that is not a tick. Smaller ranks belong to ticks in a row.
 pub(super) const AFTER_TICKS: u64 = 1 << 20;
 const RANK_BITS: u32 = 32;
 
@@ -131,7 +134,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
         }
     }
 
-    /// Keeps a node for its room.
+    /// Keeps a node so that its memory can be reused.
     pub(super) fn keep(&mut self, node: Box<Node<M>>) {
         self.spare.truncate(self.most_spare);
         if self.spare.len() < self.most_spare {
@@ -139,8 +142,9 @@ impl<'p, M: Monitor> Worker<'p, M> {
         }
     }
 
-    /// Looks at a state of this level, and adds those that it leads to. Whether those are all: it goes no further where there is no room for more states
-    /// ([`until`](Self::until)), and where somebody wants it to stop.
+    /// Expands a state of this level: records its findings and adds its successors to the table. Returns false if
+    /// some successors are missing because there is no room for more states ([`until`](Self::until)) or the search
+    /// was stopped.
     pub(super) fn expand(
         &mut self,
         table: &Table<Box<Node<M>>>,
@@ -191,6 +195,9 @@ impl<'p, M: Monitor> Worker<'p, M> {
         let choices = std::mem::take(&mut self.choices.all);
         let mut i = 0;
         let mut all = true;
+        // Sleep sets: once all choices of an actor have been followed, the later actors of this state need not try it
+        // again as long as they are independent of it. This holds only if all its steps were quiet, since
+        // independence is decided by operations alone.
         'choices: for of_actor in choices.chunk_by(|a, b| a.actor == b.actor) {
             let actor = of_actor[0].actor;
             let ticks = actor == Actor::Clock && self.plan.clock == Clock::Exact;
@@ -230,7 +237,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
         note(&mut self.finds.ends, end, first);
     }
 
-    // Which accesses stand side by side (RaceFuzzer, algorithm 2): plain ones never block.
+    // Records which accesses are side by side (RaceFuzzer, algorithm 2). A plain access never blocks, so enabled
+    // threads are enough.
     fn adjacent(&mut self, world: &World, first: Sight) {
         let standing = |id: ThreadId| {
             let t = world.thread(id);
@@ -247,7 +255,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
         }
     }
 
-    // Makes one choice; whether it did nothing that the choice does not tell. `scratch` is a copy of the state before and after.
+    // Follows one choice. Returns whether its step was quiet: whether it did nothing besides its operation. `scratch`
+    // is a copy of the state before and after.
     fn follow(&mut self, table: &Table<Box<Node<M>>>, from: &Node<M>, choice: Choice, mut way: Way) -> bool {
         let touches = from.machine.world.touches(choice);
         if !self.scratch.follow(choice) {
@@ -269,8 +278,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
         quiet
     }
 
-    // The clock moves by one unit after another: all of them are one step. Where a state was visited before, that one's ticks were followed.
-    // Whether there was room for all of them.
+    // Moves the clock by one unit after another; all ticks in a row are one step. The loop ends at a state that was
+    // visited before, since its ticks have been followed. Returns whether there was room for all of them.
     fn tick(
         &mut self,
         table: &Table<Box<Node<M>>>,
@@ -283,7 +292,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
         let rank = way.rank;
         let last = from.machine.world.last_instant();
         let mut sleep = self.asleep.clone();
-        // More of them in a row than there may be states cut the search anyhow.
+        // If there are more ticks in a row than states are allowed, the bound cuts the search anyway.
         for n in 0..AFTER_TICKS.min(self.plan.bounds.states) {
             if self.is_full(table) || stop.load(Ordering::Relaxed) {
                 all = false;
@@ -333,7 +342,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
         }
     }
 
-    // Sets who is asleep here.
+    // Sets `asleep` to the open actors that are in the sleep set of this state.
     fn wake_up(&mut self, world: &World, sleep: u64) {
         self.asleep.clear();
         if !self.reduces || sleep == 0 {
@@ -347,7 +356,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
         debug_assert!(self.asleep.iter().all(|a| world.is_open(*a)));
     }
 
-    // Who need not be tried after a choice: those that need not be tried before it, or were, and commute with it.
+    // Returns the sleep set after a choice: those actors asleep before it that are independent of it.
     fn sleep_after(&self, before: &World, actor: Actor) -> u64 {
         let still =
             self.asleep.iter().filter(|a| independent(before, actor, **a) || mutant::is(Mutant::SleepersNeverWake));
@@ -358,7 +367,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
 pub(super) const CLOCK_BIT: u32 = 63;
 pub(super) const FIRST_EVENT_BIT: u32 = 48;
 
-/// The bit of an actor in a sleep set of this state; none for those that are too many.
+/// Returns the bit of an actor in a sleep set of this state; 0 if its number is too large for one.
 pub(super) fn bit(state: &Canonicalizer, actor: Actor) -> u64 {
     match actor {
         Actor::Clock => 1 << CLOCK_BIT,

@@ -1,9 +1,13 @@
-//! Which accesses of a location are not ordered: all pairs of statements, each with its class.
+//! Finds the unordered accesses of each location: all pairs of statements, each with its class.
 //!
-//! A location keeps one entry for each context, statement and kind, that of the latest access: what comes later and is not after an earlier one is not after that one either.
-//! (A summary of the last accesses, as FastTrack's, would lose pairs of statements.) Accesses between two operations that tell others something are one node
-//! (DroidRacer, section 6), so that repetitions cost nothing. When a list grows long, entries leave it that can bring no new pair of statements: those that are st-before a later
-//! entry of the same thread and statement. Past [`MOST_ENTRIES`] the oldest leave, and the trace is told to have lost some.
+//! A location keeps one entry for each context, statement and kind, that of the latest access: a later access that is
+//! not after an earlier one is not after the latest one either. (A summary of the last accesses, as FastTrack's,
+//! would lose pairs of statements.) Accesses between two operations that send something are one node (DroidRacer,
+//! section 6), so that repetitions cost nothing.
+//!
+//! When a list grows long, entries that can bring no new pair of statements are dropped: those that are st-before a
+//! later entry of the same thread and statement. Beyond [`MOST_ENTRIES`] the oldest entries are dropped, and the
+//! analysis reports that it has lost some.
 
 use super::classes::Classes;
 use super::locksets::{Lockset, Locksets};
@@ -17,15 +21,15 @@ use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use xxhash_rust::xxh3::Xxh3Builder;
 
-/// The most unordered entries of one location and kind that are kept.
+/// Maximum number of unordered entries of one location and kind.
 pub(super) const MOST_ENTRIES: u32 = 4096;
-/// The most races of one location that are told.
+/// Maximum number of races of one location that are reported.
 const MOST_RACES: u32 = 1024;
-// From which length on a list is looked through for entries that bring nothing.
+// Length from which on a list is searched for entries that can bring nothing new.
 const LONG: u32 = 64;
 const NONE: u32 = u32::MAX;
 
-// The locks of all threads, and those that are held now.
+// The lock sets of the trace, and the lock set that the access holds; `None` if locks are edges.
 type Locks<'l> = Option<(&'l Locksets, Lockset)>;
 // Two statements, or contexts where statements are not known.
 type Ends = (u64, u64);
@@ -35,11 +39,11 @@ pub(super) struct Accesses<'t> {
     trace: &'t Trace,
     places: IndexVec<LocationNo, Lists>,
     entries: Vec<Seen>,
-    // Places in `entries` that are free again.
+    // First entry of the list of unused places in `entries`.
     free: u32,
     merging: bool,
     found: IndexMap<(LocationNo, Ends, RaceClass), Race, Xxh3Builder>,
-    // What stands in the races of each location.
+    // Statements (or contexts) in the races of each location.
     ends: IndexSet<(LocationNo, u64), Xxh3Builder>,
     lost: bool,
 }
@@ -48,16 +52,16 @@ pub(super) struct Accesses<'t> {
 struct Lists {
     reads: List,
     writes: List,
-    // Races that were found.
+    // Number of races of this location.
     races: u32,
 }
 
-// Entries, the latest first.
+// A list of entries, the latest first.
 #[derive(Clone, Copy)]
 struct List {
     head: u32,
     len: u32,
-    // At which length it is looked through next.
+    // Length at which the list is tidied next.
     long: u32,
 }
 
@@ -67,7 +71,7 @@ struct Seen {
     context: u32,
     at: Point,
     site: SiteNo,
-    // invariant: a list is descending by it
+    // invariant: a list is descending by `op`
     op: OpNo,
     lockset: Lockset,
 }
@@ -77,7 +81,7 @@ impl List {
 }
 
 impl<'t> Accesses<'t> {
-    /// `merging`: accesses of one node count once.
+    /// `merging`: whether accesses of one node count once.
     pub(super) fn new(trace: &'t Trace, merging: bool) -> Self {
         let lists = Lists { reads: List::EMPTY, writes: List::EMPTY, races: 0 };
         Self {
@@ -92,7 +96,7 @@ impl<'t> Accesses<'t> {
         }
     }
 
-    /// A context accesses a location; with its locks, if a common lock keeps two threads apart.
+    /// Processes an access of a context to a location. With `locks`, a common lock keeps two threads apart.
     pub(super) fn meet(
         &mut self,
         order: &Order<'_>,
@@ -110,7 +114,8 @@ impl<'t> Accesses<'t> {
         if self.merging && last.is_some_and(|last| last.at == new.at) {
             return;
         }
-        // What was there at the last access of this context and statement has met it: no pair with this one would be new.
+        // Entries older than the last access of this context and statement were compared with it: no pair with the
+        // new access would be new.
         let since = last.map_or(OpNo(0), |last| last.op);
         self.meet_all(order, classes, (now, locks), &new, (at, written, since));
         if writes {
@@ -120,7 +125,7 @@ impl<'t> Accesses<'t> {
             Some((before, known)) => {
                 let entry = &mut self.entries[known as usize];
                 (entry.at, entry.op) = (new.at, new.op);
-                // It is the latest now.
+                // The entry is the latest one now.
                 if let Some(before) = before {
                     let next = std::mem::replace(&mut entry.next, mine.head);
                     self.entries[before as usize].next = next;
@@ -142,7 +147,8 @@ impl<'t> Accesses<'t> {
         }
     }
 
-    // The entry of the same context and statement, and the one before it in the list. What was last accessed before the context began is of others.
+    // Returns the entry of the same context and statement, and the entry before it in the list. The search ends at
+    // entries older than the context, which belong to others.
     fn find(&self, list: List, new: &Seen, since: OpNo) -> Option<(Option<u32>, u32)> {
         let (mut before, mut at) = (None, list.head);
         while at != NONE {
@@ -166,7 +172,7 @@ impl<'t> Accesses<'t> {
         new: &Seen,
         (place, list, since): (LocationNo, List, OpNo),
     ) {
-        // Then no race is told of it: it matters only whether there would have been one.
+        // If so, no race of this access is reported: it matters only whether there would have been one.
         let is_left_out = self.places[place].races >= MOST_RACES && !self.ends.contains(&(place, end(new)));
         let mut at = list.head;
         while at != NONE {
@@ -223,7 +229,8 @@ impl<'t> Accesses<'t> {
         place
     }
 
-    // Drops what can bring no new pair of statements, as far as the new access tells; and the oldest, if there are too many.
+    // Drops entries that can bring no new pair of statements, as far as the new access shows, and the oldest entries
+    // if there are too many.
     fn tidy(&mut self, order: &Order<'_>, now: &Context, new: &Seen, list: &mut List) {
         let (mut kept, mut last, mut at) = (0, NONE, list.head);
         while at != NONE {
@@ -251,7 +258,7 @@ impl<'t> Accesses<'t> {
         list.long = LONG.max(2 * kept).min(MOST_ENTRIES);
     }
 
-    /// The races, in the order of the trace. And whether entries were dropped that could have brought more.
+    /// Returns the races in the order of the trace, and whether dropped entries could have brought more.
     pub(super) fn finish(self) -> (Vec<Race>, bool) {
         let mut races: Vec<Race> = self.found.into_values().collect();
         races.sort_by_key(|race| (race.second, race.first, race.class));
@@ -259,7 +266,7 @@ impl<'t> Accesses<'t> {
     }
 }
 
-// What stands for an access in a pair.
+// Identifies an access in a pair: by its statement, or its context if the statement is not known.
 fn end(entry: &Seen) -> u64 {
     match entry.site {
         SiteNo::NONE => 1 << 32 | u64::from(entry.context),

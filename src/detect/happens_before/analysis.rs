@@ -1,4 +1,4 @@
-//! The races of a trace in DroidRacer's relation, ranked.
+//! Finds and ranks the races of a trace in DroidRacer's relation.
 
 use super::accesses::Accesses;
 use super::classes::Classes;
@@ -11,14 +11,15 @@ use crate::trace::{Action, LocationNo, OpNo, Operation, SiteNo, TaskNo, ThreadNo
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How a trace is analysed.
+/// Options of an analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Accesses between two synchronizations of a context are one node (DroidRacer, section 6): faster, and no race is lost.
+    /// Whether the accesses of a context between two synchronizations are one node (DroidRacer, section 6): faster,
+    /// and no race is lost.
     pub merging: bool,
-    /// Also what only locks and signals order (rank B), by a second pass.
+    /// Whether a second pass finds the pairs that only locks and signals order (rank B).
     pub forced: bool,
-    /// Which races cover which, by another pass.
+    /// Whether another pass finds which races cover which.
     pub coverage: bool,
 }
 
@@ -28,21 +29,21 @@ impl Default for Options {
     }
 }
 
-/// What was found.
+/// Result of an analysis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Analysis {
-    /// The races, those of the relation first, each kind in the order of the trace.
+    /// The races: those of the relation first, then those of rank B, each kind in the order of the trace.
     pub races: Vec<Race>,
-    /// Messages that began before others that their posts put in front of them, each with one that it has overtaken: examples. Somebody posted them to the front of the queue, and the
-    /// trace does not say so.
+    /// Examples of tasks that began before others that their posts put in front of them, each with one that it has
+    /// overtaken. They were posted to the front of the queue, and the trace does not record that.
     pub overtaken: Vec<(TaskNo, TaskNo)>,
-    /// Some location had more unordered accesses than are kept: there may be more pairs of statements.
+    /// Whether some location had more unordered accesses than are kept. If so, there may be more pairs of statements.
     pub lost: bool,
-    /// Whether it is known which races cover which: not if there are too many.
+    /// Whether it was computed which races cover which. It is not if there are too many.
     pub covered: bool,
 }
 
-/// The races of a trace in DroidRacer's relation (figures 6 and 7). `None` if it was interrupted.
+/// Returns the races of a trace in DroidRacer's relation (figures 6 and 7). `None` if `stop` was set.
 ///
 /// # Examples
 ///
@@ -87,7 +88,7 @@ struct Pass {
 fn pass(trace: &Trace, classes: &Classes<'_>, (edges, merging): (Edges, bool), stop: &AtomicBool) -> Option<Pass> {
     let mut order = Order::new(trace, edges);
     let mut accesses = Accesses::new(trace, merging);
-    // Without the edges of locks, those who hold a lock together are kept apart by it.
+    // Without the edges of locks, accesses under a common lock have to be excluded by lock sets.
     let mut locksets = (edges == Edges::Forced).then(|| Locksets::new(trace));
     for (op, operation) in trace.ops.enumerate() {
         if op.0 % 1024 == 0 && stop.load(Ordering::Relaxed) {
@@ -112,7 +113,7 @@ fn has_signals(trace: &Trace) -> bool {
     trace.ops.iter().any(|op| matches!(op.action, Action::Acquire(_) | Action::Receive(_)))
 }
 
-// What makes two races one, whatever their class: location and statements, or contexts.
+// Identifies a race without its class: by location and statements, or contexts where statements are not known.
 fn pair(trace: &Trace, race: &Race) -> (LocationNo, [(SiteNo, ThreadNo, Option<TaskNo>); 2]) {
     let end = |op: OpNo, task| match trace.ops[op] {
         Operation { site: SiteNo::NONE, thread, .. } => (SiteNo::NONE, thread, task),

@@ -1,12 +1,13 @@
-//! What carries order from one thread to another: locks, enables, signals. Each keeps what was sent by thread, since an order is never carried back into its thread.
+//! Carriers of order from one thread to another: locks, enables, signals. Each keeps the sent states by thread, since
+//! no order is carried back into its own thread.
 
 use super::state::State;
 use crate::trace::ThreadNo;
 
-/// What was sent, by the sending thread: all that its contexts knew, joined.
+/// The states that were sent, joined for each sending thread.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Sent {
-    // invariant: one for each thread; the one that has sent last stands last
+    // invariant: one for each thread; the thread that has sent last comes last
     by: Vec<(ThreadNo, State)>,
 }
 
@@ -30,26 +31,27 @@ impl Sent {
 
 /// The releases of a lock.
 ///
-/// Whoever releases it has acquired it, and knows then what others had released before: to a third thread that is worth no less than what they would say
-/// themselves (`state` says why). So two releasing threads are enough: the last one, and for its own acquisitions the one before.
+/// A thread that releases a lock has acquired it, and knows then what other threads had released before. To a third
+/// thread this knowledge is worth at least as much as the original states (`state` explains why). So the states of
+/// two releasing threads are enough: those of the last one and, for its own acquisitions, those of the one before.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Released {
     sent: Sent,
     releases: u32,
-    // Who has acquired it last, in which context, after how many releases.
+    // Thread and context of the last acquisition, and the number of releases before it.
     acquired: Option<(ThreadNo, u32, u32)>,
-    // Somebody has released it who did not hold it: nothing is left out from then on.
+    // Whether a thread has released the lock without holding it. From then on no state is dropped.
     broken: bool,
 }
 
 impl Released {
-    /// A thread acquires it, in a context: what it learns, thread by thread.
+    /// Records that a thread acquires the lock in a context. Returns the states that it learns, by thread.
     pub(super) fn acquire(&mut self, thread: ThreadNo, context: u32) -> impl Iterator<Item = &(ThreadNo, State)> {
         self.acquired = Some((thread, context, self.releases));
         self.sent.iter().filter(move |(from, _)| *from != thread)
     }
 
-    /// A thread releases it.
+    /// Records that a thread releases the lock in a context.
     pub(super) fn release(&mut self, thread: ThreadNo, context: u32, state: State) {
         self.broken |= self.acquired.take() != Some((thread, context, self.releases));
         self.releases += 1;

@@ -1,7 +1,8 @@
-//! The chains of a trace, so numbered that what is known of one thread lies together.
+//! The chains of a trace, numbered so that the chains of one thread are close together.
 //!
-//! The first chain of a thread shares a block of a clock with those of other threads: most threads have no other. Further ones have blocks of their own, so that a clock of what one thread
-//! has done is empty in most places, and whoever asks for a thread looks at its blocks alone.
+//! The first chain of a thread shares a block of a clock with those of other threads: most threads have no other
+//! chain. Further chains have blocks of their own. A clock of one thread's operations is therefore empty in most
+//! places, and a lookup for a thread reads only its blocks.
 
 use super::queue::Log;
 use crate::base::{Id, IndexVec};
@@ -9,50 +10,50 @@ use crate::detect::clock::{Block, ChainId, PAGE, Point, WIDTH};
 use crate::trace::ThreadNo;
 use std::ops::{Index, IndexMut, Range};
 
-// No epoch: the last context of a chain has not ended.
+// Replaces the last epoch of a chain whose last context has not ended; larger than any epoch in use.
 const RUNNING: u32 = u32::MAX >> 1;
 
-/// Some chains of a block, as bits.
+/// A subset of the chains of a block, as bits.
 pub(super) type Lanes = u32;
 
 pub(super) struct Chains {
-    // With those that are not there yet.
+    // Logs of all chains, also of reserved numbers that are not in use.
     logs: IndexVec<ChainId, Log>,
-    // The last epoch of each, if its last context has ended; else no epoch.
+    // Last epoch of each chain, or `RUNNING` if its last context has not ended.
     lasts: Vec<u32>,
     owners: IndexVec<ChainId, ThreadNo>,
     blocks: Vec<Owner>,
-    // Numbers that are left: for first chains, and for the others of each thread.
+    // Reserved numbers that are not in use: `firsts` for first chains, `of` for further chains of each thread.
     firsts: Range<usize>,
     of: IndexVec<ThreadNo, OfThread>,
 }
 
-// Whose the chains of a block are.
+// Owner of the chains of a block.
 #[derive(Clone, Copy, Debug)]
 enum Owner {
     One(ThreadNo),
     Several,
 }
 
-/// The same, as a thread sees it.
+/// Owner of the chains of a block, from the point of view of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Whose {
-    /// Its own.
+    /// The chains are the thread's own.
     Own,
-    /// Another thread's.
+    /// The chains belong to another thread.
     Of(ThreadNo),
-    /// Several threads', and these are its own.
+    /// The chains belong to several threads; those in the set are the thread's own.
     Several(Lanes),
 }
 
-// What is kept for each thread.
+// Data of each thread.
 #[derive(Clone, Default)]
 struct OfThread {
     chains: Vec<ChainId>,
     left: Range<usize>,
     // By block: the chains that have posted to this looper.
     posted: Vec<Lanes>,
-    // By block: the chains of which some states know less than a whole task.
+    // By block: the chains of which some state knows a task only in part.
     parts: Vec<Lanes>,
 }
 
@@ -62,7 +63,7 @@ impl Chains {
         Self { logs: IndexVec::new(), lasts: Vec::new(), owners: IndexVec::new(), blocks: Vec::new(), firsts: 0..0, of }
     }
 
-    /// A new chain of a thread.
+    /// Adds a chain for a thread.
     pub(super) fn add(&mut self, thread: ThreadNo) -> ChainId {
         let next = self.left(thread).next();
         let number = next.unwrap_or_else(|| {
@@ -76,17 +77,17 @@ impl Chains {
         chain
     }
 
-    // The numbers from which the next chain of a thread gets its own.
+    // Returns the range from which the next chain of a thread gets its number.
     fn left(&mut self, thread: ThreadNo) -> &mut Range<usize> {
         let of = &mut self.of[thread];
         if of.chains.is_empty() { &mut self.firsts } else { &mut of.left }
     }
 
-    // More of them.
+    // Reserves numbers for further chains.
     fn reserve(&mut self, thread: ThreadNo) -> Range<usize> {
         let (owner, blocks) = match self.of[thread].chains.len() {
             0 => (Owner::Several, 1),
-            // The more there are, the more there will be.
+            // A thread with many chains is likely to get more.
             known => (Owner::One(thread), known.div_ceil(WIDTH).min(PAGE)),
         };
         let from = self.logs.len();
@@ -99,26 +100,27 @@ impl Chains {
         from..self.logs.len()
     }
 
-    /// A context begins on a chain.
+    /// Records that a context begins on a chain.
     pub(super) fn begin(&mut self, chain: ChainId) {
         self.lasts[chain.index()] = RUNNING;
     }
 
-    /// It ends.
+    /// Records that the last context of a chain ends at this point.
     pub(super) fn end(&mut self, at: Point) {
         self.lasts[at.chain.index()] = at.epoch;
     }
 
-    /// Where a context would begin on this chain that knows it so far: if all that was there before is before it.
+    /// Returns the point at which a context that knows the chain up to `known` would begin on it: `None` unless
+    /// everything on the chain is before the context.
     pub(super) fn next(&self, chain: ChainId, known: u32) -> Option<Point> {
         let last = self.lasts[chain.index()];
         (known >= last).then(|| Point { chain, epoch: last + 1 })
     }
 
-    /// The same for the first one of a block.
+    /// Returns the same as [`next`](Self::next) for the first suitable chain of a block.
     pub(super) fn next_of(&self, block: usize, known: &Block) -> Option<Point> {
         let lasts = &self.lasts[block * WIDTH..][..WIDTH];
-        // Seldom any.
+        // This rarely succeeds, so all chains are tested at once first.
         if !known.iter().zip(lasts).fold(false, |any, (known, last)| any | (known >= last)) {
             return None;
         }
@@ -126,17 +128,17 @@ impl Chains {
         chains.zip(known).find_map(|(chain, known)| self.next(chain, *known))
     }
 
-    /// Whose a chain is.
+    /// Returns the thread that owns a chain.
     pub(super) fn owner(&self, chain: ChainId) -> ThreadNo {
         self.owners[chain]
     }
 
-    /// How many blocks of chains there are.
+    /// Number of blocks of chains.
     pub(super) fn blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Whose the chains of a block are, for a thread.
+    /// Returns the owner of the chains of a block, from the point of view of a thread.
     pub(super) fn whose(&self, block: usize, thread: ThreadNo) -> Whose {
         match self.blocks[block] {
             Owner::One(owner) if owner == thread => Whose::Own,
@@ -145,17 +147,17 @@ impl Chains {
         }
     }
 
-    /// Those of a thread, in the order in which they began.
+    /// Returns the chains of a thread, in the order in which they were added.
     pub(super) fn of(&self, thread: ThreadNo) -> &[ChainId] {
         &self.of[thread].chains
     }
 
-    /// The chains of a block that are a thread's.
+    /// Returns the chains of a block that belong to a thread.
     pub(super) fn lanes(&self, block: usize, thread: ThreadNo) -> Lanes {
         match self.blocks[block] {
             Owner::One(owner) if owner == thread => Lanes::MAX,
             Owner::One(_) => 0,
-            // Only first chains are there.
+            // A shared block contains only first chains.
             Owner::Several => match self.of[thread].chains.first() {
                 Some(first) if first.index() / WIDTH == block => 1 << (first.index() % WIDTH),
                 _ => 0,
@@ -163,7 +165,7 @@ impl Chains {
         }
     }
 
-    /// The chains of a block that have posted to a looper.
+    /// Returns the chains of a block that have posted to a looper.
     pub(super) fn posted(&self, block: usize, looper: ThreadNo) -> Lanes {
         self.of[looper].posted.get(block).copied().unwrap_or(0)
     }
@@ -172,7 +174,8 @@ impl Chains {
         set(&mut self.of[looper].posted, chain);
     }
 
-    /// The chains of a block of which some state on their thread may know a task in part: all other states there that know a task know it to its end.
+    /// Returns the chains of a block of which some state on their thread may know a task only in part. All other
+    /// states on that thread that know a task know it to its end.
     pub(super) fn parts(&self, block: usize, looper: ThreadNo) -> Lanes {
         self.of[looper].parts.get(block).copied().unwrap_or(0)
     }

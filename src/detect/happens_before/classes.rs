@@ -1,11 +1,11 @@
-//! The classes of races (DroidRacer, section 4.3): from the posts that led to each task.
+//! Classes of races (DroidRacer, section 4.3), computed from the posts that led to each task.
 
 use super::order::Order;
 use super::race::RaceClass;
 use crate::base::IndexVec;
 use crate::trace::{Action, TaskNo, ThreadNo, Trace};
 
-/// The chain of posts of each task, as far as classes ask for it.
+/// The chain of posts of each task, reduced to what classes depend on.
 pub(super) struct Classes<'t> {
     trace: &'t Trace,
     lines: IndexVec<TaskNo, Line>,
@@ -14,16 +14,17 @@ pub(super) struct Classes<'t> {
 /// The most recent posts of three kinds in the chain of posts that leads to a task, named by the tasks that they post.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Line {
-    /// Of an event.
+    /// The last post of an event's handler.
     pub(super) event: Option<TaskNo>,
-    /// With a delay.
+    /// The last post with a delay.
     pub(super) delayed: Option<TaskNo>,
-    /// From another thread than the one that the task runs on.
+    /// The last post from another thread than the one on which the task runs.
     pub(super) cross: Option<TaskNo>,
 }
 
 impl Line {
-    /// The class of a race between two tasks of one looper; whether two events are co-enabled depends on the relation.
+    /// Returns the class of a race between two tasks of one looper. `co_enabled` decides whether two events are
+    /// co-enabled in the relation.
     pub(super) fn class(self, other: Line, co_enabled: impl FnOnce(TaskNo, TaskNo) -> bool) -> RaceClass {
         if self.event.zip(other.event).is_some_and(|(a, b)| co_enabled(a, b)) {
             RaceClass::CoEnabled
@@ -49,14 +50,14 @@ impl<'t> Classes<'t> {
             lines[task] = Line {
                 event: own(trace.is_event(task)).or(from.event),
                 delayed: own(about.is_delayed()).or(from.delayed),
-                // If it is none itself its parent runs on the same thread.
+                // Without such a post of its own, the task runs on the same thread as its parent.
                 cross: own(operation.thread != about.looper).or(from.cross),
             };
         }
         Self { trace, lines }
     }
 
-    /// A context's thread, and its task.
+    /// Returns a context's thread and, if it is one, its task.
     pub(super) fn task_of(&self, number: u32) -> (ThreadNo, Option<TaskNo>) {
         let threads = self.trace.threads.len() as u32;
         match number.checked_sub(threads) {
@@ -65,7 +66,7 @@ impl<'t> Classes<'t> {
         }
     }
 
-    /// The class of a race between an access of one context and a later one of another.
+    /// Returns the class of a race between an access of one context and a later access of another one.
     pub(super) fn of(&self, order: &Order<'_>, first: u32, second: u32) -> RaceClass {
         let ((first_thread, first), (second_thread, second)) = (self.task_of(first), self.task_of(second));
         if first_thread != second_thread {
@@ -75,7 +76,8 @@ impl<'t> Classes<'t> {
         line(first).class(line(second), |a, b| !order.is_post_before(a, b))
     }
 
-    /// Whether only the queue has kept the order of two tasks: one looper, and the first was posted before in a way that lets it begin before; but not of two events.
+    /// Whether only the queue keeps the order of two tasks: they run on one looper, and the first one was posted
+    /// before and in a way that lets it begin before. False for two events.
     pub(super) fn by_queue(&self, first: u32, second: u32) -> bool {
         let ((first_looper, Some(first)), (second_looper, Some(second))) = (self.task_of(first), self.task_of(second))
         else {

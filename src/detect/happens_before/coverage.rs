@@ -1,7 +1,9 @@
-//! Race coverage (EventRacer: Raychev, Vechev, Sridharan, OOPSLA 2013): a race (a, b) covers a race (c, d) if c is before a, and b before d. If a and b are ordered by
-//! something that no detector knows (a flag that one thread polls), c and d are ordered by it as well. So what no other race covers is to be looked at first.
+//! Race coverage (EventRacer: Raychev, Vechev, Sridharan, OOPSLA 2013). A race (a, b) covers a race (c, d) if c is
+//! before a, and b before d: if a and b are ordered by something that no detector knows (a flag that one thread
+//! polls), c and d are ordered by it as well. Races that no other race covers should therefore be examined first.
 //!
-//! A second pass over the trace asks for each end of a race which other ends are before it. Only the example that a race is told with is looked at.
+//! A second pass over the trace computes for each access of a race which of the other accesses are before it. Only
+//! the example pair of each race is considered.
 
 use super::order::Edges;
 use super::ordered::Ordered;
@@ -9,10 +11,11 @@ use super::race::Race;
 use crate::trace::{OpNo, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The most races that are looked at: each is asked about all others.
+/// Maximum number of races: each is compared with all others.
 pub(super) const MOST_RACES: usize = 1 << 12;
 
-/// Finds for each race one that covers it, itself uncovered if there is such a one. False if there are too many, or if it was interrupted.
+/// Sets for each race one that covers it, preferably one that is not covered itself. Returns false if there are too
+/// many races, or if `stop` was set.
 pub(super) fn cover(trace: &Trace, races: &mut [Race], stop: &AtomicBool) -> bool {
     if races.len() > MOST_RACES {
         return false;

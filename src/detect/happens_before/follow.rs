@@ -1,8 +1,11 @@
-//! Which ended tasks of its looper are before a task that begins, by FIFO and NOPRE: asked of the logs of those chains that its post knows and that tell something new.
+//! Finds the ended tasks of a looper that are before a task that begins, by FIFO and NOPRE. It reads the logs of
+//! those chains that the task's post knows and that can bring something new.
 //!
-//! Two things make most chains no news. A task of the looper that is before this one is known up to its end, and so is all that `st` knows by such tasks: NOPRE says nothing of a chain that is
-//! known so far. And a task of the same class that is before this one has asked already who is before it, for all posts that its own post knew: [`Ended::asked`] has those posts, and
-//! those that were asked by what is before it in turn.
+//! Two facts rule out most chains. First, a task of the looper that is before this one is known up to its end, and so
+//! is everything that `st` knows through such tasks: NOPRE brings nothing new for a chain that is known that far.
+//! Second, a task of the same class that is before this one has already searched for its predecessors, for all posts
+//! that its own post knew. [`Ended::asked`] contains those posts, and those that its predecessors in turn have
+//! searched.
 
 use super::chains::Lanes;
 use super::order::Order;
@@ -14,25 +17,26 @@ use crate::trace::{TaskNo, ThreadNo};
 use crate::world::Class;
 use std::sync::Arc;
 
-// How many overtaken tasks are kept as examples.
+// Number of overtaken tasks that are kept as examples.
 const MOST_OVERTAKEN: usize = 16;
 
-// A task that begins, and what is found of what comes before it.
+// A task that begins, and the results of the search for its predecessors.
 struct Following<'s> {
     looper: ThreadNo,
     task: TaskNo,
     class: Class,
-    // What is known by tasks that have ended.
+    // State of the task, as known from ended tasks so far.
     state: &'s mut State,
-    // Of which posts it has been asked who comes before the task.
+    // The posts for which predecessors were searched.
     asked: Arc<Clock>,
-    // The chains of what comes before.
+    // Chains of the predecessors.
     followed: Vec<ChainId>,
-    // Whether all that belongs before the task has ended.
+    // Whether all tasks that should be before this task have ended.
     all_ended: bool,
 }
 
-// Chains of a block that are looked at: for NOPRE and what was fired, and for FIFO of posts. And how far the post of the task knows each.
+// Chains of a block that are searched: `own` for NOPRE and firings, `posts` for FIFO of posts. `reach` is how far the
+// post of the task knows each chain.
 struct Asked<'b> {
     block: usize,
     own: Lanes,
@@ -50,8 +54,9 @@ fn ones(mut lanes: Lanes) -> impl Iterator<Item = usize> {
 }
 
 impl Order<'_> {
-    // Tells the state of the task what comes before it. The latest chains first: what their tasks know makes most of the others no news. Returns the chains of what comes before, and what was
-    // asked, if all that belongs before the task has ended.
+    // Adds the knowledge of all predecessors to the state of the task. Blocks with later chains come first: their
+    // tasks know most of the others. Returns the chains of the predecessors and, if all tasks that should be before
+    // this one have ended, the posts that were searched.
     pub(super) fn follow(
         &mut self,
         (looper, task): (ThreadNo, TaskNo),
@@ -67,7 +72,8 @@ impl Order<'_> {
         for block in (0..posted.state.blocks().min(self.chains.blocks())).rev() {
             let (mut own, mut posts) = (self.chains.lanes(block, looper), self.chains.posted(block, looper));
             if own != 0 {
-                // What has ended before is known up to its end.
+                // A task that ended before is known up to its end, so that only chains known further than `st` are
+                // searched, and those known in part.
                 let parts = self.chains.parts(block, looper);
                 let parts = if parts == 0 { 0 } else { parts & posted.state.any_news(block, &NOTHING) };
                 own &= parts | posted.state.any_news(block, now.state.st_block(block));
@@ -76,6 +82,7 @@ impl Order<'_> {
                 continue;
             }
             let reach = posted.state.reach(block, self.chains.whose(block, posted.poster));
+            // FIFO can bring something new only for posts that were not searched yet.
             posts &= match (&reach, now.asked.block(block)) {
                 (None, _) => 0,
                 (Some(reach), Some(known)) if Arc::ptr_eq(reach, known) => 0,
@@ -93,7 +100,7 @@ impl Order<'_> {
         (followed, all_ended.then_some(asked))
     }
 
-    // A task that has ended comes before the one that begins.
+    // Records that an ended task is before the one that begins.
     fn come_after(&self, task: TaskNo, now: &mut Following<'_>) {
         let Some(Ended { end, state, asked }) = self.ended[task].as_deref() else { return };
         if now.state.st(end.chain) >= end.epoch {
@@ -106,8 +113,9 @@ impl Order<'_> {
         }
     }
 
-    // A task that ends before this one begins, and has asked for the order of all messages that this one asks for: the one that was posted before it in the same way, or the one that
-    // has posted it or enabled its event.
+    // Returns a task that ends before this one begins and that has searched for predecessors of all messages that
+    // matter here: the task that was posted before it in the same way, or the task that posted it or enabled its
+    // event.
     fn base(&self, looper: ThreadNo, class: Class, posted: &Posted) -> Option<TaskNo> {
         let same_row = posted.row.and_then(|(chain, row, at)| self.chains[chain].before(row, at));
         let is_base = |task: &TaskNo| {
@@ -119,7 +127,7 @@ impl Order<'_> {
         same_row.or_else(|| posted.parent.filter(is_base))
     }
 
-    // Of some chains, as far as the post knows them.
+    // Searches some chains of a block, as far as the post knows them.
     fn follow_chains(&mut self, asked: &Asked<'_>, now: &mut Following<'_>) {
         let (mut before, mut overtaken) = (Vec::new(), Vec::new());
         for k in ones(asked.own | asked.posts) {

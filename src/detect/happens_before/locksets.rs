@@ -1,4 +1,4 @@
-//! Which locks each thread holds, as numbered sets.
+//! Lock sets of the threads of a trace, as numbered sets.
 
 use crate::base::IndexVec;
 use crate::detect::sets::{SetId, Sets};
@@ -7,7 +7,7 @@ use crate::trace::{Action, LockNo, ThreadNo, Trace};
 /// A set of locks.
 pub(super) type Lockset = SetId;
 
-/// The locksets of the threads of a trace, up to an operation.
+/// The lock sets of the threads of a trace, up to the current operation.
 pub(super) struct Locksets {
     sets: Sets,
     held: IndexVec<ThreadNo, Lockset>,
@@ -31,7 +31,7 @@ impl Locksets {
         }
     }
 
-    /// Whether a lock is in both.
+    /// Whether two sets have a lock in common.
     pub(super) fn exclude(&self, a: Lockset, b: Lockset) -> bool {
         self.sets.meet(a, b)
     }

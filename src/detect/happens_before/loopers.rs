@@ -1,4 +1,4 @@
-//! Posts, and what loopers do with them: the rules of the queue.
+//! Posts, and the rules of a looper's queue.
 
 use super::order::Order;
 use super::queue::{Ended, Posted};
@@ -7,7 +7,7 @@ use crate::detect::clock::Point;
 use crate::trace::{TaskNo, ThreadNo};
 
 impl Order<'_> {
-    // What a post learns (ATTACH-Q-MT, ENABLE-ST, ENABLE-MT).
+    // Adds the knowledge that a post receives (ATTACH-Q-MT, ENABLE-ST, ENABLE-MT).
     fn causes(&self, poster: ThreadNo, task: TaskNo, into: &mut State) {
         let looper = self.trace.tasks[task].looper;
         if let Some(attached) = self.threads[looper].attached.as_ref().filter(|_| looper != poster) {
@@ -28,7 +28,7 @@ impl Order<'_> {
         self.threads[poster].context = Some(context);
         self.posts[task] = Some(Point { chain, epoch });
         self.keep_event(task, &state);
-        // A post that was cancelled counts for nothing more.
+        // A canceled post has no further effect.
         let about = &self.trace.tasks[task];
         if about.begin.is_some() {
             let row = self.chains[chain].posted((chain, epoch), about.looper, (task, about.class()));
@@ -38,7 +38,7 @@ impl Order<'_> {
         }
     }
 
-    // The environment posts: a thread of its own.
+    // Processes a post of the environment, which is a thread of its own.
     pub(super) fn fire(&mut self, environment: ThreadNo, task: TaskNo) {
         let mut state = State::default();
         self.causes(environment, task, &mut state);
@@ -60,7 +60,8 @@ impl Order<'_> {
         let posted = self.posted[task].take();
         let is_fired = posted.as_ref().is_some_and(|posted| posted.row.is_none());
         if let Some(posted) = posted {
-            // What another thread knows is no part of `st`, and covers most of what follows.
+            // The knowledge of another thread's post is no part of `st`, and includes most of what `follow` finds; so
+            // it is learned first.
             let is_own = posted.poster == looper;
             if !is_own {
                 self.carry(&posted.state, posted.poster, looper, &mut state);
@@ -96,7 +97,7 @@ impl Order<'_> {
         }
     }
 
-    // The looper has quit: what it does now is after all its tasks.
+    // Processes the end of the loop: the looper's further code is after all its tasks.
     pub(super) fn leave(&mut self, looper: ThreadNo) {
         let mut state = self.threads[looper].looped.clone().unwrap_or_default();
         for chain in self.chains.of(looper) {

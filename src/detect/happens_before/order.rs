@@ -1,10 +1,12 @@
 //! DroidRacer's happens-before (figures 6 and 7) of a trace, in one pass.
 //!
-//! Every context (the own code of a thread before its loop, a task) has a state ([`super::state`]) and stands on a chain of its thread: a task takes a chain whose last point is
-//! st-before it, so that tasks in a row share one. What an operation tells others is the state at it; edges within a thread join states, edges between threads carry them over.
+//! Every context (a thread's own code before its loop, or a task) has a state ([`super::state`]) and is on a chain of
+//! its thread. A task takes a chain whose last point is st-before it, so that tasks in a row share a chain. An
+//! operation sends the state at it. Edges within a thread join states; edges between threads carry them over.
 //!
-//! Beyond the printed rules: `Leave` comes after all tasks of its looper; signals are edges between threads, as locks are; a class of messages is more than a delay
-//! ([`crate::world::Class`]). Without [`Edges::Full`] neither locks nor signals order anything: the scheduler chose those.
+//! Additions to the printed rules: `Leave` comes after all tasks of its looper; signals are edges between threads, as
+//! locks are; the class of a message is more than a delay ([`crate::world::Class`]). Without [`Edges::Full`] neither
+//! locks nor signals order anything, since the scheduler chose their order.
 
 use super::carriers::{Released, Sent};
 use super::chains::Chains;
@@ -15,16 +17,16 @@ use crate::detect::clock::{ChainId, Clock, Point};
 use crate::trace::{Action, ChannelNo, EventNo, LockNo, OpNo, TaskNo, ThreadNo, Trace};
 use std::sync::Arc;
 
-/// Which edges there are.
+/// The edges of the relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edges {
-    /// All.
+    /// All edges.
     Full,
-    /// Those that are in every run with the same posts, forks, joins and enables: neither locks nor signals.
+    /// The edges that every run with the same posts, forks, joins and enables has: neither locks nor signals.
     Forced,
 }
 
-/// The order of a trace up to an operation.
+/// The order of a trace up to the current operation.
 pub(super) struct Order<'t> {
     pub(super) trace: &'t Trace,
     pub(super) edges: Edges,
@@ -32,41 +34,41 @@ pub(super) struct Order<'t> {
     pub(super) threads: IndexVec<ThreadNo, Thread>,
     pub(super) posted: IndexVec<TaskNo, Option<Box<Posted>>>,
     pub(super) ended: IndexVec<TaskNo, Option<Box<Ended>>>,
-    // The states at the posts of tasks that handle events, for the class of races.
+    // States at the posts of tasks that handle events, for the classes of races.
     pub(super) events: IndexVec<TaskNo, Option<State>>,
     pub(super) posts: IndexVec<TaskNo, Option<Point>>,
     pub(super) begins: IndexVec<TaskNo, Option<Point>>,
     pub(super) locks: IndexVec<LockNo, Released>,
     pub(super) channels: IndexVec<ChannelNo, Sent>,
     pub(super) enables: IndexVec<EventNo, Sent>,
-    // The task that has enabled each event last.
+    // The last task that has enabled each event.
     pub(super) enablers: IndexVec<EventNo, Option<TaskNo>>,
-    // Whether threads of the app post what handles an event.
+    // Whether threads of the app post the handlers of an event.
     posted_inside: IndexVec<EventNo, bool>,
     pub(super) overtaken: Vec<(TaskNo, TaskNo)>,
-    // The operation at hand.
+    // The current operation.
     now: OpNo,
 }
 
 #[derive(Default)]
 pub(super) struct Thread {
-    // What it was forked with.
+    // State with which the thread was forked.
     pub(super) forked: Option<State>,
-    // Its own code, or the task that it runs.
+    // The thread's own code, or the task that it runs.
     pub(super) context: Option<Context>,
-    // At its attachQ; at its loopOnQ; at its end.
+    // States at its attachQ, at its loopOnQ, and at its end.
     pub(super) attached: Option<State>,
     pub(super) looped: Option<State>,
     pub(super) exit: Option<State>,
     pub(super) ended: bool,
     pub(super) running: Option<TaskNo>,
-    // Of which posts the task that it runs has asked who comes before it, if all of these have ended.
+    // Posts for which the running task has searched its predecessors, if all of them have ended.
     pub(super) asked: Option<Arc<Clock>>,
 }
 
 /// A running context.
 pub(super) struct Context {
-    /// The operation with which it began.
+    /// Operation with which the context began.
     pub(super) since: OpNo,
     pub(super) number: u32,
     pub(super) at: Point,
@@ -115,17 +117,17 @@ impl<'t> Order<'t> {
         }
     }
 
-    /// Whose a chain is.
+    /// Returns the thread that owns a chain.
     pub(super) fn owner(&self, chain: ChainId) -> ThreadNo {
         self.chains.owner(chain)
     }
 
-    /// The context that a thread is in.
+    /// Returns the context that a thread runs.
     pub(super) fn context(&self, thread: ThreadNo) -> Option<&Context> {
         self.threads[thread].context.as_ref()
     }
 
-    /// Whether a point is before what this context does now.
+    /// Whether a point is before the current operation of this context.
     pub(super) fn is_before(&self, point: Point, now: &Context) -> bool {
         if point.chain == now.at.chain {
             return true;
@@ -133,21 +135,22 @@ impl<'t> Order<'t> {
         self.reach(&now.state, point.chain, now.thread) >= point.epoch
     }
 
-    /// Whether the post of a task is before what this context does now, if the environment has posted it and it began there.
+    /// Whether the firing of a task is before the current operation of this context. The point is the begin of the
+    /// task that the environment has posted.
     #[cfg(test)]
     pub(super) fn is_firing_before(&self, begin: Point, now: &Context) -> bool {
         begin.chain == now.at.chain || now.state.any(begin.chain, self.owner(begin.chain)) >= begin.epoch
     }
 
-    /// Whether a point of the same thread is st-before what this context does now.
+    /// Whether a point of the same thread is st-before the current operation of this context.
     pub(super) fn is_st_before(&self, point: Point, now: &Context) -> bool {
         point.chain == now.at.chain || self.owner(point.chain) == now.thread && now.state.st(point.chain) >= point.epoch
     }
 
-    /// Whether the post of a task is before the post of another one, which handles an event. Both have begun.
+    /// Whether the post of a task is before the post of another one, which handles an event. Both tasks have begun.
     pub(super) fn is_post_before(&self, first: TaskNo, second: TaskNo) -> bool {
         let (Some(state), Some(poster)) = (&self.events[second], self.poster(second)) else { return false };
-        // What knows a post of the environment knows the begin of its task.
+        // A state knows a post of the environment if and only if it knows the begin of its task.
         let is_fired = self.poster(first).is_some_and(|thread| self.trace.threads[thread].environment);
         let point = if is_fired { self.begins[first] } else { self.posts[first] };
         let is_known = |point: Point| {
@@ -162,18 +165,20 @@ impl<'t> Order<'t> {
         self.trace.tasks[task].post.map(|post| self.trace.ops[post].thread)
     }
 
-    // Up to which epoch a chain is before what a thread with this knowledge does.
+    // Returns the epoch up to which a chain is before the operations of a thread with this state.
     pub(super) fn reach(&self, state: &State, chain: ChainId, thread: ThreadNo) -> u32 {
         let owner = self.owner(chain);
         if owner == thread { state.st(chain) } else { state.mt(chain, owner) }
     }
 
-    /// Tasks that should have ended before the other began, as their posts say, and had not: examples.
+    /// Returns examples of pairs of tasks: the first one began although the second one, which by its post should have
+    /// ended before, had not.
     pub(super) fn overtaken(&self) -> &[(TaskNo, TaskNo)] {
         &self.overtaken
     }
 
-    /// Where the next operation stands, for what comes later: asked for after it was performed. `None` for what the environment does.
+    /// Processes the next operation. Returns its point, with which it can be looked up later; `None` for an operation
+    /// of the environment.
     pub(super) fn step(&mut self, op: OpNo) -> Option<Point> {
         self.now = op;
         let crate::trace::Operation { thread, action, .. } = self.trace.ops[op];
@@ -187,7 +192,7 @@ impl<'t> Order<'t> {
             return Some(self.begin(thread, task));
         }
         if self.threads[thread].context.is_none() {
-            // A looper is between its tasks only if it ends.
+            // Of a looper, only leaving the loop happens between two tasks.
             if self.threads[thread].looped.is_some() {
                 self.leave(thread);
             } else {
@@ -281,7 +286,7 @@ impl<'t> Order<'t> {
         Hop { from, to, fleeting, own: self.chains.of(to) }
     }
 
-    // An edge, within a thread or between two.
+    // Carries a state along an edge, within a thread or between two threads.
     pub(super) fn carry(&self, state: &State, from: ThreadNo, to: ThreadNo, into: &mut State) {
         if from == to {
             into.join(state);
@@ -298,7 +303,7 @@ impl<'t> Order<'t> {
     }
 
     pub(super) fn open(&mut self, thread: ThreadNo, number: u32, state: State, preferred: &[ChainId]) -> Point {
-        // Any chain will do whose last context is before this one: the fewer there are, the less is to be known.
+        // Any chain is suitable whose last context is before the new one: fewer chains mean smaller states.
         let free = preferred.iter().find_map(|chain| self.chains.next(*chain, state.st(*chain)));
         let mut blocks = 0..state.st_blocks().min(self.chains.blocks());
         let free = free.or_else(|| blocks.find_map(|block| self.chains.next_of(block, state.st_block(block))));
@@ -308,7 +313,7 @@ impl<'t> Order<'t> {
         at
     }
 
-    // Ends the context of a thread: what was before its end, and the end.
+    // Ends the context of a thread. Returns the state at its end, the end included.
     pub(super) fn close(&mut self, thread: ThreadNo) -> Option<State> {
         let Context { at, mut state, .. } = self.threads[thread].context.take()?;
         state.learn(at);

@@ -1,11 +1,11 @@
-//! The order among some operations of a trace, all pairs of them.
+//! The order among some operations of a trace, for all pairs of them.
 
 use super::order::{Edges, Order};
 use crate::detect::clock::Point;
 use crate::trace::{OpNo, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Which of some operations of a trace are before which: a bit for each two of them.
+/// The order of a set of operations of a trace, with one bit for each pair of them.
 ///
 /// # Examples
 ///
@@ -30,12 +30,13 @@ pub struct Ordered {
     // invariant: ascending
     ops: Vec<OpNo>,
     words: usize,
-    // Row j has bit i if operation i is before operation j, or the same.
+    // Row j has bit i if operation i is before operation j, or if i = j.
     bits: Vec<u64>,
 }
 
 impl Ordered {
-    /// The order among these operations, which are given in the order of the trace. `None` if it was interrupted. The environment is before and after nothing.
+    /// Computes the order among these operations, which must be in the order of the trace. `None` if `stop` was set.
+    /// Operations of the environment are before and after nothing.
     #[must_use]
     pub fn new(trace: &Trace, edges: Edges, ops: &[OpNo], stop: &AtomicBool) -> Option<Self> {
         debug_assert!(ops.is_sorted(), "in the order of the trace");
@@ -63,7 +64,8 @@ impl Ordered {
         Some(ordered)
     }
 
-    /// Whether the first is before the second, or the same; false of operations that were not given.
+    /// Whether the first operation is before the second one, or the same; false for operations that were not given to
+    /// [`new`](Self::new).
     #[must_use]
     pub fn is_ordered(&self, first: OpNo, second: OpNo) -> bool {
         let (Ok(i), Ok(j)) = (self.ops.binary_search(&first), self.ops.binary_search(&second)) else { return false };

@@ -1,8 +1,11 @@
-//! FIFO and NOPRE (DroidRacer, figure 6; delayed posts: section 4.2): which ended tasks of a looper are before a task that begins.
+//! FIFO and NOPRE (DroidRacer, figure 6; delayed posts: section 4.2): which ended tasks of a looper are before a task
+//! that begins.
 //!
-//! Both ask what is before the *post* of the task, so that the state at the post decides. For NOPRE it is enough to look at the last task of each chain of the looper
-//! whose begin is before the post: the earlier ones are st-before it. For FIFO, at the last task of each delay that each chain has posted: the earlier ones are before
-//! it by FIFO, unless they had not ended when it began (the queue was no queue then: somebody posted to the front and did not say so).
+//! Both rules depend on what is before the *post* of the task, so that the state at the post decides. For NOPRE it is
+//! enough to look at the last task of each chain of the looper whose begin is before the post: the earlier ones are
+//! st-before it. For FIFO it is enough to look at the last task of each delay that each chain has posted: the earlier
+//! ones are before it by FIFO, unless they had not ended when it began (messages were then overtaken by a post to the
+//! front that the trace does not record).
 
 use super::state::State;
 use crate::detect::clock::{ChainId, Clock, Point};
@@ -10,39 +13,41 @@ use crate::trace::{TaskNo, ThreadNo};
 use crate::world::Class;
 use std::sync::Arc;
 
-/// A task that waits to begin.
+/// A posted task that has not begun.
 #[derive(Clone, Debug)]
 pub(super) struct Posted {
-    /// By whom.
+    /// Thread that posted the task.
     pub(super) poster: ThreadNo,
-    /// What is before the post, and the post.
+    /// State at the post, the post included.
     pub(super) state: State,
-    /// Its row in its poster's chain, and its place there; none if the environment posted it.
+    /// Chain of the poster, row there and place in the row; `None` if the environment posted the task.
     pub(super) row: Option<(ChainId, usize, usize)>,
-    /// The task in which it was posted, or its event enabled.
+    /// Task that posted this one, or enabled its event.
     pub(super) parent: Option<TaskNo>,
 }
 
 /// A task that has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
-    /// Its last epoch.
+    /// Last epoch of the task.
     pub(super) end: Point,
-    /// What is before its end, and the end.
+    /// State at the end of the task, the end included.
     pub(super) state: State,
-    /// The posts of which the order is known, if all that belongs before it had ended when it began: what a message of its class comes after of those up to here is before it.
+    /// Posts that were searched for predecessors, if all tasks that should be before this one had ended when it
+    /// began. A message of the same class that comes after this task comes after the tasks of these posts.
     pub(super) asked: Option<Arc<Clock>>,
 }
 
 /// The posts and tasks of one chain.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Log {
-    // The tasks that ran on it. invariant: ascending by their first epoch
+    // Tasks that ran on the chain. invariant: ascending by their first epoch
     tasks: Vec<(u32, TaskNo)>,
     rows: Vec<Row>,
 }
 
-// What the chain has posted to one looper in one way. Or what of the environment's posts began on it: whoever knows the begin comes after the post.
+// Posts of the chain to one looper in one way. If `fired`: tasks posted by the environment that began on the chain,
+// since a state that knows the begin comes after the post.
 #[derive(Clone, Debug)]
 struct Row {
     looper: ThreadNo,
@@ -56,17 +61,17 @@ struct Row {
 struct Post {
     epoch: u32,
     task: TaskNo,
-    // When it began, all before it in the row had ended, and so on back to the first.
+    // Whether all tasks before it in the row had ended when it began, and so on back to the first one.
     covers: bool,
 }
 
 impl Log {
-    /// A task begins on the chain.
+    /// Records that a task begins on the chain.
     pub(super) fn began(&mut self, epoch: u32, task: TaskNo) {
         self.tasks.push((epoch, task));
     }
 
-    /// The chain posts a task.
+    /// Records that the chain posts a task. Returns the place of the post.
     pub(super) fn posted(
         &mut self,
         (chain, epoch): (ChainId, u32),
@@ -79,7 +84,7 @@ impl Log {
         (chain, at, posts.len() - 1)
     }
 
-    /// A task begins on the chain that the environment has posted.
+    /// Records that a task that the environment has posted begins on the chain.
     pub(super) fn fired(&mut self, epoch: u32, looper: ThreadNo, (task, class): (TaskNo, Class)) {
         let at = self.row(looper, true, class);
         self.rows[at].posts.push(Post { epoch, task, covers: true });
@@ -93,14 +98,14 @@ impl Log {
         })
     }
 
-    /// The task that was posted before another in the same way.
+    /// Returns the task that was posted before another one in the same way.
     pub(super) fn before(&self, row: usize, at: usize) -> Option<TaskNo> {
         Some(self.rows[row].posts[at.checked_sub(1)?].task)
     }
 
-    /// The last task that began on the chain by this epoch.
+    /// Returns the last task that began on the chain by this epoch.
     pub(super) fn last_begun(&self, epoch: u32) -> Option<TaskNo> {
-        // What is known last is asked for most.
+        // Most lookups ask for the last task.
         let early = match self.tasks.last() {
             Some((begin, _)) if *begin <= epoch => self.tasks.len(),
             _ => self.tasks.partition_point(|(begin, _)| *begin <= epoch),
@@ -112,8 +117,10 @@ impl Log {
         self.tasks.last().map(|(_, task)| *task)
     }
 
-    /// The tasks of a looper that the chain has posted by this epoch, or the environment, if they began on it by that epoch (any path counts), and that begin before a message of this class: those that
-    /// have ended, as far as none of them is before another; and those that should have begun and ended, and have not.
+    /// Passes to `found` tasks of a looper that begin before a message of this class: those that the chain has posted
+    /// by epoch `posted`, and firings that began on it by epoch `fired` (a path of any shape counts). Tasks that have
+    /// ended are passed with true, as far as none of them is before another one; tasks that should have ended, and
+    /// have not, with false.
     pub(super) fn fifo(
         &self,
         (posted, fired): (u32, u32),
@@ -135,7 +142,7 @@ impl Log {
         }
     }
 
-    /// A task of a row begins.
+    /// Records that a task of a row begins.
     pub(super) fn begin(&mut self, row: usize, at: usize, ended: impl Fn(TaskNo) -> bool) {
         let Row { class, posts, .. } = &mut self.rows[row];
         let before = at.checked_sub(1).map(|i| &posts[i]);

@@ -3,23 +3,24 @@
 use crate::detect::Rank;
 use crate::trace::{LocationNo, OpNo, TaskNo};
 
-/// Why the two accesses of a race have no order, as far as the posts that led to them tell (DroidRacer, section 4.3). The first one that fits, in this order.
+/// The reason why the two accesses of a race have no order, derived from the posts that led to them (DroidRacer,
+/// section 4.3). The first class that fits, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum RaceClass {
-    /// On two threads.
+    /// The accesses are on two threads.
     MultiThreaded,
-    /// Tasks of one looper; the last events that led to them have no order.
+    /// The accesses are in tasks of one looper, and the last events that led to them have no order.
     CoEnabled,
-    /// The last delayed posts that led to them are not the same, or only one has one.
+    /// The last delayed posts that led to the tasks differ, or only one task has one.
     Delayed,
-    /// The last posts from another thread that led to them are not the same, or only one has one.
+    /// The last posts from another thread that led to the tasks differ, or only one task has one.
     CrossPosted,
-    /// None of these.
+    /// None of the other classes fits.
     Unknown,
 }
 
 impl RaceClass {
-    /// All of them, in the order in which they are tried.
+    /// All classes, in the order in which they are tried.
     pub const ALL: [RaceClass; 5] = [
         RaceClass::MultiThreaded,
         RaceClass::CoEnabled,
@@ -28,7 +29,7 @@ impl RaceClass {
         RaceClass::Unknown,
     ];
 
-    /// Its name: `multi-threaded`, `co-enabled` ...
+    /// Returns the name of the class: `multi-threaded`, `co-enabled` ...
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,24 +42,25 @@ impl RaceClass {
     }
 }
 
-/// Two accesses of one location that conflict and that the relation does not order: one for each location, pair of statements and class. Where statements are not
-/// known, the two contexts stand for them.
+/// A race: conflicting accesses of one location that the relation does not order. There is one race for each
+/// location, pair of statements and class. If the statements are not known, the two contexts replace them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Race {
-    /// Where.
+    /// Location of the accesses.
     pub location: LocationNo,
-    /// The earlier access of the first such pair.
+    /// The earlier access of the first pair of accesses that was found.
     pub first: OpNo,
-    /// The later one.
+    /// The later access of the first pair of accesses that was found.
     pub second: OpNo,
-    /// The tasks that they belong to; none of a thread's own code.
+    /// Tasks of the two accesses; `None` for a thread's own code.
     pub tasks: (Option<TaskNo>, Option<TaskNo>),
-    /// Its class.
+    /// Class of the race.
     pub class: RaceClass,
-    /// How suspicious it is.
+    /// How suspicious the race is.
     pub rank: Rank,
-    /// How many such pairs were seen. Accesses that repeat one of the same context and statement count once: a lower bound.
+    /// Number of such pairs, as a lower bound: repeated accesses of one context and statement count once.
     pub count: u64,
-    /// The place of a race that covers it: if something orders that one, it orders this one as well.
+    /// Index of a race that covers this one: an unknown order of that one orders this one as well. `None` if no race
+    /// covers it.
     pub covered_by: Option<usize>,
 }

@@ -1,7 +1,9 @@
-//! What a context knows of what is before it, in a relation that is transitive only in part.
+//! The state of a context: its knowledge of what is before it, in a relation that is transitive only in part.
 //!
-//! DroidRacer derives no order between two operations of one thread by way of another thread (rules TRANS-ST and TRANS-MT): two tasks of one looper that take a lock in
-//! turn stay unordered. A vector clock would order them. So there are several clocks, by the shape of the paths that lead here. A *block* of a path is a maximal part of it on one thread.
+//! DroidRacer derives no order between two operations of one thread through another thread (rules TRANS-ST and
+//! TRANS-MT): two tasks of one looper that take a lock in turn stay unordered. A vector clock would order them. A
+//! state therefore has several clocks, by the shape of the paths that lead to the context. A *block* of a path is a
+//! maximal part of it on one thread.
 //!
 //! | | points of | by |
 //! |---|---|---|
@@ -12,33 +14,36 @@
 //! | `long` | the thread u | a longer path, through u and here alone |
 //! | `back` | this thread | a path that came back through the thread v alone |
 //!
-//! A point of this thread is before what happens here if it is in `st`, one of another thread if it is in `two` or `far`. The rest is what others need: a point that has come back through v alone is
-//! known to a third thread, but in v nothing orders it. What is `far` tells every receiver at least as much as if it were in `two`, `long` or `back`: what these have
-//! besides is dropped when `far` covers it, so that after some exchange there is one clock, whose blocks all share.
+//! A point of this thread is before the context's next operation if it is in `st`; a point of another thread if it is
+//! in `two` or `far`. The other clocks serve receivers: a point that has come back through v alone is known to a
+//! third thread, but in v nothing orders it. A point in `far` gives every receiver at least as much as the same point
+//! in `two`, `long` or `back`. Clocks of these that `far` covers are therefore dropped, so that after some exchange
+//! there is one clock, whose blocks all states share.
 
 use super::chains::{Lanes, Whose};
 use crate::detect::clock::{Block, ChainId, Clock, Point, WIDTH, join, join_block, knows};
 use crate::trace::ThreadNo;
 use std::sync::Arc;
 
-/// From one thread to another.
+/// An edge from one thread to another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop<'c> {
     pub(super) from: ThreadNo,
     pub(super) to: ThreadNo,
-    /// Nothing will go back: one of the two is the environment, whose every act is a thread of its own, or the first one has ended.
+    /// Whether nothing can go back: one of the two threads is the environment, whose every act is a thread of its
+    /// own, or the first thread has ended.
     pub(super) fleeting: bool,
-    /// The chains of the receiver.
+    /// Chains of the receiver.
     pub(super) own: &'c [ChainId],
 }
 
-/// Nothing is known of the chains of a block.
+/// A block of which nothing is known.
 pub(super) const NOTHING: Block = [0; WIDTH];
 
 /// Clocks by thread. invariant: ascending
 type ByThread = Vec<(ThreadNo, Arc<Clock>)>;
 
-/// What a context knows. A copy shares all clocks.
+/// The state of a context. A copy shares all clocks.
 #[derive(Clone, Default, Debug)]
 pub(super) struct State {
     st: Arc<Clock>,
@@ -46,48 +51,50 @@ pub(super) struct State {
     two: ByThread,
     long: ByThread,
     back: ByThread,
-    // All that `two` and `long` know, if those are many: so that a receiver need not look at each. It may know more, but that `far` knows as well.
+    // Join of all clocks in `two` and `long`, if those are many, so that a receiver need not look at each. It may
+    // also contain older points that `far` covers.
     many: Option<Arc<Clock>>,
 }
 
-// More clocks by thread than this are many.
+// Number of clocks by thread above which `many` is kept.
 const MANY: usize = if cfg!(test) { 3 } else { 16 };
 
 impl State {
-    /// Up to where a chain of this thread is st-before.
+    /// Returns the epoch up to which a chain of this thread is st-before.
     pub(super) fn st(&self, chain: ChainId) -> u32 {
         self.st.get(chain)
     }
 
-    /// Up to where a chain of another thread is before.
+    /// Returns the epoch up to which a chain of another thread is before.
     pub(super) fn mt(&self, chain: ChainId, owner: ThreadNo) -> u32 {
         self.far.get(chain).max(get(&self.two, owner, chain))
     }
 
-    /// How far a chain of a thread is known by a path of any shape. A post of the environment is on a thread of its own, so that what knows the begin of its task in any way
-    /// comes after the post.
+    /// Returns the epoch up to which a chain of a thread is known by a path of any shape. It serves posts of the
+    /// environment: each is a thread of its own, so that a state that knows the begin of its task by any path comes
+    /// after the post.
     pub(super) fn any(&self, chain: ChainId, owner: ThreadNo) -> u32 {
         let back = self.back.iter().map(|(_, clock)| clock.get(chain)).max().unwrap_or(0);
         self.st(chain).max(self.mt(chain, owner)).max(get(&self.long, owner, chain)).max(back)
     }
 
-    /// How many blocks of chains may be known by paths on this thread.
+    /// Upper bound of the number of blocks of chains that are known by paths on this thread.
     pub(super) fn st_blocks(&self) -> usize {
         self.st.len()
     }
 
-    /// How many blocks of chains may be known.
+    /// Upper bound of the number of blocks of chains that are known.
     pub(super) fn blocks(&self) -> usize {
         let others = self.two.iter().chain(&self.long).chain(&self.back).map(|(_, clock)| clock.len());
         others.chain([self.st.len(), self.far.len()]).max().unwrap_or(0)
     }
 
-    /// What is st-before, of the chains of a block.
+    /// Returns the epochs up to which the chains of a block are st-before.
     pub(super) fn st_block(&self, block: usize) -> &Block {
         self.st.block(block).map_or(&NOTHING, |st| st)
     }
 
-    /// Of the chains of a block: up to where each is before what happens here.
+    /// Returns the epochs up to which the chains of a block are before the context's next operation.
     pub(super) fn reach(&self, block: usize, whose: Whose) -> Option<Arc<Block>> {
         match whose {
             Whose::Own => self.st.block(block).cloned(),
@@ -101,14 +108,14 @@ impl State {
                 let (st, far) = (self.st_block(block), self.far.block(block).map_or(&NOTHING, |far| far));
                 let is_own = |k: usize| own >> k & 1 == 1;
                 let mut reach = Some(Arc::new(std::array::from_fn(|k| if is_own(k) { st[k] } else { far[k] })));
-                // Of `two` no chain is of this thread.
+                // No chain in `two` belongs to this thread.
                 blocks(&self.two, block).for_each(|two| join_block(&mut reach, two));
                 reach
             }
         }
     }
 
-    /// The chains of a block that are known further by a path of any shape.
+    /// Returns the chains of a block that are known further than `known` by a path of any shape.
     pub(super) fn any_news(&self, block: usize, known: &Block) -> Lanes {
         let plain = self.far.block(block).into_iter().chain(self.st.block(block));
         let lists = [&self.two, &self.long, &self.back].into_iter().flat_map(|list| blocks(list, block));
@@ -122,7 +129,7 @@ impl State {
         }
     }
 
-    /// Learns what is st-before, all of it by an edge of the own thread.
+    /// Learns a state that is st-before, by an edge within the thread.
     pub(super) fn join(&mut self, other: &State) {
         join(&mut self.st, &other.st);
         let grown = join(&mut self.far, &other.far);
@@ -143,15 +150,16 @@ impl State {
         }
     }
 
-    /// Learns what another thread knows, by an edge from there.
+    /// Learns the state of another thread, by an edge from there.
     pub(super) fn receive(&mut self, other: &State, hop: Hop<'_>) {
         let Hop { from, to, fleeting, own } = hop;
         let mut grown = join(&mut self.far, &other.far);
-        // Of the receiver's own points the way back is remembered, unless nobody goes there again.
+        // For the receiver's own points the state keeps through which thread they came back, unless nothing can go
+        // back.
         let returns = |owner: ThreadNo| owner == to && !fleeting;
         let returning = [&other.two, &other.long].into_iter().filter_map(|list| of(list, to).filter(|_| returns(to)));
         match &other.many {
-            // What is of the receiver's chains is of the receiver.
+            // Points of the receiver's own chains are removed: they belong to the receiver.
             Some(many) if own.len() < other.by_two().count() => {
                 let mut many = many.clone();
                 for chain in own.iter().filter(|_| !fleeting) {
@@ -193,7 +201,7 @@ impl State {
         self.two.iter().chain(&self.long)
     }
 
-    // There may be many clocks by thread now, or no more.
+    // Creates or drops `many`, by the number of clocks by thread.
     fn count(&mut self) {
         if self.two.len() + self.long.len() <= MANY {
             self.many = None;
@@ -204,7 +212,7 @@ impl State {
         }
     }
 
-    // Drops what `far` covers, after it has grown: nothing that it covers was learned.
+    // Drops the clocks that `far` covers, after it has grown. `learn` adds none that it covers.
     fn trim(&mut self) {
         let far = &self.far;
         for list in [&mut self.two, &mut self.long, &mut self.back] {
@@ -213,7 +221,7 @@ impl State {
     }
 }
 
-// Learns a clock of a thread, if `far` does not cover it.
+// Learns a clock of a thread, unless `far` covers it.
 fn learn(far: &Clock, list: &mut ByThread, thread: ThreadNo, clock: &Arc<Clock>) {
     if !far.covers(clock) {
         join(entry(list, thread), clock);
@@ -229,7 +237,7 @@ fn get(list: &ByThread, thread: ThreadNo, chain: ChainId) -> u32 {
     of(list, thread).map_or(0, |clock| clock.get(chain))
 }
 
-/// The chains of a block that are known further.
+/// Returns the chains of a block that `reach` knows further than `known`.
 pub(super) fn news(reach: &Block, known: &Block) -> Lanes {
     if knows(known, reach) {
         return 0;

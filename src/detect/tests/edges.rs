@@ -1,4 +1,4 @@
-//! One case for each edge, and for each thing that is none: the candidates of all of 60 random walks together.
+//! One case for each edge, and for each order that is no edge: the candidates of 60 random walks together.
 
 use super::run;
 use super::script::{Script, Step, post, site};
@@ -12,7 +12,7 @@ use ContextKind::{SameLooper, TaskTask, ThreadTask, ThreadThread};
 use PostTime::{After, At, Front, Now};
 use std::collections::BTreeSet;
 
-// Bodies: three that are posted, forked or fired, and those of the threads.
+// Bodies: three that are posted, forked or fired, then those of the threads.
 pub(super) const A: BodyId = BodyId(0);
 pub(super) const B: BodyId = BodyId(1);
 pub(super) const T: u32 = 3;
@@ -54,7 +54,8 @@ pub(super) fn around(before: Op, steps: Vec<Step>, after: Op) -> Vec<Step> {
     [vec![Step::Do(before)], steps, vec![Step::Do(after)]].concat()
 }
 
-// `bodies`: A, B, C as far as they are there. Loopers are those threads that loop and do not attach a queue themselves.
+// `bodies`: A, B, C as far as the case uses them. Loopers are the threads that loop without attaching a queue
+// themselves.
 pub(super) fn app(bodies: Vec<Vec<Step>>, threads: Vec<Vec<Step>>) -> Script {
     let mut all = bodies;
     all.resize(T as usize, vec![]);
@@ -131,7 +132,7 @@ fn locks_guard_threads_and_never_order() {
     let writing = || around(Op::WriteLock(rw), vec![write()], Op::WriteUnlock(rw));
     check(app(vec![], vec![reading(), reading()]), &[((T, 1), (T + 1, 1), ThreadThread)]);
     check(app(vec![], vec![reading(), writing()]), &[]);
-    // Two tasks of one looper hold nothing against each other.
+    // Two tasks of one looper exclude each other without a lock.
     let posts = |body| vec![to(UI, body, Now)];
     check(
         app(vec![locked(vec![write()]), locked(vec![write()])], vec![looper(), posts(A), posts(B)]),
@@ -166,7 +167,7 @@ fn post_to_begin() {
 
 #[test]
 fn fifo_of_ordered_posts() {
-    // Whether a task that one thread posts first may begin after the second.
+    // Posts of one thread whose first task may begin after the second one.
     let unordered = [
         (to(UI, A, After(5)), to(UI, B, Now)),
         (to(UI, A, After(5)), to(UI, B, After(4))),
@@ -204,10 +205,10 @@ fn fifo_of_the_posts_of_init() {
         check(app, expected);
     };
     order(Now, After(3), &[]);
-    // In `init` the clock is known.
+    // The clock is known in `init`.
     order(After(2), At(3), &[]);
     order(After(2), At(2), &[((0, 0), (1, 0), SameLooper)]);
-    // And what is posted later is later.
+    // Messages posted after `init` are posted later.
     let mut app = app(vec![vec![write()], vec![write()]], vec![looper(), vec![to(UI, B, Now)]]);
     app.init = vec![post(UI, A, Now)];
     check(app, &[]);
@@ -227,7 +228,7 @@ fn tasks_run_to_completion() {
         app(vec![vec![first, write()], vec![write()], vec![to(UI, B, Front)]], vec![looper(), vec![to(UI, A, Now)]])
     };
     check(app(to(UI, B, Front)), &[]);
-    // Through another thread as well.
+    // The same path through another thread.
     check(app(fork(BodyId(2))), &[]);
 }
 
@@ -271,7 +272,7 @@ fn barriers_in_both_directions() {
 fn enables_pay_firings() {
     let main = vec![write(), enable(), write()];
     check(app(vec![vec![write()]], vec![looper(), main]), &[((0, 0), (T + 1, 2), ThreadTask)]);
-    // The first firing is paid by what the event starts with, of which there is none before anything.
+    // The first firing uses the enable with which the event starts, so that nothing is before it.
     let mut free = app(vec![vec![write()]], vec![looper(), vec![write(), enable()]]);
     let mut setup = Setup::clone(&free.setup);
     setup.events[EventId(0)].initially = 1;
@@ -279,11 +280,11 @@ fn enables_pay_firings() {
     check(free, &[((0, 0), (0, 0), SameLooper), ((0, 0), (T + 1, 0), ThreadTask)]);
     // Two firings: the environment has no program order.
     check(app(vec![vec![write()]], vec![looper(), vec![enable(), enable()]]), &[((0, 0), (0, 0), SameLooper)]);
-    // What is taken back pays nothing: the firing that comes is paid later, unless it came before.
+    // A disabled enable pays for no firing: the firing is paid for by a later enable, unless it came before.
     let disable = Step::Do(Op::Disable(EventId(0)));
     let main = vec![enable(), disable, write(), enable()];
     check(app(vec![vec![read()]], vec![looper(), main]), &[((0, 0), (T + 1, 2), ThreadTask)]);
-    // A firing is an ordinary post of its enable's clock.
+    // A firing is an ordinary post with the clock of its enable.
     let main = vec![to(UI, B, Now), enable()];
     check(app(vec![vec![write()], vec![write()]], vec![looper(), main]), &[]);
     let main = vec![to(UI, B, After(1)), enable()];
@@ -344,7 +345,8 @@ fn runs_merge_in_any_order() {
 
 #[test]
 fn many_ordered_tasks_share_a_chain_and_many_threads_fit() {
-    // Linear: 20,000 tasks of one poster, each of which has another access to meet; then 1,000 threads that each post two tasks.
+    // The time is linear: 20,000 tasks of one poster, each of which has another access to be compared with; then
+    // 1,000 threads that each post two tasks.
     let mut posts = vec![to(UI, A, Now); 20_000];
     posts.push(Step::Join(0));
     let script = app(vec![vec![write()]], vec![looper(), posts]);

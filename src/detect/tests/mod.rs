@@ -1,4 +1,4 @@
-//! The detector against the rules written down naively, on random programs, and by hand for each edge.
+//! Compares the detector with a naive implementation of the rules on random programs, and tests each edge by hand.
 
 mod edges;
 mod naive;
@@ -24,17 +24,17 @@ struct Recorded {
     orders: Vec<Candidate>,
 }
 
-/// An event with what the naive rules need to know besides.
+/// An event with the further data that the naive rules need.
 #[derive(Clone)]
 struct Seen {
     event: Event,
-    /// The thread that a post reaches.
+    /// Looper to which a post goes.
     looper: Option<ThreadId>,
-    /// The operation threw.
+    /// Whether the operation threw.
     threw: bool,
-    /// The threads at an `await` after it, and whether they may go on.
+    /// Threads that are pending at an `await` after the event, and whether they are enabled.
     awaits: BTreeMap<ThreadId, bool>,
-    /// The threads in a wait set after it.
+    /// Threads in a wait set after the event.
     waiting: BTreeSet<ThreadId>,
 }
 
@@ -50,7 +50,8 @@ fn found<'a>(candidates: impl IntoIterator<Item = &'a Candidate>) -> Found {
     candidates.into_iter().flat_map(|c| c.kinds.iter().map(|k| (c.pair, *k))).collect()
 }
 
-/// Runs the script under a random walk of at most `most` steps, which sometimes goes on with one thread for a while.
+/// Runs the script under a random walk of at most `most` steps, which sometimes continues with one thread for a
+/// while.
 fn run(script: Script, seed: u64, most: u64) -> Recorded {
     let mut rng = Rng::seeded(seed);
     let mut machine = Machine::new(script, Limits::default());

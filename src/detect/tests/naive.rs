@@ -1,4 +1,4 @@
-//! The rules read literally: a matrix over all events, a fixpoint for FIFO and NOPRE, all pairs of accesses.
+//! The rules implemented literally: a matrix over all events, a fixpoint for FIFO and NOPRE, all pairs of accesses.
 
 use super::{Found, Pair, Recorded, Seen, naive_edges};
 use crate::detect::order::Edges;
@@ -7,7 +7,7 @@ use crate::event::{ContextId, Event, EventId, Happening, LockId, Op, PostTime, R
 use crate::world::{Made, World};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-// The pseudo-thread of `init`.
+// Pseudo-thread of `init`.
 const INIT: ThreadId = ThreadId(u32::MAX);
 
 pub(super) struct Relation<'a> {
@@ -20,17 +20,17 @@ pub(super) struct Relation<'a> {
     pub(super) before: Vec<Vec<bool>>,
 }
 
-// A task that began.
+// A task that has begun.
 struct Task {
     looper: ThreadId,
     begin: usize,
-    // Its last event, if it has ended.
+    // Last event of the task, if it has ended.
     end: Option<usize>,
-    // Its post or firing.
+    // Post or firing of the task.
     cause: usize,
 }
 
-/// The candidates of a run whose hybrid relation this is, each with the ranks of all its occurrences.
+/// Returns the candidates of the run of this hybrid relation, each with the ranks of all its occurrences.
 pub(super) fn candidates(run: &Recorded, relation: &Relation<'_>) -> (Found, BTreeMap<Pair, BTreeSet<Rank>>) {
     let (precise, queued) = (Relation::new(run, Edges::Precise), Relation::new(run, Edges::Queued));
     let all = &relation.all;
@@ -89,7 +89,8 @@ pub(super) fn made(event: &Event) -> Option<ContextId> {
     }
 }
 
-// What the thread of event `at` holds then, by counting what it has done, with what threw left out: locks, read sides, write sides.
+// Locks, read sides and write sides that the thread of event `at` holds at that event. They are counted from its
+// operations without those that threw.
 pub(super) type Holds = (BTreeMap<LockId, i64>, BTreeMap<RwLockId, i64>, BTreeMap<RwLockId, i64>);
 
 pub(super) fn holds(all: &[Seen], at: usize) -> Holds {
@@ -154,7 +155,7 @@ impl<'a> Relation<'a> {
         self.direct[j][i] = true;
     }
 
-    // Every edge goes forward, so that one sweep closes.
+    // Closes the relation. Every edge leads forward, so that one sweep is enough.
     fn close(&mut self) {
         let n = self.all.len();
         self.before = vec![vec![false; n]; n];
@@ -265,7 +266,7 @@ impl<'a> Relation<'a> {
         tasks
     }
 
-    // Adds what FIFO and NOPRE say now; whether that was anything.
+    // Adds the edges that FIFO and NOPRE give now. Returns whether any is new.
     fn queue_rules(&mut self, tasks: &[Task]) -> bool {
         let mut more = false;
         for e2 in tasks {
@@ -274,7 +275,7 @@ impl<'a> Relation<'a> {
                 let fifo = ordered && self.keeps_order(e1.cause, e2.cause);
                 let nopre = self.before[e2.cause][e1.begin];
                 if fifo || nopre {
-                    // Also a test of the rules: the world must not have begun them the other way round.
+                    // This also tests the rules: the world must not have begun the tasks the other way round.
                     assert!(e1.begin < e2.begin, "{:?} {:?}", self.all[e1.cause].event, self.all[e2.cause].event);
                     let end = e1.end.expect("a task that ended");
                     if !self.direct[e2.begin][end] {
@@ -287,14 +288,16 @@ impl<'a> Relation<'a> {
         more
     }
 
-    // Whether the posts happened in this order, and something that the second knows shows it.
+    // Whether the queue orders the causes of two tasks: some post to this looper, from the first cause on, is the
+    // second cause or before it.
     fn ordered_by_queue(&self, e1: &Task, e2: &Task) -> bool {
         let posts = |i: usize| self.all[i].looper == Some(e1.looper) && made(&self.all[i].event).is_some();
         let known = |i: usize| i == e2.cause || self.before[e2.cause][i];
         self.edges == Edges::Queued && posts(e1.cause) && (e1.cause..=e2.cause).any(|i| posts(i) && known(i))
     }
 
-    // Whether the first message stands before the second at whatever instants they are posted, and no fence lets the second pass.
+    // Whether the first message is before the second one at whatever instants they are posted, and no fence lets the
+    // second pass.
     fn keeps_order(&self, first: usize, second: usize) -> bool {
         const LAST: i64 = 40;
         let at = |i: usize| if self.all[i].event.thread == Some(INIT) { 1..=1 } else { 1..=LAST };
@@ -317,7 +320,7 @@ impl<'a> Relation<'a> {
     }
 }
 
-// What `init` did, which is not recorded: its operations, with the contexts that it made in order.
+// Returns the operations of `init`, which are not recorded, with the contexts that they created, in order.
 fn init_events(run: &Recorded) -> Vec<Seen> {
     let (world, script) = (&run.machine.world, &run.machine.guest);
     let contexts = world.contexts();

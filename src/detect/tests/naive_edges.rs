@@ -1,10 +1,11 @@
-//! What locks, signals, atomics and awaits carry, read literally: for each later event all the earlier ones that it learns from.
+//! The edges of locks, signals, atomics and awaits, implemented literally: for each event all earlier events from
+//! which it learns.
 
 use super::Seen;
 use super::naive::{holds, made, op};
 use crate::event::{Happening, Location, Op};
 
-/// The edges of the precise relation that the hybrid one has not.
+/// Returns the edges of the precise relation that the hybrid one does not have.
 pub(super) fn carried(all: &[Seen]) -> Vec<(usize, usize)> {
     let mut edges = Vec::new();
     for j in 0..all.len() {
@@ -16,7 +17,7 @@ pub(super) fn carried(all: &[Seen]) -> Vec<(usize, usize)> {
     edges
 }
 
-// What needs no look at the events between.
+// Whether there is an edge that does not depend on the events between.
 fn passes(all: &[Seen], i: usize, j: usize) -> bool {
     let (x, y) = (&all[i], &all[j]);
     let Some((a, b)) = op(&x.event).zip(op(&y.event)) else { return false };
@@ -63,7 +64,7 @@ fn read(seen: &Seen) -> Option<Location> {
     }
 }
 
-// The notify after which the thread was not in its wait set any more.
+// Returns the notify after which the thread was no longer in its wait set.
 fn woken(all: &[Seen], j: usize) -> Option<usize> {
     let thread = all[j].event.thread?;
     let Op::Reacquire { .. } = op(&all[j].event)? else { return None };
@@ -74,7 +75,7 @@ fn woken(all: &[Seen], j: usize) -> Option<usize> {
     })
 }
 
-// Whether the event ends by an interrupt if there is one.
+// Whether a pending interrupt ends the operation of this event.
 fn spends(all: &[Seen], j: usize) -> bool {
     let Happening::Performed { op, value, .. } = &all[j].event.what else { return false };
     match op {
@@ -95,7 +96,7 @@ fn interrupted(all: &[Seen], j: usize) -> Vec<usize> {
     (last..j).filter(is).collect()
 }
 
-/// The events that turned the condition of the `await` that event `j` ends, and whether to true.
+/// Returns the events that turned the condition of the `await` that event `j` ends, and whether to true.
 pub(super) fn turns(all: &[Seen], j: usize) -> Vec<(usize, bool)> {
     let (Some(thread), Some(Op::Await { .. })) = (all[j].event.thread, op(&all[j].event)) else { return vec![] };
     let Some(arrival) = (0..j).rfind(|i| all[*i].event.thread == Some(thread)) else { return vec![] };

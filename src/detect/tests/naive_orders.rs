@@ -1,4 +1,4 @@
-//! Order pairs, read literally: all pairs of operations, and all pairs of intervals in which a lock is held.
+//! Order pairs, implemented literally: all pairs of operations, and all pairs of intervals in which a lock is held.
 
 use super::naive::{Relation, guarded, holds, kind, op};
 use super::naive_edges::turns;
@@ -7,7 +7,7 @@ use crate::detect::ContextKind;
 use crate::event::{AccessKind, AccessPlace, Happening, Op, WaitSet};
 use crate::world::World;
 
-/// The order pairs of a run.
+/// Returns the order pairs of a run.
 pub(super) fn pairs(run: &Recorded, relation: &Relation<'_>) -> Found {
     let all = &relation.all;
     let mut found = Found::new();
@@ -35,7 +35,7 @@ pub(super) fn pairs(run: &Recorded, relation: &Relation<'_>) -> Found {
     found
 }
 
-// Whether the two operations are of a kind whose order matters.
+// Whether the two operations are of kinds whose order matters.
 fn ordered(run: &Recorded, all: &[Seen], i: usize, j: usize) -> bool {
     let (x, y) = (&all[i], &all[j]);
     let Some((a, b)) = op(&x.event).zip(op(&y.event)) else { return false };
@@ -74,7 +74,7 @@ fn atomic(seen: &Seen) -> Option<(u32, bool)> {
     }
 }
 
-// An interval in which a thread holds a lock, with what began the whole.
+// An interval in which a thread holds a lock, with the acquisition that began it.
 struct Section {
     acquired: usize,
     start: usize,
@@ -102,7 +102,7 @@ fn sections(all: &[Seen]) -> Vec<Section> {
     sections
 }
 
-// An acquisition by a thread that does not hold it yet.
+// Whether the event is an acquisition by a thread that does not hold the lock yet.
 fn takes(all: &[Seen], i: usize) -> bool {
     let (locks, reads, _) = holds(all, i);
     match op(&all[i].event) {
@@ -141,7 +141,8 @@ fn conflict(run: &Recorded, all: &[Seen], x: &Section, y: &Section) -> bool {
     })
 }
 
-// The life of an object that ends, and a cell of it: `life 1` and `cell 7 of 1`.
+// Whether one place is the life of an object that is freed, and the other one a cell of it: `life 1` and `cell 7 of
+// 1`.
 fn frees(a: &str, b: &str, how: bool, too: bool) -> bool {
     let one = |life: &str, cell: &str| {
         life.strip_prefix("life ").zip(cell.split_once(" of ")).is_some_and(|(object, (_, of))| object == of)

@@ -1,4 +1,4 @@
-//! One case for each kind of order pair, and for what is none: the order pairs of all of 60 random walks together.
+//! One case for each kind of order pair, and for pairs that are none: the order pairs of 60 random walks together.
 
 use super::edges::{A, B, IO, T, UI, app, around, enable, fork, global, locked, looper, read, to, write};
 use super::run;
@@ -48,7 +48,7 @@ fn check(script: Script, expected: &[Found<'_>]) {
 #[test]
 fn sections_that_conflict() {
     let l = "lock l";
-    // Two stages: what is done between the two sections belongs to nobody.
+    // Two stages: the operations between the two sections are under no lock.
     let stages = |step: fn() -> Step| [locked(vec![step()]), mutex(vec![step()])].concat();
     check(
         app(vec![], vec![stages(write), stages(read)]),
@@ -63,13 +63,14 @@ fn sections_that_conflict() {
     // Nothing in common, or nothing that is changed.
     check(app(vec![], vec![locked(vec![read()]), locked(vec![read()])]), &[]);
     check(app(vec![], vec![locked(vec![write()]), locked(vec![])]), &[]);
-    // Only the outermost of one lock is an acquisition, and what a common lock keeps apart is its pair.
+    // Only the outermost acquisition of a lock counts, and operations under a common lock are represented by its
+    // pair.
     let nested = || locked(locked(mutex(vec![write()])));
     check(app(vec![], vec![nested(), nested()]), &[((T, 0), (T + 1, 0), ThreadThread, l)]);
-    // What is sent there counts as well.
+    // Sends in a section count as well.
     let posts = |body| locked(vec![to(UI, body, Now)]);
     check(app(vec![], vec![looper(), posts(A), posts(B)]), &[((T + 1, 0), (T + 2, 0), ThreadThread, l)]);
-    // Ordered, or of one looper.
+    // Sections that are ordered, or of one looper.
     let parent = [locked(vec![write()]), vec![fork(A)]].concat();
     check(app(vec![locked(vec![write()])], vec![parent]), &[]);
     let tasks = vec![locked(vec![write()]), locked(vec![write()])];
@@ -92,7 +93,7 @@ fn readers_and_writers() {
 
 #[test]
 fn locks_in_opposite_orders() {
-    // Nothing is accessed, and every walk that does not end in the deadlock shows both.
+    // The sections access nothing, and every walk that does not end in the deadlock shows both pairs.
     check(
         app(vec![], vec![locked(mutex(vec![])), mutex(locked(vec![]))]),
         &[((T, 0), (T + 1, 1), ThreadThread, "lock l"), ((T, 1), (T + 1, 0), ThreadThread, "mutex m")],
@@ -107,7 +108,8 @@ fn a_section_that_never_ends_or_waits() {
     let wait = Op::Wait { on: WaitSet::Lock(LockId(0)), lock: LockId(0), timeout: Some(1) };
     let waiter = locked(vec![act(wait), write()]);
     check(app(vec![], vec![waiter, locked(vec![read()])]), &[((T, 0), (T + 1, 0), ThreadThread, l)]);
-    // The first part is before all that the fork makes, the second is not. The other thread comes when both are over.
+    // The first part of the section is before everything that the forked thread does, the second part is not. The
+    // other thread comes when both are over.
     let parent = locked(vec![fork(A), act(wait), write()]);
     let child = [vec![act(Op::Await { timeout: None })], locked(vec![write()])].concat();
     check(app(vec![child], vec![parent]), &[((0, 1), (T, 0), ThreadThread, l), ((0, 0), (T, 3), ThreadThread, "x")]);
@@ -134,12 +136,12 @@ fn atomics_and_awaits() {
     let [set, get] = [Op::AtomicWrite(global(0), 1), Op::AtomicRead(global(0))].map(act);
     check(app(vec![], vec![vec![set.clone()], vec![get.clone()]]), &[((T, 0), (T + 1, 0), ThreadThread, "x")]);
     check(app(vec![], vec![vec![get.clone()], vec![get]]), &[]);
-    // The pair of the acquisitions stands for what a lock guards.
+    // The pair of the acquisitions represents the operations that a lock guards.
     let guarded = || locked(vec![set.clone()]);
     check(app(vec![], vec![guarded(), guarded()]), &[((T, 0), (T + 1, 0), ThreadThread, "lock l")]);
     let tasks = vec![vec![set.clone()], vec![set.clone()]];
     check(app(tasks, vec![looper(), vec![to(UI, A, Now)], vec![to(UI, B, Now)]]), &[((0, 0), (1, 0), SameLooper, "x")]);
-    // A write that lets an await go on, and one that stops it again.
+    // A write that enables an await, and one that blocks it again.
     let waits = || vec![act(Op::Await { timeout: None })];
     check(app(vec![], vec![vec![write()], waits()]), &[((T, 0), (T + 1, 0), ThreadThread, "x")]);
     check(app(vec![], vec![vec![set], waits()]), &[((T, 0), (T + 1, 0), ThreadThread, "x")]);
@@ -159,7 +161,7 @@ fn posts_against_what_undoes_them() {
     check(app(vec![], vec![looper(), posts(), vec![cancel(None)]]), &pair);
     check(app(vec![], vec![looper(), posts(), vec![cancel(Some(B))]]), &[]);
     check(app(vec![], vec![looper(), posts(), vec![quit.clone()]]), &pair);
-    // From a task that was posted before: the second post may come after the quit.
+    // The quit is in a task that was posted before: the second post may come after the quit.
     let main = vec![to(UI, A, Now), to(UI, B, Now)];
     check(app(vec![vec![quit]], vec![looper(), main]), &[((0, 0), (T + 1, 1), ThreadTask, queue)]);
     let disable = act(Op::Disable(EventId(0)));
@@ -174,7 +176,7 @@ fn what_sends_and_what_receives() {
     let on = WaitSet::Lock(LockId(0));
     let waiter = locked(vec![act(Op::Wait { on, lock: LockId(0), timeout: None })]);
     let notifier = locked(vec![act(Op::Notify { on, all: false })]);
-    // The lost notify: the pair, and that of the acquisitions.
+    // A lost notify: its pair, and the pair of the acquisitions.
     check(
         app(vec![], vec![waiter, notifier]),
         &[((T, 0), (T + 1, 0), ThreadThread, "lock l"), ((T, 1), (T + 1, 1), ThreadThread, "the wait set of lock l")],

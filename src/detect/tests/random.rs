@@ -1,4 +1,4 @@
-//! Random programs: the detector and the naive rules find the same.
+//! Random programs: the detector and the naive rules must find the same candidates.
 
 use super::run;
 use super::script::{Script, Step};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const PROGRAMS: u64 = 3_000;
 const STEPS: u64 = 110;
 
-// Order pairs that must be met, besides those of different words for the same.
+// Kinds of order pairs that must occur, besides those that differ only in their words.
 const ORDERS: [(&str, &str); 16] = [
     ("acquire", "acquire"),
     ("read-lock", "write-lock"),
@@ -39,12 +39,12 @@ const ORDERS: [(&str, &str); 16] = [
 // Threads: two loopers, one that attaches its queue, two others.
 const LOOPERS: u32 = 3;
 const THREADS: u32 = 5;
-// Bodies: tasks first, then what is forked, then a spawned looper's, then one for each declared thread.
+// Bodies: tasks first, then forked ones, then that of a spawned looper, then one for each declared thread.
 const TASKS: u32 = 6;
 const FORKED: u32 = 2;
 const SPAWNED: u32 = TASKS + FORKED;
 
-// How a run's choices are made small: which kinds of operations it likes.
+// How a program is generated: which kinds of operations are likely.
 struct Shape {
     signals: bool,
     nests: bool,
@@ -110,7 +110,7 @@ fn any_post(rng: &mut Rng, shape: &Shape) -> Op {
 
 fn any_access(rng: &mut Rng) -> Op {
     let global = |cell| Location { cell, object: None };
-    // Cells 0 to 3 are globals, of which 3 is an atomic; the two objects have two each.
+    // Cells 0 to 3 are globals, of which 3 is an atomic; the two objects have two cells each.
     let field = |rng: &mut Rng| {
         let object = rng.below(2);
         Location { cell: 4 + object * 2 + rng.below(2), object: Some(ObjectId(object)) }
@@ -148,7 +148,7 @@ fn section(rng: &mut Rng, depth: u32, to: &mut Vec<Step>) {
     push(to, end);
 }
 
-// What carries order between threads, besides locks.
+// Returns an operation that carries order between threads, other than on locks.
 fn any_signal(rng: &mut Rng) -> Op {
     let atomic = Location { cell: 3, object: None };
     match rng.below(16) {
@@ -167,7 +167,7 @@ fn any_signal(rng: &mut Rng) -> Op {
     }
 }
 
-// Steps of a body: mostly an operation, sometimes a section of a lock.
+// Adds steps to a body: mostly an operation, sometimes a section of a lock.
 fn steps(rng: &mut Rng, shape: &Shape, to: &mut Vec<Step>) {
     let push = |to: &mut Vec<Step>, op| to.push(Step::Do(op));
     let (lock, rw) = (LockId(rng.below(2)), RwLockId(0));
@@ -315,7 +315,8 @@ fn finds_what_the_rules_say_on_random_programs() {
             *words.entry((a.min(b), a.max(b))).or_insert(0) += 1;
         }
         for candidate in &run.candidates {
-            // Of the occurrences of one chain the latest is looked at: the others are unordered only where it is, but between B and C this may tell.
+            // Of the occurrences of one chain the detector compares only the latest. The earlier ones are unordered
+            // only if it is, but between B and C an earlier one may have had the other rank.
             let (rank, all) = (candidate.rank, &all_ranks[&candidate.pair]);
             let unordered = all.contains(&Rank::Unordered) == (rank == Rank::Unordered);
             assert!(all.contains(&rank) && unordered, "seed {seed}: {candidate:?}, {all:?}");
@@ -326,6 +327,6 @@ fn finds_what_the_rules_say_on_random_programs() {
         assert!(words.get(&pair).is_some_and(|n| *n > PROGRAMS / 200), "{pair:?} {words:?}");
     }
     assert!(ranks.len() == 3 && ranks.values().all(|n| *n > PROGRAMS / 20), "{ranks:?}");
-    // The programs are not so tame that nothing is found.
+    // The programs must not be so simple that nothing is found.
     assert!(kinds.len() == 4 && kinds.values().all(|n| *n > PROGRAMS / 5), "{kinds:?}");
 }

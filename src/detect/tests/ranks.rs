@@ -18,7 +18,7 @@ fn check(script: Script, (a, b): ((u32, usize), (u32, usize)), expected: &[Rank]
         all.add(seed, found);
     }
     assert_eq!(ranks, expected.iter().copied().collect(), "{:?}", script.bodies);
-    // The union has the most suspicious one.
+    // The union has the most suspicious rank.
     assert_eq!(all.get(pair).map(|c| c.rank), expected.iter().copied().min());
 }
 
@@ -30,13 +30,13 @@ fn act(op: Op) -> Step {
 fn locks_and_what_is_like_them() {
     let [t0, t1] = [T, T + 1];
     check(app(vec![], vec![vec![write()], vec![write()]]), ((t0, 0), (t1, 0)), &[Unordered]);
-    // Whose section came first is seen; the other way round nothing orders the two.
+    // If the first section comes first, the lock orders the accesses; otherwise nothing orders them.
     let before = [vec![write()], locked(vec![])].concat();
     let after = [locked(vec![]), vec![write()]].concat();
     check(app(vec![], vec![before, after]), ((t0, 0), (t1, 2)), &[Unordered, ByLocks]);
     let [up, down] = [Op::Up(SemaphoreId(0)), Op::Down(SemaphoreId(0))].map(act);
     check(app(vec![], vec![vec![write(), up], vec![down, write()]]), ((t0, 0), (t1, 1)), &[ByLocks]);
-    // The same with a limit of time, if it is kept; what has timed out has learned nothing.
+    // Downs with a time limit: a down within the limit is ordered; a down that has timed out learns nothing.
     for (timeout, limit) in [(1_000, &[Unordered, ByLocks][..]), (0, &[Unordered, ByLocks])] {
         let down = act(Op::DownFor { semaphore: SemaphoreId(0), timeout });
         check(
@@ -70,7 +70,7 @@ fn atomics_and_awaits() {
     check(app(vec![], vec![vec![data(), set], vec![get, data()]]), ((t0, 0), (t1, 1)), &[Unordered, ByLocks]);
     let waits = act(Op::Await { timeout: None });
     check(app(vec![], vec![vec![data(), write()], vec![waits.clone(), data()]]), ((t0, 0), (t1, 1)), &[ByLocks]);
-    // What has timed out has learned nothing.
+    // An await that has timed out learns nothing.
     let timed = act(Op::Await { timeout: Some(0) });
     check(app(vec![], vec![vec![data()], vec![timed, data()]]), ((t0, 0), (t1, 1)), &[Unordered]);
     check(app(vec![], vec![vec![write()], vec![waits, read()]]), ((t0, 0), (t1, 1)), &[ByLocks]);
@@ -92,10 +92,10 @@ fn queues() {
     let posts = |body| vec![to(UI, body, Now)];
     let pair = ((0, 0), (1, 0));
     check(app(bodies(), vec![looper(), posts(A), posts(B)]), pair, &[ByQueue]);
-    // Not FIFO whichever comes first.
+    // There is no FIFO in either order.
     let front = vec![to(UI, B, PostTime::Front)];
     check(app(bodies(), vec![looper(), posts(A), front]), pair, &[Unordered, ByQueue]);
-    // One lock around both orders the posts in the precise relation, and so the tasks.
+    // A lock around both orders the posts in the precise relation, and therefore the tasks.
     check(app(bodies(), vec![looper(), locked(posts(A)), locked(posts(B))]), pair, &[ByLocks]);
     // Firings have no order of their own.
     let main = vec![enable(), enable()];

@@ -11,13 +11,13 @@ pub(super) enum Step {
     Do(Op),
     /// Joins the k-th thread that this thread has forked, if there is one.
     Join(usize),
-    /// Posts to it.
+    /// Posts to the k-th thread that this thread has created.
     Post(usize, BodyId, PostTime),
-    /// Stops it, if it is a looper.
+    /// Stops the k-th thread that this thread has created, if it is a looper.
     Quit(usize),
-    /// Lifts the fence that this thread has put up last, if there is one.
+    /// Lifts the last fence that this thread has put up, if there is one.
     Lift,
-    /// Runs its messages until it quits.
+    /// Runs the thread's messages until it quits.
     Loop,
 }
 
@@ -35,24 +35,25 @@ struct Fiber {
     fence: Option<Value>,
 }
 
-/// Bodies, what starts, and what `init` does.
+/// A script: bodies, the threads that start, and the operations of `init`.
 #[derive(Clone)]
 pub(super) struct Script {
     pub(super) setup: Arc<Setup>,
     pub(super) bodies: Vec<Vec<Step>>,
-    /// What each declared thread runs.
+    /// Body of each declared thread.
     pub(super) starts: Vec<BodyId>,
-    /// What a spawned looper runs.
+    /// Body of a spawned looper.
     pub(super) looper: BodyId,
     pub(super) init: Vec<Op>,
-    /// The last operation threw.
+    /// Whether the last operation threw.
     pub(super) threw: bool,
-    /// The cells that awaits wait for: those of even bodies the first, others the second. They go on when it is not 0.
+    /// Cells that awaits wait for: even bodies for the first one, others for the second. An await ends when its cell
+    /// is not 0.
     pub(super) awaited: [u32; 2],
     fibers: Vec<Fiber>,
 }
 
-/// Sites are numbered through the bodies in hundreds.
+/// Returns the site of a statement: sites are numbered through the bodies in hundreds.
 pub(super) fn site(body: BodyId, pc: usize) -> SiteId {
     SiteId(body.0 * 100 + pc as u32)
 }
@@ -115,7 +116,7 @@ impl Script {
     }
 }
 
-/// An ordinary post.
+/// Returns an ordinary post.
 pub(super) fn post(looper: ThreadId, body: BodyId, time: PostTime) -> Op {
     Op::Post { target: Target::Thread(looper), body, args: Default::default(), time, is_async: false, instance: None }
 }

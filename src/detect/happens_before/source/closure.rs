@@ -1,9 +1,11 @@
-//! The least relation that has the direct edges and is closed under the rules.
+//! Computes the least relation that contains the direct edges and is closed under the rules.
 //!
-//! Rounds until nothing changes. A round goes through the nodes from the last of the run to the first, since nearly all edges lead onwards, and makes each row
-//! closed under transitivity; then it applies the rules for tasks. Within a context a row has all that the row of the next node has, so that only what is new
-//! there is looked at, and of that only the first node of each context: the others bring nothing that this one does not. Except for what an edge alone says: an enable, or a signal, comes
-//! before an operation of another task of its looper also if nothing else of its own task does.
+//! The computation repeats rounds until nothing changes. A round processes the nodes from the last of the run to the
+//! first, since nearly all edges lead forward, and closes each row under transitivity; then it applies the rules for
+//! tasks. Within a context a row contains the row of the next node. Therefore only nodes that are new to it are
+//! expanded, and of those only the first node of each context: the later ones add nothing to it. The exception are
+//! the effects of single edges: an enable, or a signal, comes before an operation of another task of its looper even
+//! if nothing else of its own task does.
 
 use super::direct::Sent;
 use super::nodes::{Context, Node, Nodes};
@@ -29,22 +31,23 @@ struct Closure<'t> {
     nodes: &'t Nodes,
     rows: Rows,
     sent: Vec<Sent>,
-    // The tasks that were posted and that ran, in the order of their posts.
+    // Tasks that were posted and that ran, in the order of their posts.
     runs: Vec<Run>,
-    // Their places there, by the task, by the node of the post and of the begin.
+    // Indices in `runs`: by task, by the node of the post, by the node of the begin.
     of_task: IndexVec<TaskNo, Option<usize>>,
     posted: IndexVec<Node, Option<usize>>,
     begun: IndexVec<Node, Option<usize>>,
-    // The posts to a looper, and the begins there.
+    // The posts to each looper, and the begins on it.
     posts: Vec<Words>,
     begins: Vec<Words>,
     // Nodes with an edge into another task of their looper.
     lone: Words,
-    // For each of the tasks the nodes that its own may come before: all but those of tasks of the same looper that have no order with it.
+    // For each task of `runs`, the nodes that its own nodes may come before: all except those of unordered tasks of
+    // the same looper.
     allowed: Rows,
 }
 
-/// Closes the relation. `None` if it was interrupted.
+/// Closes the relation under the rules. `None` if `stop` was set.
 pub(super) fn close(trace: &Trace, nodes: &Nodes, rows: Rows, sent: Vec<Sent>, stop: &AtomicBool) -> Option<Rows> {
     let mut closure = Closure::new(trace, nodes, rows, sent, stop);
     let mut order: Vec<Node> = nodes.op.ids().collect();
@@ -83,7 +86,7 @@ impl<'t> Closure<'t> {
         }
         of.allowed = Rows::new(of.runs.len(), nodes.len());
         for (at, run) in of.runs.iter().enumerate() {
-            // Then nobody asks for the rest.
+            // A stopped computation does not need the rest.
             if stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -106,7 +109,7 @@ impl<'t> Closure<'t> {
         of
     }
 
-    // One round of transitivity; says whether anything is new, or it was interrupted.
+    // Performs one round of transitivity. Returns whether anything is new, or `stop` was set.
     fn transitive(&mut self, order: &[Node], stop: &AtomicBool) -> bool {
         let mut changed = false;
         let (mut row, mut done) = (Words::new(), Words::new());
@@ -114,6 +117,8 @@ impl<'t> Closure<'t> {
             if stop.load(Ordering::Relaxed) {
                 return true;
             }
+            // `done` contains the nodes whose successors the row already has. The row of the next node of the context
+            // is closed, so that everything in it is done.
             row.clear();
             row.extend_from_slice(self.rows.of(node));
             done.clear();
@@ -132,7 +137,7 @@ impl<'t> Closure<'t> {
                 self.rows.row_mut(node.index()).copy_from_slice(&row);
                 changed = true;
             }
-            // What the end of a task comes before, all of the task does.
+            // If the end of a task comes before a begin, all of the task may.
             if let Some(at) = self.ends(node) {
                 for begin in members(&row, &self.begins[self.runs[at].looper.index()], None) {
                     self.allow(at, begin);
@@ -142,13 +147,14 @@ impl<'t> Closure<'t> {
         changed
     }
 
-    // The task that ends here.
+    // Returns the index of the task that ends at this node.
     fn ends(&self, node: Node) -> Option<usize> {
         let at = self.of_task[self.nodes.task(node)?]?;
         (self.runs[at].end == Some(node)).then_some(at)
     }
 
-    // Of what comes after a node what comes after its whole task, so far as is known; and what it posts.
+    // Reduces the successors of a node to those of its whole task, as far as they are known, and the begins of tasks
+    // that it posts.
     fn keep_allowed(&self, node: Node, row: &mut [u64]) {
         let Some(at) = self.nodes.task(node).and_then(|task| self.of_task[task]) else { return };
         let begins = members(row, &self.begins[self.runs[at].looper.index()], Some(self.allowed.row(at)));
@@ -163,7 +169,7 @@ impl<'t> Closure<'t> {
         }
     }
 
-    // Adds what comes after the nodes of a row that are not done yet.
+    // Adds the successors of those nodes of a row that are not done yet.
     fn expand(&self, node: Node, row: &mut [u64], done: &mut [u64]) {
         let allowed = self.nodes.task(node).and_then(|task| self.of_task[task]).map(|at| self.allowed.row(at));
         loop {
@@ -173,10 +179,12 @@ impl<'t> Closure<'t> {
                     let next = Node::new(at * 64 + (row[at] & !done[at]).trailing_zeros() as usize);
                     set(done, next);
                     more = true;
-                    // Also into a task that has no order with this one: the rule for tasks makes one of it.
+                    // A post leads to its begin even if the two tasks have no order; the rules for tasks order them
+                    // then.
                     if let Some(run) = self.posted[next].map(|at| &self.runs[at]) {
                         set(row, run.begin);
                     }
+                    // The previous node of this context is in the row, and adds everything that this one does.
                     let first = self.nodes.pieces[self.nodes.context[next]].first;
                     if next > first && has(row, Node::new(next.index() - 1)) && !has(&self.lone, next) {
                         continue;
@@ -185,7 +193,8 @@ impl<'t> Closure<'t> {
                     match allowed {
                         None => {
                             row.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
-                            // This round has closed its row already, and there was no rule of tasks: what comes after that is in it.
+                            // This round has closed the row of `next` already, and without a mask, so that it
+                            // contains everything after `next`.
                             if self.nodes.task(next).is_none() && self.nodes.op[next] > self.nodes.op[node] {
                                 done.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
                             }
@@ -202,13 +211,13 @@ impl<'t> Closure<'t> {
         }
     }
 
-    // The task at `at` ends before another begins.
+    // Records that the task at `at` ends before another one begins.
     fn allow(&mut self, at: usize, begin: Node) {
         let piece = self.nodes.piece(begin);
         set_all(self.allowed.row_mut(at), piece.first, piece.end);
     }
 
-    // One round of the rules; says whether anything is new, or it was interrupted.
+    // Performs one round of the rules for tasks. Returns whether anything is new, or `stop` was set.
     fn rules(&mut self, stop: &AtomicBool) -> bool {
         let mut changed = false;
         for at in 0..self.runs.len() {
@@ -217,18 +226,18 @@ impl<'t> Closure<'t> {
             }
             let run = self.runs[at];
             let Some(end) = run.end else { continue };
-            // FIFO: of two posts with an order.
+            // FIFO: if two posts are ordered.
             for post in members(self.rows.of(run.post), &self.posts[run.looper.index()], None) {
                 if let Some(other) = self.posted[post].filter(|other| self.keeps_order(at, *other)) {
                     changed |= self.order(at, end, self.runs[other].begin);
                 }
             }
-            // NOPRE: what has an operation before a begin ends before it.
+            // NOPRE: a task with an operation before a begin ends before it.
             for begin in members(self.rows.of(run.begin), &self.begins[run.looper.index()], Some(self.rows.of(end))) {
                 changed |= self.order(at, end, begin);
             }
         }
-        // What intents start is posted in their order.
+        // Intents: the tasks that they start are posted in the order in which they were sent.
         for first in &self.sent {
             if stop.load(Ordering::Relaxed) {
                 return true;
@@ -242,7 +251,7 @@ impl<'t> Closure<'t> {
         changed
     }
 
-    // Orders two tasks as they ran. An order against the run would be none.
+    // Orders two tasks as they ran. An order against the run is ignored.
     fn order(&mut self, at: usize, end: Node, begin: Node) -> bool {
         if self.nodes.op[begin] < self.nodes.op[end] {
             return false;
@@ -251,7 +260,7 @@ impl<'t> Closure<'t> {
         self.rows.add(end, begin)
     }
 
-    // Whether a task that was posted before another runs before it.
+    // Whether a task that was posted before another one runs before it.
     fn keeps_order(&self, first: usize, second: usize) -> bool {
         let (run, other) = (&self.runs[first], &self.runs[second]);
         let Some(end) = run.end else { return false };
@@ -263,13 +272,13 @@ impl<'t> Closure<'t> {
             (PostTime::At(one), PostTime::At(two)) => one <= two,
             _ => false,
         };
-        // Or the second was posted by a task that began after the first had ended.
+        // Alternatively, the second was posted by a task that began after the first had ended.
         let parent = || self.nodes.task(other.post).and_then(|task| self.of_task[task]);
         by_time || parent().is_some_and(|at| self.rows.contains(end, self.runs[at].begin))
     }
 }
 
-// The tasks that were posted and that ran.
+// Returns the tasks that were posted and that ran, in the order of their posts.
 fn runs(trace: &Trace, nodes: &Nodes) -> Vec<Run> {
     let mut ends: IndexVec<TaskNo, Option<Node>> = trace.tasks.ids().map(|_| None).collect();
     for (op, operation) in trace.ops.enumerate() {

@@ -1,4 +1,4 @@
-//! The edges that are there before any rule is applied to edges.
+//! The edges that exist before any rule derives edges from others.
 
 use super::nodes::{Context, Node, Nodes};
 use super::rows::Rows;
@@ -6,24 +6,25 @@ use crate::base::IndexVec;
 use crate::trace::{Action, ChannelNo, EventNo, LockNo, OpNo, TaskNo, ThreadNo, Trace};
 use std::collections::BTreeMap;
 
-/// What an intent that the app sends is called: the order of two such is that of what they start.
+/// Prefix of the events of intents that the app sends. The order of two such intents is the order of the posts that
+/// they start.
 pub(super) const SENT: &str = "broadcast intent ";
 
-/// An intent that was sent, and the post of what it started.
+/// An intent that was sent, and the post that it started.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) sender: Node,
     pub(super) post: Node,
 }
 
-// The releases of a lock, as the source keeps them.
+// The releases of a lock, as DroidRacer's program keeps them.
 #[derive(Clone, Default, Debug)]
 struct Releases {
     // The thread that released last.
     last: Option<ThreadNo>,
-    // Of each thread the last one outside of tasks, or the last ones of its tasks since.
+    // For each thread the last release outside of tasks, or the last releases of its tasks since then.
     of: BTreeMap<ThreadNo, Vec<(Context, Node)>>,
-    // What the last acquisition by a task found of another thread.
+    // The releases of another thread that the last acquisition by a task came after.
     found: Vec<Node>,
 }
 
@@ -44,7 +45,7 @@ struct Edges<'t> {
     sent: Vec<Sent>,
 }
 
-/// All of them but program order, and the intents.
+/// Returns all direct edges except program order, and the intents.
 pub(super) fn direct(trace: &Trace, nodes: &Nodes) -> (Rows, Vec<Sent>) {
     let mut edges = Edges {
         trace,
@@ -121,12 +122,13 @@ impl Edges<'_> {
         if let Some(post) = post {
             self.add(Some(post), node);
             self.add(self.looping[looper], node);
-            // The task that has posted it, if it ran here too.
+            // The task that has posted it, if it ran on the same looper.
             if let Some(parent) = self.nodes.task(post).filter(|parent| trace.tasks[*parent].looper == looper) {
                 self.add(self.end_of[parent], node);
             }
         }
-        // To the post, even if that came earlier: the source does not look at the order of the run.
+        // The edge leads to the post even if the post came earlier: DroidRacer's program ignores the order of the run
+        // here.
         for event in &trace.tasks[task].events {
             let Some(enable) = self.enabled.get(event).copied() else { continue };
             self.add(Some(enable), post.unwrap_or(node));

@@ -1,43 +1,65 @@
-//! The relation that DroidRacer's program computes. It is not the one that the paper prints.
+//! Computes the relation of DroidRacer's program, which is not the one that the paper prints.
 //!
-//! The paper (Maiya, Kanade, Majumdar: Race Detection for Android Applications, PLDI 2014) prints rules in its figures 6 and 7. The program that was published with
-//! it (`dalvik/vm/mcd/abc.cpp` and `AbcModel.cpp`) applies others, and the logs of real apps report its races. These are its rules, over a [`Trace`]:
+//! The paper (Maiya, Kanade, Majumdar: Race Detection for Android Applications, PLDI 2014) prints rules in its
+//! figures 6 and 7. The program that was published with it (`dalvik/vm/mcd/abc.cpp` and `AbcModel.cpp`) applies other
+//! rules, and the logs of real apps report its races. These are its rules, over a [`Trace`]:
 //!
-//! - **Nodes** are operations; neighbouring accesses of one context are one. A context is a task, or a piece of a thread's own code. What nobody has posted is no task:
-//!   sections of binder threads, and what a looper does between tasks.
-//! - **Program order** within a context. Nothing else of one thread is ordered by being there.
-//! - **Edges**: fork to the first operation of the thread; the end of a thread to a join; send to receive; attach to loop, and to a post of the looper outside of tasks; loop to
-//!   begin; post to begin; the end of a task to the begin of what it has posted to its own looper.
-//! - **Locks**: an acquisition comes after the last releases of the thread that had the lock before, if that is another one: the last one outside of tasks, or the last one of each
-//!   task. A task whose own thread released last comes after what the acquisition before it came after. Two tasks of one looper have no order by a lock.
-//! - **Enable**: the last enable of an event before the begin of a task that handles it comes before the *post* of that task, also where the post came earlier in the run
-//!   (the system may post a callback before the app has said that it is ready for it). The paper has all enables, and only later posts.
-//! - **Intents**: of two events `broadcast intent ..` whose enables are ordered the posts are ordered.
-//! - **FIFO**: of two tasks of one looper whose posts are ordered the first ends before the second begins, if the first is not delayed, if both are and the first no longer, or if the
-//!   second was posted by a task that began after the first had ended.
-//! - **NOPRE**: if an operation of a task comes before the *begin* of another of the same looper, the task ends before it.
-//! - **Transitivity**, but not between two tasks of one looper without an order, unless the way is through the post of the second: then to its begin.
+//! - **Nodes** are operations; neighboring accesses of one context are one node. A context is a task, or a piece of a
+//!   thread's own code. Code without a post is no task: sections of binder threads, and the code of a looper between
+//!   tasks.
+//! - **Program order** within a context. Being on one thread orders nothing else.
+//! - **Edges**: fork to the first operation of the thread; the end of a thread to a join; send to receive; attach to
+//!   loop, and to a post of the looper outside of tasks; loop to begin; post to begin; the end of a task to the begin
+//!   of a task that it has posted to its own looper.
+//! - **Locks**: an acquisition comes after the last releases of the thread that had the lock before, if that is
+//!   another thread: the last release outside of tasks, or the last one of each task. If a task's own thread released
+//!   last, the acquisition comes after the releases that the acquisition before it came after. A lock does not order
+//!   two tasks of one looper.
+//! - **Enable**: the last enable of an event before the begin of a task that handles it comes before the *post* of
+//!   that task, even if the post came earlier in the run (the system may post a callback before the app has declared
+//!   itself ready for it). The paper takes all enables, and only later posts.
+//! - **Intents**: if the enables of two events `broadcast intent ..` are ordered, their posts are ordered.
+//! - **FIFO**: if the posts of two tasks of one looper are ordered, the first task ends before the second begins, if
+//!   the first is not delayed, if both are delayed and the first no longer, or if the second was posted by a task
+//!   that began after the first had ended.
+//! - **NOPRE**: if an operation of a task comes before the *begin* of another task of the same looper, the task ends
+//!   before that begin.
+//! - **Transitivity**, but not between two unordered tasks of one looper, unless the path is through the post of the
+//!   second task: then to its begin.
 //!
-//! Where it departs from the program: what goes on between tasks is allowed to do anything (the program gives up there); FIFO and NOPRE never order against the run; a post at the front
-//! of a queue has a place (the program gives up), and so has a loop that is left (all tasks come before). The state machines of activities, services and receivers
-//! are no part of it: whoever makes the trace says them as enables and events.
+//! Where this module departs from the program:
+//!
+//! - The code between tasks may contain any operation (the program gives up there).
+//! - FIFO and NOPRE never order against the run.
+//! - A post to the front of a queue has a place (the program gives up), and so has a loop that is left (all tasks
+//!   come before).
+//! - The state machines of activities, services and receivers are no part of it: the producer of the trace expresses
+//!   them as enables and events.
 //!
 //! # Classes
 //!
-//! Two threads; else two tasks whose last events have no order; else different delayed posts that led to them; else different posts from other threads. What a task hands on to
-//! those that it posts is the last event, the last delayed post and the last post from another thread; an event forgets the latter, unless it is an `idle ..`.
+//! The first class that fits: two threads; two tasks whose last events have no order; different delayed posts that
+//! led to them; different posts from other threads. A task passes on its last event, the last delayed post and the
+//! last post from another thread to the tasks that it posts. An event resets the last post from another thread,
+//! unless it is an `idle ..`.
 //!
 //! # What it may miss and what it reports in vain
 //!
-//! It never orders what the paper's lock rule and fork rule do not, but enables to posts and intents order more than must be. Barriers and asynchronous messages are unknown to it.
+//! Its edges of locks and forks order nothing that the paper's lock rule and fork rule leave unordered, but its edges
+//! from enables to posts, and those of intents, order more than necessary. Barriers and asynchronous messages are
+//! unknown to it.
 //!
 //! # Cost
 //!
-//! One bit for each pair of nodes, so that more than [`SourceOrder::MOST`] are refused: 200 MB, and half of that again for what tasks may come before. The largest log that is known has 2,649 nodes.
+//! The relation takes one bit for each pair of nodes. A trace of [`SourceOrder::MOST`] nodes takes 200 MB, and half
+//! of that again for the nodes that tasks may come before; larger traces are refused. The largest known log has 2,649
+//! nodes.
 //!
-//! Time is quadratic at least, and no clock helps: the relation is transitive only in part, so that what is before a node is no prefix of each thread, and has to be known for each pair by itself. In a chain of
-//! threads, or of tasks, each of n nodes comes before all later ones: n² / 64 words are written, and n² pairs of tasks are asked for FIFO and NOPRE in each round. Where many tasks of one looper have
-//! no order, a row is put together of the rows of all contexts after it: n³ / 64. Whoever stops it is noticed at each node, at each task and at each access.
+//! The time is at least quadratic, and clocks do not help. The relation is transitive only in part, so that the nodes
+//! before a node are no prefix of each thread, and each pair has to be stored. In a chain of threads, or of tasks,
+//! each of n nodes comes before all later ones: n² / 64 words are written, and FIFO and NOPRE check n² pairs of tasks
+//! in each round. If many tasks of one looper have no order, a row is the union of the rows of all contexts after it:
+//! n³ / 64. The stop flag is checked at each node, at each task and at each access.
 
 mod closure;
 mod direct;
@@ -53,18 +75,18 @@ use super::Race;
 use crate::trace::{OpNo, Trace};
 use std::sync::atomic::AtomicBool;
 
-/// A trace has too many nodes for a relation as bits.
+/// Error: a trace has too many nodes for a relation stored as bits.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the trace has {nodes} nodes, and the rules of DroidRacer's source take memory for each pair of them: at most {} are possible; use the printed rules",
     SourceOrder::MOST
 )]
 pub struct TooLarge {
-    /// How many it has.
+    /// Number of nodes of the trace.
     pub nodes: usize,
 }
 
-/// The relation over one trace.
+/// The relation of DroidRacer's program over one trace.
 ///
 /// # Examples
 ///
@@ -92,13 +114,13 @@ pub struct SourceOrder<'t> {
 }
 
 impl<'t> SourceOrder<'t> {
-    /// The most nodes that a trace may have.
+    /// Maximum number of nodes of a trace.
     pub const MOST: usize = 40_000;
 
-    /// The most races that are told.
+    /// Maximum number of races that are reported.
     pub const MOST_RACES: usize = 100_000;
 
-    /// Computes it.
+    /// Computes the relation over a trace.
     ///
     /// # Errors
     ///
@@ -108,7 +130,7 @@ impl<'t> SourceOrder<'t> {
         Self::until(trace, &AtomicBool::new(false))?.ok_or_else(stopped)
     }
 
-    /// Computes it, unless somebody stops that: then `None`.
+    /// Computes the relation over a trace; `None` if `stop` is set before it is complete.
     ///
     /// # Errors
     ///
@@ -123,7 +145,7 @@ impl<'t> SourceOrder<'t> {
         Ok(rows.map(|rows| Self { trace, nodes, rows }))
     }
 
-    /// How many nodes the trace has.
+    /// Returns the number of nodes of the trace.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes.len()
@@ -136,13 +158,15 @@ impl<'t> SourceOrder<'t> {
         if from == to { first < second } else { self.rows.contains(from, to) }
     }
 
-    /// The races, by location and then in the order of the run. Their rank is [`Rank::Unordered`](crate::detect::Rank::Unordered).
+    /// Returns the races, by location and then in the order of the run. Their rank is
+    /// [`Rank::Unordered`](crate::detect::Rank::Unordered).
     #[must_use]
     pub fn races(&self) -> Vec<Race> {
         self.races_until(&AtomicBool::new(false)).map_or_else(Vec::new, |(races, _)| races)
     }
 
-    /// The same, and whether there are more than [`SourceOrder::MOST_RACES`], which are all that are told; `None` if somebody stops it.
+    /// Returns the [`races`](Self::races), and whether there are more than the [`SourceOrder::MOST_RACES`] that are
+    /// reported. `None` if `stop` was set.
     #[must_use]
     pub fn races_until(&self, stop: &AtomicBool) -> Option<(Vec<Race>, bool)> {
         races::races(self, stop)

@@ -1,24 +1,24 @@
-//! The nodes of the graph: each operation is one, and neighbouring accesses of one context are one together.
+//! The nodes of the graph: each operation is a node, except that neighboring accesses of one context share one.
 
 use crate::base::{Id, IndexVec};
 use crate::trace::{Action, OpNo, TaskNo, ThreadNo, Trace};
 
 crate::define_id! {
     #[allow(unreachable_pub, reason = "the macro makes public types")]
-    /// A node, by its place in the rows. Those of one context are neighbours, in the order of the run.
+    /// A node, by its index in the rows. The nodes of one context are neighbors, in the order of the run.
     Node,
     #[allow(unreachable_pub, reason = "the macro makes public types")]
     /// A context: one task, or a piece of a thread's own code.
     Context,
 }
 
-/// A piece of a thread whose operations have the order of the program.
+/// A piece of a thread whose operations are in program order.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub(super) thread: ThreadNo,
-    /// The task; none if it is no task that somebody has posted: those know no rule of tasks.
+    /// The task; `None` for code that is no posted task, to which the rules for tasks do not apply.
     pub(super) task: Option<TaskNo>,
-    /// Its nodes: from this one to before that one.
+    /// Nodes of the piece: from `first` up to, but without, `end`.
     pub(super) first: Node,
     pub(super) end: Node,
 }
@@ -29,7 +29,7 @@ pub(super) struct Nodes {
     /// The node of each operation.
     pub(super) of: IndexVec<OpNo, Node>,
     pub(super) context: IndexVec<Node, Context>,
-    /// The first operation of each.
+    /// The first operation of each node.
     pub(super) op: IndexVec<Node, OpNo>,
     pub(super) pieces: IndexVec<Context, Piece>,
 }
@@ -43,7 +43,7 @@ impl Nodes {
             op: IndexVec::new(),
             pieces,
         };
-        // Context by context, so that the nodes of each are neighbours.
+        // Context by context, so that the nodes of each are neighbors.
         let mut members: IndexVec<Context, Vec<OpNo>> = nodes.pieces.ids().map(|_| Vec::new()).collect();
         for (op, context) in contexts.enumerate() {
             members[*context].push(op);
@@ -78,7 +78,7 @@ impl Nodes {
     }
 }
 
-// The context of each operation.
+// Returns the context of each operation, and the pieces.
 fn contexts(trace: &Trace) -> (IndexVec<OpNo, Context>, IndexVec<Context, Piece>) {
     let mut pieces: IndexVec<Context, Piece> = IndexVec::new();
     let mut open: IndexVec<ThreadNo, Option<Context>> = trace.threads.ids().map(|_| None).collect();

@@ -1,4 +1,4 @@
-//! Accesses without an order, and what the source calls them.
+//! Finds the unordered accesses of DroidRacer's relation, and their classes.
 
 use super::SourceOrder;
 use super::nodes::{Context, Node};
@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::Xxh3Builder;
 
-/// An access; of those of one node, statement and kind the first.
+/// An access: the first one of its node, statement and kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Access {
     op: OpNo,
@@ -20,7 +20,7 @@ struct Access {
     writes: bool,
 }
 
-/// What makes two pairs of accesses one race, at one location.
+/// Two pairs of accesses of one location with the same key are one race.
 type Key = (Place, Place, RaceClass);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -45,7 +45,7 @@ pub(super) fn races(order: &SourceOrder<'_>, stop: &AtomicBool) -> Option<(Vec<R
     Some((races, lost))
 }
 
-// Those of one location, not more than there is room for, and whether there are more.
+// Returns the races of one location, at most `room` of them, and whether there are more.
 fn races_at(
     order: &SourceOrder<'_>,
     causes: &IndexVec<TaskNo, Line>,
@@ -92,14 +92,14 @@ fn races_at(
     Some((found.into_values(), lost))
 }
 
-// The accesses of each location in the order of the run.
+// Returns the accesses of each location, in the order of the run.
 fn accesses(order: &SourceOrder<'_>) -> IndexVec<LocationNo, Vec<Access>> {
     let mut accesses: IndexVec<LocationNo, Vec<Access>> = order.trace.places.ids().map(|_| Vec::new()).collect();
     for (op, operation) in order.trace.ops.enumerate() {
         let Some((location, writes)) = operation.action.access() else { continue };
         let access = Access { op, node: order.nodes.of[op], site: operation.site, writes };
         let same = |other: &Access| (other.node, other.site, other.writes) == (access.node, access.site, access.writes);
-        // Others of the node are the last ones of their thread; few come between.
+        // The other accesses of the node are the last ones of their thread, and few accesses come between.
         let of_node = accesses[location].iter().rev().take(64);
         if !of_node.clone().any(same) {
             accesses[location].push(access);
@@ -108,7 +108,7 @@ fn accesses(order: &SourceOrder<'_>) -> IndexVec<LocationNo, Vec<Access>> {
     accesses
 }
 
-// What led to each task: handed on from the task that posts to the one that is posted.
+// Returns the posts that led to each task. A task passes them on to the tasks that it posts.
 fn causes(trace: &Trace) -> IndexVec<TaskNo, Line> {
     let mut causes: IndexVec<TaskNo, Line> = trace.tasks.ids().map(|_| Line::default()).collect();
     let mut running: IndexVec<crate::trace::ThreadNo, Option<TaskNo>> = trace.threads.ids().map(|_| None).collect();

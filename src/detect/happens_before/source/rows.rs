@@ -6,16 +6,16 @@ use crate::base::Id;
 /// Bits for nodes, as words.
 pub(super) type Words = Vec<u64>;
 
-/// For each node those that come after it.
+/// The successors of each node.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     words: Words,
-    /// Words of one row.
+    /// Number of words of one row.
     width: usize,
 }
 
 impl Rows {
-    /// No node comes after another.
+    /// Returns the empty relation.
     pub(super) fn new(nodes: usize, columns: usize) -> Self {
         let width = columns.div_ceil(64);
         Self { words: vec![0; nodes * width], width }
@@ -37,7 +37,7 @@ impl Rows {
         has(self.of(from), to)
     }
 
-    /// Adds a pair; says whether it is new.
+    /// Adds a pair. Returns whether it is new.
     pub(super) fn add(&mut self, from: Node, to: Node) -> bool {
         set(self.row_mut(from.index()), to)
     }
@@ -47,7 +47,7 @@ pub(super) fn has(words: &[u64], node: Node) -> bool {
     words[node.index() / 64] >> (node.index() % 64) & 1 == 1
 }
 
-/// Adds a node; says whether it is new.
+/// Adds a node. Returns whether it is new.
 pub(super) fn set(words: &mut [u64], node: Node) -> bool {
     let (word, bit) = (&mut words[node.index() / 64], 1 << (node.index() % 64));
     let new = *word & bit == 0;
@@ -55,7 +55,7 @@ pub(super) fn set(words: &mut [u64], node: Node) -> bool {
     new
 }
 
-/// Adds the nodes from `first` to before `end`.
+/// Adds the nodes from `first` up to, but without, `end`.
 pub(super) fn set_all(words: &mut [u64], first: Node, end: Node) {
     for at in first.index()..end.index() {
         words[at / 64] |= 1 << (at % 64);
@@ -68,7 +68,7 @@ pub(super) fn clear_all(words: &mut [u64], first: Node, end: Node) {
     }
 }
 
-/// The nodes that are in `words` and in `mask`, but not in `without`.
+/// Returns the nodes that are in `words` and in `mask`, but not in `without`.
 pub(super) fn members(words: &[u64], mask: &[u64], without: Option<&[u64]>) -> Vec<Node> {
     let mut found = Vec::new();
     for at in 0..words.len() {

@@ -1,4 +1,5 @@
-//! The closure against the rules written down naively, over operations instead of nodes, on small random traces.
+//! Compares the closure with a naive implementation of the rules, over operations instead of nodes, on small random
+//! traces.
 
 use super::SourceOrder;
 use crate::base::Id;
@@ -6,10 +7,10 @@ use crate::event::PostTime;
 use crate::trace::{Action, Builder, LockNo, OpNo, Operation, SiteNo, TaskNo, ThreadNo, Trace};
 use proptest::prelude::*;
 
-// A relation over operations, and what the rules ask about them.
+// A relation over operations, and the queries of the rules.
 struct Naive<'t> {
     trace: &'t Trace,
-    // For each operation a number for its context, and the task if it is one.
+    // Number of the context of each operation, and the task if the context is one.
     context: Vec<usize>,
     task: Vec<Option<TaskNo>>,
     before: Vec<Vec<bool>>,
@@ -64,7 +65,7 @@ impl<'t> Naive<'t> {
         self.find(|at| self.op(at).action == Action::End(task))
     }
 
-    // The last releases of a thread before an operation.
+    // Returns the last releases of a thread before an operation.
     fn releases(&self, lock: LockNo, thread: ThreadNo, at: usize) -> Vec<usize> {
         let all: Vec<usize> =
             (0..at).filter(|r| self.op(*r).action == Action::Release(lock) && self.op(*r).thread == thread).collect();
@@ -160,7 +161,7 @@ impl<'t> Naive<'t> {
         edges
     }
 
-    // Two tasks of one looper that ran, in this order.
+    // Whether two tasks of one looper that ran are in this order.
     fn ordered(&self, first: TaskNo, second: TaskNo) -> bool {
         match (self.end(first), self.begin(second)) {
             (Some(end), Some(begin)) => self.before[end][begin],
@@ -224,7 +225,7 @@ impl<'t> Naive<'t> {
         (one != two && first.looper == second.looper && end < begin && (in_time || later)).then_some((end, begin))
     }
 
-    // What two intents start, if they were sent at these operations.
+    // Returns the edges between posts that two intents cause, if they were sent at these operations.
     fn intents(&self, a: usize, b: usize) -> Vec<(usize, usize)> {
         let sent = |at: usize| -> Vec<usize> {
             let Action::Enable(event) = self.op(at).action else { return Vec::new() };
@@ -240,7 +241,7 @@ impl<'t> Naive<'t> {
     }
 }
 
-// A trace of two loopers, a worker, a binder thread and the environment.
+// Returns a trace of two loopers, a worker, a binder thread and the environment.
 fn trace(steps: &[(u8, u8, u8)]) -> Trace {
     let mut b = Builder::new();
     let threads =
@@ -300,7 +301,8 @@ proptest! {
         let trace = trace(&steps);
         let (order, naive) = (SourceOrder::new(&trace).unwrap(), Naive::new(&trace));
         for (a, b) in trace.ops.ids().flat_map(|a| trace.ops.ids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
-            // A cycle through a node (an enable comes before a post that came before it) orders its accesses in both ways; nobody asks for that.
+            // A cycle through a node (an enable comes before a post that came before it) orders the node's accesses
+            // both ways. Callers never ask for that.
             if order.nodes.of[a] == order.nodes.of[b] && a > b {
                 continue;
             }

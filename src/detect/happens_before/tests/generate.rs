@@ -1,10 +1,10 @@
-//! Random traces that figure 5 allows, with everything that the relation speaks of.
+//! Generates random traces that figure 5 allows, with every kind of operation that the relation covers.
 
 use crate::base::Rng;
 use crate::event::PostTime;
 use crate::trace::{Action, Builder, ChannelNo, EventNo, LocationNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
 
-/// How likely things are, in a hundred; drawn anew for each trace.
+/// Probabilities of some operations, in percent; drawn anew for each trace.
 struct Shape {
     begin: u32,
     unordered: u32,
@@ -23,7 +23,7 @@ struct Generator<'r> {
     events: Vec<EventNo>,
     channels: Vec<ChannelNo>,
     places: Vec<LocationNo>,
-    // Posted and not begun, with what a queue sorts by.
+    // Tasks that are posted and have not begun, with the sort key of a queue.
     queued: Vec<(TaskNo, ThreadNo, (i64, i64))>,
     running: Vec<TaskNo>,
     time: i64,
@@ -77,7 +77,7 @@ impl Generator<'_> {
         self.rng.below(100) < percent
     }
 
-    // What cannot be is refused, and tried no more.
+    // The builder refuses operations that are not possible; they are not retried.
     fn push(&mut self, thread: ThreadNo, action: Action) -> bool {
         let site = match action.access() {
             Some(_) if self.shape.sites => self.builder.site(["a", "b", "c"][self.rng.below(3) as usize]),
@@ -131,7 +131,7 @@ impl Generator<'_> {
         };
     }
 
-    // A looper goes on: it attaches, loops, begins, ends.
+    // Performs the next operation of a looper: it attaches, loops, begins a task or ends one.
     fn turn(&mut self, looper: ThreadNo) -> bool {
         if self.push(looper, Action::AttachQueue) || self.push(looper, Action::Loop) {
             return true;
@@ -173,7 +173,7 @@ impl Generator<'_> {
             let event = self.pick(&self.events.clone());
             self.builder.handles(task, event);
         }
-        // One in twenty is cancelled.
+        // One in twenty is canceled.
         if self.push(thread, Action::Post(task)) && !self.chance(5) {
             let place = self.queued.len() as i64;
             let key = match time {

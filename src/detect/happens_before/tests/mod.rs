@@ -1,4 +1,4 @@
-//! The relation in one pass against the rules as printed, on random traces: every pair of operations.
+//! Compares the one-pass relation with the printed rules on random traces, for every pair of operations.
 
 pub(in crate::detect) mod generate;
 mod naive;
@@ -11,7 +11,7 @@ use crate::detect::clock::Point;
 use crate::trace::{Action, OpNo, Trace};
 use naive::Naive;
 
-// Compares all pairs; returns how many there were, and how many are ordered.
+// Compares all pairs. Returns the number of pairs, and the number of ordered ones.
 fn compare(trace: &Trace, edges: Edges) -> (u64, u64) {
     let naive = Naive::new(trace, edges);
     let mut order = Order::new(trace, edges);
@@ -32,7 +32,7 @@ fn compare(trace: &Trace, edges: Edges) -> (u64, u64) {
             }
             found
         };
-        // What closes its context has no edge into it.
+        // An operation that closes its context has no edge into it.
         let closes = matches!(operation.action, Action::End(_) | Action::Loop | Action::ThreadExit);
         let first = if closes { check(&order, &points) } else { (0, 0) };
         let mut point = order.step(j);
@@ -40,7 +40,7 @@ fn compare(trace: &Trace, edges: Edges) -> (u64, u64) {
             && let Some(post) = trace.tasks[task].post
             && points[post.0 as usize].is_none()
         {
-            // What knows a post of the environment knows the begin of its task.
+            // A state knows a post of the environment if and only if it knows the begin of its task.
             points[post.0 as usize] = point;
         }
         let second = if closes { (0, 0) } else { check(&order, &points) };
@@ -55,7 +55,7 @@ fn compare(trace: &Trace, edges: Edges) -> (u64, u64) {
     (pairs, ordered)
 }
 
-// The order of the posts of events, which the classes of races ask for.
+// Compares the order of the posts of events, on which the classes of races depend.
 fn posts(trace: &Trace, naive: &Naive<'_>, order: &Order<'_>) {
     let begun = || trace.tasks.enumerate().filter(|(task, about)| about.begin.is_some() && trace.is_event(*task));
     for (first, a) in begun() {
@@ -97,6 +97,6 @@ fn one_pass_finds_what_the_printed_rules_say() {
 #[ignore = "minutes: 12,000 traces of up to 300 operations; in release"]
 fn one_pass_finds_what_the_printed_rules_say_of_ten_thousand_traces() {
     let (pairs, ordered) = all(12_000, 300);
-    // As `docs/detectors.md` has it.
+    // The figures of `docs/detectors.md`.
     assert_eq!((pairs, ordered), (339_790_388, 101_339_309));
 }

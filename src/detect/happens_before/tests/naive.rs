@@ -1,4 +1,5 @@
-//! Figures 6 and 7 read literally: two relations, closed under the rules by a fixpoint. And what is beyond them, in the same style.
+//! Figures 6 and 7 implemented literally: two relations, closed under the rules by a fixpoint. The additions to the
+//! paper are implemented in the same style.
 
 use crate::detect::happens_before::Edges;
 use crate::trace::{Action, OpNo, TaskNo, ThreadNo, Trace};
@@ -9,14 +10,14 @@ type Row = Vec<u64>;
 pub(super) struct Naive<'t> {
     trace: &'t Trace,
     edges: Edges,
-    // st[i], mt[i]: what is after operation i.
+    // st[i], mt[i]: the operations after operation i.
     st: Vec<Row>,
     mt: Vec<Row>,
     // The task that each operation belongs to.
     task: Vec<Option<TaskNo>>,
-    // Whether its thread had begun to loop before it.
+    // Whether the operation's thread had begun its loop before it.
     looped: Vec<bool>,
-    // For each operation, those that are on its own thread: each act of the environment has a thread of its own.
+    // For each operation the operations on its thread. Each act of the environment has a thread of its own.
     same_thread: Vec<Row>,
     ends: Vec<Option<usize>>,
 }
@@ -114,7 +115,7 @@ impl<'t> Naive<'t> {
     fn is_direct_st(&self, i: usize, j: usize) -> bool {
         let leaves = |j: usize| match self.action(j) {
             Action::Leave => true,
-            // One that ends in its loop leaves it.
+            // A thread that ends in its loop leaves it.
             Action::ThreadExit => self.looped[j],
             _ => false,
         };
@@ -142,7 +143,7 @@ impl<'t> Naive<'t> {
             (Action::Enable(event), Action::Post(task)) => self.trace.tasks[task].events.contains(&event),
             // POST-MT
             (Action::Post(p), Action::Begin(q)) => p == q,
-            // FORK: a thread's first operation stands for its threadinit.
+            // FORK: a thread's first operation takes the place of its threadinit.
             (Action::Fork(child), _) => child == self.thread(j) && (0..j).all(|k| self.thread(k) != child),
             // JOIN
             (Action::ThreadExit, Action::Join(other)) => other == self.thread(i),
@@ -154,7 +155,7 @@ impl<'t> Naive<'t> {
         }
     }
 
-    // The rules with premises, once over. Whether anything is new.
+    // Applies the rules with premises once. Returns whether anything is new.
     fn round(&mut self) -> bool {
         let before = (self.st.clone(), self.mt.clone());
         self.queue_rules();
@@ -188,7 +189,7 @@ impl<'t> Naive<'t> {
                     continue;
                 }
                 let Some(post2) = second.post.map(|op| op.0 as usize) else { continue };
-                // FIFO, with the delays of section 4.2 and the classes beyond them.
+                // FIFO, with the delays of section 4.2 and the additional classes.
                 let fifo = first.post.is_some_and(|post1| self.is_before(post1.0 as usize, post2))
                     && first.class().precedes(second.class());
                 // NOPRE

@@ -1,4 +1,4 @@
-//! Races, their classes, ranks and coverage, against their definitions: all pairs of accesses.
+//! Compares races, their classes, ranks and coverage with their definitions, for all pairs of accesses.
 
 use super::{generate, listing, naive::Naive};
 use crate::base::Rng;
@@ -8,7 +8,7 @@ use crate::trace::{Action, LockNo, OpNo, SiteNo, TaskNo, ThreadNo, Trace};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-// Location and statements; where those are not known, contexts.
+// Location and statements, or contexts if the statements are not known.
 type Key = (u32, BTreeSet<(u32, u32, u32)>);
 
 struct Definitions<'t> {
@@ -71,7 +71,7 @@ impl<'t> Definitions<'t> {
         (at, BTreeSet::from([end(i), end(j)]))
     }
 
-    // The chain of posts of section 4.3: the posts themselves, the last one first.
+    // Returns the chain of posts of section 4.3, the last post first.
     fn chain(&self, op: OpNo) -> Vec<OpNo> {
         let post = |op: OpNo| self.task[op.0 as usize].and_then(|task| self.trace.tasks[task].post);
         std::iter::successors(post(op), |at| post(*at)).collect()
