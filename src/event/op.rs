@@ -17,7 +17,7 @@ pub const NULL: Value = -1;
 pub struct Location {
     /// Index of the cell.
     pub cell: u32,
-    /// The object that the cell is a field of; `None` for a global.
+    /// The object that the cell is a field of. `None` for a global.
     pub object: Option<ObjectId>,
 }
 
@@ -100,9 +100,9 @@ pub enum Op {
     /// Acquires the write side of a lock. Blocks while a reader or writer holds the lock. A lock that prefers readers
     /// also blocks writers while a reader is pending at it.
     WriteLock(RwLockId),
-    /// Gives up the read side.
+    /// Releases the read side of a lock.
     ReadUnlock(RwLockId),
-    /// Gives up the write side.
+    /// Releases the write side of a lock.
     WriteUnlock(RwLockId),
     /// Takes one permit of a semaphore. Blocks while the count is 0.
     Down(SemaphoreId),
@@ -231,7 +231,7 @@ pub enum ListWrite {
 pub enum WaitSet {
     /// The wait set of a lock or monitor.
     Lock(LockId),
-    /// A condition variable.
+    /// The wait set of a condition variable.
     Condition(ConditionId),
 }
 
