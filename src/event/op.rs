@@ -45,7 +45,7 @@ pub struct Args {
 }
 
 impl std::fmt::Debug for Args {
-    // The index depends on the history of the run, so a trace would differ for equal operations.
+    // The index depends on the history of the run, so equal operations would look different.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} arguments", self.count)
     }

@@ -111,9 +111,9 @@ pub struct Counting<S> {
     interesting: IndexVec<SiteId, bool>,
     // For each context the number of its own interesting events.
     own: Vec<u32>,
-    // For each event the contexts that enabled its next firings.
+    // For each event the contexts that enabled its next firings; `None` for an initial enable.
     enablers: IndexVec<EventId, VecDeque<Option<ContextId>>>,
-    // For each event the contexts that enabled its firings so far.
+    // For each event the contexts that enabled its firings so far; `None` for an initial enable.
     fired: IndexVec<EventId, Vec<Option<ContextId>>>,
     started: bool,
     steps: u64,

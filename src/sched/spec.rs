@@ -295,7 +295,7 @@ pub enum Named {
 
 impl StrategySpec {
     /// Sets the number of steps of a run, if the strategy needs it and none was given. It comes from a fixed profile
-    /// run and never from other runs of the campaign, so that a token replays alone.
+    /// run, never from other runs of a campaign.
     #[must_use]
     pub fn profiled(mut self, profile: impl FnOnce() -> u64) -> Self {
         if let Self::Pct { steps, .. } | Self::Pctcp { steps, .. } | Self::Delay { steps, .. } = &mut self {
