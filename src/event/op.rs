@@ -160,7 +160,7 @@ pub enum Op {
     Branch,
     /// Has no effect, but is a step of its own.
     Skip,
-    /// Has no effect. It asks the strategy to run other threads first.
+    /// Has no effect. It is a hint to strategies to run other threads first; no built-in strategy evaluates it.
     Yield,
 }
 

@@ -23,7 +23,7 @@ pub struct Code {
     pub(super) fragments_blamed: Vec<Blamed>,
     pub(super) blames: Blames,
     /// The bodies of the program, in its order, then synthetic ones that threads start with (a looper's block followed
-    /// by its loop).
+    /// by its loop, or the loop alone).
     pub(super) bodies: IndexVec<BodyId, BodyCode>,
     /// For each declared thread its body and its argument.
     pub(super) starts: Vec<(BodyId, Option<i64>)>,

@@ -52,7 +52,7 @@ pub(super) enum FrameKind {
     Call(Reg),
     /// A task. Its return continues the loop of the looper.
     Task,
-    /// A callback of a listener. Its return continues with the next callback or the `perform`, without a value.
+    /// A callback of a listener. Its return has no value and continues with the next callback, or behind the `perform`.
     Callback,
 }
 

@@ -198,8 +198,8 @@ pub(super) enum Instr {
         class: u32,
     },
     Jump(u32),
-    /// The head of a counted loop, which is compiled behind the loop's body: if `counter < end`, sets `local =
-    /// counter`, adds 1 to `counter` and jumps to the body.
+    /// The head of a counted loop, which is compiled behind the loop's body: if `counter` is less than `end`, it copies
+    /// `counter` to `local`, adds 1 to `counter` and jumps to the body.
     ForNext {
         counter: Reg,
         end: Reg,

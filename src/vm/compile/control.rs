@@ -138,8 +138,8 @@ impl<'p> Compiler<'p> {
         ranges
     }
 
-    /// Emits the begin of a handler: exceptions of the ranges that match `catch` continue here. Returns the register
-    /// that keeps the exception.
+    /// Starts a handler: exceptions of the ranges that match `catch` continue here. Returns the register that keeps the
+    /// exception.
     pub(super) fn handle(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>) -> Reg {
         let save = self.regs.temp(Kind::Word);
         let target = self.here();

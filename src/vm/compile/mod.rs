@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// The reason why a program cannot be compiled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CompileError {
-    /// A part of the program exceeds a limit of the instruction format.
+    /// A part of the program exceeds a limit of the compiler.
     #[error(
         "the body of `{body}` is too large to compile (more than {limit} {what}); split it, or nest less in `finally`"
     )]
