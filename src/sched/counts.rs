@@ -86,7 +86,7 @@ pub struct Counts {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 struct Node {
     weight: u32,
-    // Contexts that it created, by kind and in order.
+    // Contexts that this context created, by kind and in order.
     made: Vec<(Made, Vec<u32>)>,
 }
 
