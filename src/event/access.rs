@@ -1,27 +1,28 @@
-//! Accesses to plain shared memory, and when two of them conflict.
+//! Accesses to plain shared memory, and the conflict relation between them.
 
 use super::{AccessKind, Location, ObjectId, Op};
 
-/// An access to plain memory: where and how.
+/// An access to plain memory: its place and its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// Where.
+    /// The cell or object that is accessed.
     pub place: AccessPlace,
-    /// Whether it writes.
+    /// Whether the access reads or writes.
     pub kind: AccessKind,
 }
 
-/// What an access touches.
+/// The memory that an access touches.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AccessPlace {
-    /// A cell; a list is one.
+    /// A cell of memory. A list counts as one cell.
     Cell(Location),
-    /// An object's life: read by a use, written by a free (CAFA).
+    /// The life of an object: a use reads it, a free writes it (CAFA).
     Life(ObjectId),
 }
 
 impl Op {
-    /// What the operation accesses; `None` for everything but plain memory (atomics synchronize and never race).
+    /// Returns the access that the operation performs. `None` for every operation that does not touch plain memory:
+    /// atomics synchronize and never race.
     #[must_use]
     pub fn access(&self) -> Option<Access> {
         let (place, kind) = match self {
@@ -36,7 +37,8 @@ impl Op {
 }
 
 impl Access {
-    /// Whether two accesses touch the same memory and one of them writes; the end of an object's life conflicts with every access to it.
+    /// Returns whether the two accesses conflict: both touch the same memory and at least one of them writes. The free
+    /// of an object conflicts with every access to the object.
     #[must_use]
     pub fn conflicts(&self, other: &Access) -> bool {
         let frees = |a: &Access, b: &Access| match (a, b.place) {

@@ -1,25 +1,30 @@
-//! Choices: the only nondeterminism of a run.
+//! Choices, the only source of nondeterminism in a run.
 
 use super::{EventId, ThreadId};
 
-/// Who acts next.
+/// An actor: an entity that a schedule can choose at one point of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Actor {
-    /// A thread or looper performs its pending operation.
+    /// A thread or looper, which performs its pending operation.
     Thread(ThreadId),
-    /// The environment fires an enabled event.
+    /// An enabled event, which the environment fires.
     Event(EventId),
-    /// The clock moves; the argument is the instant.
+    /// The clock, which advances. The argument of the choice is the instant.
     Clock,
-    /// The run, which rests, ends.
+    /// The end of a run that is at rest.
     Stop,
 }
 
-/// A choice: an actor, and then its argument where it has one.
+/// One choice: an actor, and the argument of its step if the step has one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Choice {
-    /// Who.
+    /// The actor that performs the step.
     pub actor: Actor,
-    /// The clock: milliseconds to move to. A branch: 0 or 1. A notify with several waiters: which, in the order in which they began to wait. Else 0.
+    /// Argument of the step.
+    ///
+    /// - Clock: the instant to advance to, in milliseconds.
+    /// - Branch: 0 or 1.
+    /// - Notify with several waiters: the index of the waiter that wakes up, in the order in which they began to wait.
+    /// - Every other step: 0.
     pub argument: u64,
 }

@@ -1,6 +1,8 @@
-//! Plain data that every other part speaks: operations, sites, locations, choices, events of a trace. No logic beyond what a value says of itself.
+//! Plain data that all other modules share: operations, sites, locations, choices and the events of a trace. The types
+//! have no logic beyond questions about their own value.
 //!
-//! An [`Event`] is what an observer sees, an [`Outcome`] how a run ends, a [`Site`] where something stands in the model, a [`Choice`] what a strategy decides.
+//! An [`Event`] is one entry of a trace, an [`Outcome`] is the way a run ended, a [`Site`] is a place in the model's
+//! text, and a [`Choice`] is one decision of a strategy.
 
 mod access;
 mod choice;
@@ -18,11 +20,11 @@ pub use trace::{
 };
 
 crate::define_id! {
-    /// A thread or looper of the running app, in order of creation.
+    /// A thread or looper of the running app. Numbers follow the order of creation.
     ThreadId,
-    /// A statement's access or operation in the source.
+    /// A site: one access or operation of a statement in the source.
     SiteId,
-    /// A task body, thread body or event handler of the program.
+    /// The body of a task, a thread or an event handler of the program.
     BodyId,
     /// An event of the environment.
     EventId,

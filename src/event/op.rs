@@ -1,160 +1,171 @@
-//! The visible operations: what a thread may be about to do, with its operands resolved.
+//! The visible operations: the steps that a thread can perform, with resolved operands.
 
 use super::{
     BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListenerId, LockId, ObjectId, RwLockId, SemaphoreId,
     ThreadId,
 };
 
-/// A value of the running app: an integer, a truth value (0, 1), or the index of a thread, object, handler, lock or fence. Its type is static, so it carries no tag.
+/// A value of the running app: an integer, a truth value (0 or 1), or the index of a thread, object, handler, lock or
+/// fence. Types are static, so a value carries no tag.
 pub type Value = i64;
 
 /// The null of every reference type.
 pub const NULL: Value = -1;
 
-/// A shared memory location: a cell of the flat memory, and the object it lies in.
+/// A shared memory location: a cell of the flat memory, and the object that the cell belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Location {
-    /// The cell.
+    /// Index of the cell.
     pub cell: u32,
-    /// The object that the cell is a field of; `None` for a global.
+    /// The object that the cell is a field of. `None` for a global.
     pub object: Option<ObjectId>,
 }
 
-/// When a posted message is due.
+/// The due time of a posted message (`when` in Android's `MessageQueue`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PostTime {
-    /// `when` = now.
+    /// Due at once: `when` = now.
     Now,
-    /// `when` = now + max(d, 0), read when the post is performed.
+    /// Due after a delay of d milliseconds: `when` = now + max(d, 0). The clock is read when the post is performed.
     After(i64),
-    /// `when` = 0: before everything, last in first out.
+    /// Posted at the front: `when` = 0. The message comes before all others; the last one posted comes first.
     Front,
-    /// `when` = t, absolute.
+    /// Due at the absolute instant t, in milliseconds: `when` = t.
     At(i64),
 }
 
-/// Arguments of a post, fork or enable: values that the world keeps until the end of the run (`World::args`).
+/// Arguments of a post, fork or enable: a range of values that the world keeps until the end of the run
+/// (`World::args`).
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Args {
-    /// Where they stand there.
+    /// Index of the first argument in the world's table.
     pub(crate) first: u32,
-    /// How many there are.
+    /// Number of arguments.
     pub(crate) count: u32,
 }
 
 impl std::fmt::Debug for Args {
-    // Where they stand is of no interest to anybody.
+    // The index depends on the history of the run, so equal operations would look different.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} arguments", self.count)
     }
 }
 
-/// A visible operation, pending or performed. "Blocks" says when it is not enabled.
+/// A visible operation, pending or performed. A variant's "Blocks" sentence says when the operation is not enabled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its operands")]
-// A tag of its own: it is looked at several times a step, and one packed into a field would have to be unpacked.
+// The tag has a byte of its own because it is read several times per step. A tag packed into a niche of a field would
+// have to be decoded each time.
 #[repr(u8)]
 pub enum Op {
-    /// Plain read.
+    /// Reads plain memory.
     Read(Location),
-    /// Plain write of the value.
+    /// Writes the value to plain memory.
     Write(Location, Value),
-    /// A read of a list (one location): element `index`, or its length without one.
+    /// Reads a list, which is one location: an element, the length, or an iterator's next element.
     ListRead { at: Location, list: ListId, what: ListRead },
-    /// A write of a list.
+    /// Writes a list, which is one location.
     ListWrite { at: Location, list: ListId, what: ListWrite },
-    /// Read of an atomic.
+    /// Reads an atomic.
     AtomicRead(Location),
-    /// Write of an atomic.
+    /// Writes an atomic.
     AtomicWrite(Location, Value),
-    /// Compare and swap: true if it swapped.
+    /// Compares and swaps. Its value: 1 if it swapped, else 0.
     Cas { at: Location, old: Value, new: Value },
-    /// Adds and returns the old value.
+    /// Adds to an atomic. Its value: the old value.
     FetchAdd(Location, Value),
-    /// Writes and returns the old value.
+    /// Writes an atomic. Its value: the old value.
     Exchange(Location, Value),
-    /// CAFA's use: dereferences a live object.
+    /// Dereferences a live object (CAFA's use).
     Use(ObjectId),
-    /// CAFA's free: ends an object's life.
+    /// Ends the life of an object (CAFA's free).
     Free(ObjectId),
-    /// Blocks while another thread holds it (a mutex: while anybody does).
+    /// Acquires a lock. Blocks while another thread holds it. A lock that is not reentrant also blocks the thread that
+    /// holds it.
     Acquire(LockId),
-    /// Gives up one hold.
+    /// Gives up one hold of a lock.
     Release(LockId),
-    /// Gives up all holds of `lock` and enters the wait set of `on`; the thread is then at [`Op::Reacquire`].
+    /// Gives up all holds of `lock` and enters the wait set of `on`. The thread is then pending at [`Op::Reacquire`].
     Wait { on: WaitSet, lock: LockId, timeout: Option<i64> },
-    /// Leaves a wait. Blocks until notified, interrupted or timed out, and while another thread holds the lock. Its value: not timed out.
+    /// Second half of a wait. Blocks until the thread is notified, interrupted or timed out, and while another thread
+    /// holds the lock. Its value: 0 if the wait timed out, else 1.
     Reacquire { on: WaitSet, lock: LockId },
-    /// Wakes one waiter (which one is a choice) or all of them.
+    /// Wakes one waiter, which is a choice if there are several, or all waiters.
     Notify { on: WaitSet, all: bool },
-    /// Blocks while a writer holds it, or while one has announced itself at a lock that prefers writers.
+    /// Acquires the read side of a lock. Blocks while a writer holds the lock. A lock that prefers writers also blocks
+    /// readers while a writer has announced itself.
     ReadLock(RwLockId),
-    /// A preferred writer says that it is coming.
+    /// Announces a writer at a lock that prefers writers.
     Announce(RwLockId),
-    /// Blocks while anybody holds it (or, where readers are preferred, while one stands at it).
+    /// Acquires the write side of a lock. Blocks while a reader or writer holds the lock. A lock that prefers readers
+    /// also blocks writers while a reader is pending at it.
     WriteLock(RwLockId),
-    /// Gives up the read side.
+    /// Releases the read side of a lock.
     ReadUnlock(RwLockId),
-    /// Gives up the write side.
+    /// Releases the write side of a lock.
     WriteUnlock(RwLockId),
-    /// Blocks while the count is 0.
+    /// Takes one permit of a semaphore. Blocks while the count is 0.
     Down(SemaphoreId),
-    /// Blocks while the count is 0 and the deadline has not passed. Its value: it has taken one.
+    /// Takes one permit of a semaphore before a deadline. Blocks while the count is 0 and the deadline has not passed.
+    /// Its value: 1 if it took a permit, else 0.
     DownFor { semaphore: SemaphoreId, timeout: i64 },
-    /// Adds one.
+    /// Adds one permit to a semaphore.
     Up(SemaphoreId),
-    /// Counts a thread in; the thread is then at [`Op::Pass`].
+    /// Arrives at a barrier. The thread is then pending at [`Op::Pass`].
     Arrive(BarrierId),
-    /// Blocks until the generation is full.
+    /// Second half of a barrier. Blocks until all threads of the generation have arrived.
     Pass { barrier: BarrierId, generation: u32 },
-    /// Blocks until the condition (which the guest knows) holds or the deadline has passed. Its value: the condition holds.
+    /// Awaits a condition, which the guest evaluates. Blocks until the condition holds or the deadline has passed. Its
+    /// value: 1 if the condition holds, else 0.
     Await { timeout: Option<i64> },
-    /// Blocks until the thread has finished.
+    /// Joins a thread. Blocks until that thread has finished.
     Join(ThreadId),
-    /// Starts a thread that runs the body. Its value: the thread.
+    /// Starts a thread that runs the body. Its value: the new thread.
     Fork { body: BodyId, args: Args },
-    /// Starts a looper thread. Its value: the looper.
+    /// Starts a looper thread. Its value: the new looper.
     SpawnLooper,
-    /// Queues a message. Blocks until the target has a queue. Its value: accepted.
+    /// Posts a message. Blocks until the target has a queue. Its value: 1 if the queue accepted the message, else 0.
     Post { target: Target, body: BodyId, args: Args, time: PostTime, is_async: bool, instance: Option<u32> },
-    /// An idle looper's next step: begins the message at the front. Blocks until one is due. When the looper has quit and its queue is empty: leaves the loop.
+    /// Takes the message at the front of the looper's queue and begins its task. Blocks until a message is due. If the
+    /// looper has quit and its queue is empty, the looper leaves its loop instead.
     Begin,
-    /// Makes a queue that accepts posts.
+    /// Creates a queue that accepts posts.
     AttachQueue,
-    /// A synchronization barrier in the queue. Its value: the token.
+    /// Inserts a synchronization barrier into the looper's queue. Its value: the barrier's token.
     Fence(ThreadId),
-    /// Removes a barrier by its token.
+    /// Removes a synchronization barrier by its token.
     Lift(Value),
-    /// Removes the queued messages of a handler, of one body or all.
+    /// Removes the queued messages of a handler: those of one body, or all of them.
     Cancel { target: Target, body: Option<BodyId> },
-    /// Quits a looper.
+    /// Quits a looper, either at once or (`safely`) after the messages that are due.
     Quit { looper: ThreadId, safely: bool },
-    /// A new handler on a looper. Its value: the handler.
+    /// Creates a handler for a looper. Its value: the new handler.
     NewHandler(ThreadId),
-    /// Lets the environment fire an event once more, with these arguments.
+    /// Enables an event: the environment may fire it once more, with these arguments.
     Enable { event: EventId, args: Args, instance: Option<u32> },
-    /// Takes all enables back.
+    /// Revokes all enables of an event.
     Disable(EventId),
-    /// Adds a callback to a listener (CAFA).
+    /// Adds a callback to a listener (CAFA's register).
     Register { listener: ListenerId, body: BodyId },
-    /// Runs all callbacks of a listener, in the order of registration (CAFA). Its value: how many.
+    /// Runs all callbacks of a listener in the order of registration (CAFA's perform). Its value: the number of
+    /// callbacks.
     Perform(ListenerId),
-    /// Sets the interrupt flag and wakes a sleeper or waiter.
+    /// Sets the interrupt flag of a thread. A thread that sleeps or waits wakes up.
     Interrupt(ThreadId),
-    /// Starts a sleep; the thread is then at [`Op::Wake`].
+    /// Starts a sleep of this many milliseconds. The thread is then pending at [`Op::Wake`].
     Sleep(i64),
-    /// Blocks until the deadline has passed or the thread was interrupted.
+    /// Second half of a sleep. Blocks until the deadline has passed or the thread is interrupted.
     Wake,
-    /// Either way: a choice. Its value: 0 or 1.
+    /// Takes either branch (`*` in the language), which is a choice. Its value: 0 or 1.
     Branch,
-    /// Does nothing, visibly.
+    /// Has no effect, but is a step of its own.
     Skip,
-    /// Does nothing, and asks strategies to let others go.
+    /// Has no effect. It is a hint to strategies to run other threads first; no built-in strategy evaluates it.
     Yield,
 }
 
 impl Op {
-    /// The semaphore that it has taken one of, if it came to this value.
+    /// Returns the semaphore of which the operation took a permit, given the operation's value. `None` if it took none.
     #[must_use]
     pub fn taken(&self, value: Value) -> Option<SemaphoreId> {
         match *self {
@@ -164,15 +175,15 @@ impl Op {
         }
     }
 
-    /// Whether it is the second half of an operation of two halves: the return from a wait, the passing of a barrier, the end of a sleep. An execution of such a statement
-    /// counts once, at its first half.
+    /// Returns whether the operation is the second half of one with two halves: the return from a wait, the passing of
+    /// a barrier, the end of a sleep. An execution of such a statement counts once, at its first half.
     #[inline]
     #[must_use]
     pub fn is_second_half(&self) -> bool {
         matches!(self, Op::Reacquire { .. } | Op::Pass { .. } | Op::Wake)
     }
 
-    /// Whether there are states in which it cannot be performed.
+    /// Returns whether there are states in which the operation is not enabled.
     #[inline]
     #[must_use]
     pub fn may_block(&self) -> bool {
@@ -194,49 +205,49 @@ impl Op {
     }
 }
 
-/// A read of a list.
+/// The kinds of reads of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "a variant's line names its operands")]
 pub enum ListRead {
-    /// The length.
+    /// Reads the length.
     Len,
-    /// The element at an index.
+    /// Reads the element at an index.
     Get(i64),
-    /// An iterator is made: its value is what `Next` takes as the version.
+    /// Starts an iteration. Its value: the version of the list, which [`ListRead::Next`] takes.
     Iterate,
-    /// An iterator that saw `version` asks for the element at `index`.
+    /// Reads the element at `index` for an iterator that started at `version`.
     Next { index: i64, version: i64 },
 }
 
-/// A write of a list.
+/// The kinds of writes of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListWrite {
-    /// Appends.
+    /// Appends an element.
     Push(Value),
-    /// Removes and returns the last.
+    /// Removes the last element. Its value: that element.
     Pop,
-    /// Removes and returns the element at an index.
+    /// Removes the element at an index. Its value: that element.
     Remove(i64),
-    /// Empties.
+    /// Removes all elements.
     Clear,
     /// Replaces the element at an index.
     Set(i64, Value),
 }
 
-/// Where a thread waits.
+/// The set that a waiting thread belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum WaitSet {
     /// The wait set of a lock or monitor.
     Lock(LockId),
-    /// A condition variable.
+    /// The wait set of a condition variable.
     Condition(ConditionId),
 }
 
-/// Whom a post or a removal addresses.
+/// The addressee of a post or a removal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Target {
-    /// A looper or thread, through a handler of its own that no one else has.
+    /// A looper or thread, addressed through an implicit handler that no other post can name.
     Thread(ThreadId),
-    /// A handler.
+    /// A handler, and through it the handler's looper.
     Handler(HandlerId),
 }

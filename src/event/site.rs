@@ -1,34 +1,36 @@
-//! Sites: the accesses and operations of the source.
+//! Sites: the accesses and operations in the source.
 
 use super::{BodyId, SiteId};
 use crate::base::IndexVec;
 use std::collections::BTreeSet;
 
-/// One access or operation in the source. `x += 1` has two: a read and a write.
+/// One access or operation in the source. The statement `x += 1` has two sites: a read and a write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// The body it stands in.
+    /// The body that contains the site.
     pub body: BodyId,
-    /// Which site of that body, in source order: with the body's name and the kind it identifies the site across edits elsewhere.
+    /// Ordinal of the site in its body, in source order. Together with the body's name and the kind it identifies the
+    /// site across edits of other bodies.
     pub ordinal: u32,
-    /// What it does.
+    /// The kind of operation.
     pub kind: SiteKind,
-    /// What it does it to, as written: `x`, `s.table[]`, `main`. Empty if there is nothing to name.
+    /// The operand as written in the source: `x`, `s.table[]`, `main`. Empty if the operation has none.
     pub place: String,
-    /// 1-based line in the model.
+    /// Line in the model, from 1.
     pub line: u32,
-    /// 1-based column in the model.
+    /// Column in the model, from 1.
     pub column: u32,
-    /// The label, without `@`.
+    /// Label of the statement, without `@`.
     pub label: Option<String>,
-    /// The line of the real app that the label names.
+    /// The line of the real app that the label refers to.
     pub from: Option<String>,
-    /// The bodies that its statement calls, or whose callbacks it performs.
+    /// The bodies that the site's statement calls, or whose callbacks it performs.
     pub calls: Vec<BodyId>,
 }
 
-/// The sites that a label selects, wherever a label is spoken of: those of its statement, and those of what the statement calls, of what that calls, and so on. A task that
-/// is called from elsewhere as well has the same sites there.
+/// Returns the sites that a label selects, in every place where a label can be used. These are the sites of its
+/// statement and the sites of all bodies that the statement calls, directly or indirectly. A called body has only one
+/// set of sites, so the selection also covers its calls from elsewhere.
 #[must_use]
 pub fn labelled(sites: &IndexVec<SiteId, Site>, label: &str) -> Vec<SiteId> {
     let own = sites.enumerate().filter(|(_, s)| s.label.as_deref() == Some(label)).map(|(id, _)| id);
@@ -48,8 +50,9 @@ pub fn labelled(sites: &IndexVec<SiteId, Site>, label: &str) -> Vec<SiteId> {
 }
 
 impl Site {
-    /// Whether instances of both could touch the same memory, one of them writing, as far as kinds and places tell. Two variables are never the same memory,
-    /// and neither are a variable and an object; of two fields, elements or objects nothing is known.
+    /// Returns whether instances of the two sites could conflict, as far as their kinds and places tell. Two different
+    /// variables are never the same memory, and neither are a variable and an object. Two fields, elements or objects
+    /// may always be the same memory.
     ///
     /// # Examples
     ///
@@ -71,14 +74,15 @@ impl Site {
         writes && self.variable() == other.variable()
     }
 
-    /// Whether it is an operation that is no access, and whose order may matter.
+    /// Returns whether the site is an operation that is not a plain access and whose order may matter.
     #[must_use]
     pub fn is_operation(&self) -> bool {
         self.kind.access().is_none()
             && !matches!(self.kind, SiteKind::Branch | SiteKind::Check | SiteKind::Skip | SiteKind::Yield)
     }
 
-    /// Whether the order of the two may matter though they are no race: two operations, or an await and what may turn its condition.
+    /// Returns whether the order of the two sites may matter although they cannot race: two operations, or an `await`
+    /// and an access that may change its condition.
     #[must_use]
     pub fn may_be_ordered(&self, other: &Site) -> bool {
         match (self.is_operation(), other.is_operation()) {
@@ -89,14 +93,16 @@ impl Site {
         }
     }
 
-    /// Whether it acts on this place: all of it as written, or the variable or field that it ends in (`table` of `s.table[]`).
+    /// Returns whether the site acts on the given place: either the whole place as written, or the variable or field
+    /// that it ends in (`table` of `s.table[]`).
     #[must_use]
     pub fn is_of(&self, name: &str) -> bool {
         let place = self.place.trim_end_matches("[]");
         self.place == name || place.rsplit('.').next().unwrap_or(place) == name
     }
 
-    // The variable that a plain access reads or writes, itself or an element; `None` of an object, and of its fields.
+    // The variable that a plain access reads or writes, as a whole or in one element. `None` for accesses to objects
+    // and their fields.
     fn variable(&self) -> Option<&str> {
         let name = self.place.split('[').next()?;
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -106,27 +112,27 @@ impl Site {
     }
 }
 
-/// Whether an access writes.
+/// Whether an access reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AccessKind {
-    /// It reads.
+    /// The access reads.
     Read,
-    /// It writes (or does both).
+    /// The access writes, or reads and writes.
     Write,
 }
 
 macro_rules! site_kinds {
     ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
-        /// The kinds of sites, one for each kind of visible operation.
+        /// The kinds of sites: one for each kind of visible operation, and [`SiteKind::Check`].
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[allow(missing_docs, reason = "each is the operation of the same name")]
         pub enum SiteKind { $($(#[$doc])* $name),+ }
 
         impl SiteKind {
-            /// All kinds.
+            /// All kinds, in the order of declaration.
             pub const ALL: &'static [SiteKind] = &[$(SiteKind::$name),+];
 
-            /// The word that traces and messages use: `read`, `acquire` ...
+            /// Returns the word for the kind in traces and messages: `read`, `acquire` and so on.
             #[must_use]
             pub fn word(self) -> &'static str {
                 match self { $(SiteKind::$name => $word),+ }
@@ -176,12 +182,12 @@ site_kinds! {
     Branch = "branch",
     Skip = "skip",
     Yield = "yield",
-    /// Not an operation: where an assert, fail or throw stands.
+    /// No operation: the place of an assert, a fail or a throw.
     Check = "check",
 }
 
 impl SiteKind {
-    /// Whether the site accesses plain shared memory, and how; `None` for every other operation.
+    /// Returns the kind of access to plain shared memory, or `None` for every other operation.
     #[must_use]
     pub fn access(self) -> Option<AccessKind> {
         match self {

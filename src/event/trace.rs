@@ -1,163 +1,166 @@
-//! What is recorded of a run, and how a run ends.
+//! The events that are recorded of a run, and the ways a run can end.
 
 use super::{EventId, Op, SiteId, ThreadId, Value};
 
 crate::define_id! {
-    /// A context: a thread, a task or the firing of an event, named by its pedigree (`world::Contexts`).
+    /// A context: a thread, a task or the firing of an event. Its pedigree names it (`world::Contexts`).
     ContextId
 }
 
-/// One recorded event.
+/// One recorded event of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
-    /// The step it belongs to, counted from 0.
+    /// The step that the event belongs to, from 0.
     pub step: u64,
-    /// The thread that it happens on; for [`Happening::Fire`] and [`Happening::Tick`] the environment acts and this is `None`.
+    /// The thread on which the event happens. `None` for [`Happening::Fire`] and [`Happening::Tick`], which the
+    /// environment performs.
     pub thread: Option<ThreadId>,
-    /// The context that it happens in: the running task, else the thread.
+    /// The context in which the event happens: the running task, or else the thread.
     pub context: Option<ContextId>,
-    /// The site, where the program has one.
+    /// The site of the event, if the program has one for it.
     pub site: Option<SiteId>,
-    /// The virtual clock after it, in milliseconds.
+    /// The virtual clock after the event, in milliseconds.
     pub now: u64,
-    /// What happened.
+    /// The content of the event.
     pub what: Happening,
 }
 
-/// What happened. Operations in DroidRacer's and CAFA's vocabulary.
+/// The content of an event. Operations have the names that DroidRacer and CAFA use.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Happening {
-    /// A thread starts (by `fork`, or with the app).
+    /// A thread starts, by `fork` or together with the app.
     ThreadInit,
     /// A thread ends.
     ThreadExit,
-    /// An operation was performed with this result (0 if it has none).
+    /// A thread performs an operation.
     Performed {
         /// The operation.
         op: Op,
-        /// Its value.
+        /// The value of the operation, 0 if it has none.
         value: Value,
-        /// The context that it made (post, fork) or began (begin).
+        /// The context that the operation created (post, fork) or began (begin).
         made: Option<ContextId>,
     },
     /// A task ends.
     End,
-    /// An event fired and its handler was queued as the context.
+    /// An event fires. Its handler is queued as the given context.
     Fire(EventId, ContextId),
-    /// The clock moved.
+    /// The clock advances.
     Tick,
-    /// A post was refused because the looper has quit.
+    /// A post is refused because the looper has quit.
     Refused,
-    /// An exception of this name was thrown in this thread.
+    /// An exception of this name is thrown in the thread.
     Thrown(String),
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Everything that matters has finished.
+    /// The run ended at rest and no task is left in the queue of a looper that matters.
     Ok,
-    /// It rests with messages that can never run.
+    /// The run ended at rest, but messages are left that can never run.
     Stuck {
-        /// How many.
+        /// Number of these messages.
         messages: u32,
     },
     /// The app failed.
     Failure(Failure),
-    /// Threads that matter can never go on.
+    /// Threads that matter are blocked forever.
     Deadlock(DeadlockReport),
-    /// A limit of this tool was reached.
+    /// The run reached this limit of the tool, which has the given value.
     Limit(LimitKind, u64),
 }
 
 /// A failure of the app.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// What failed.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// The exception's or property's name, or empty.
+    /// The name of the exception or the property. Empty if there is none.
     pub name: String,
-    /// The message, or empty.
+    /// The message of the failure. Empty if there is none.
     pub message: String,
-    /// The name of the thread that failed; empty for a property.
+    /// The name of the thread that failed. Empty for a property.
     pub thread: String,
-    /// Where it stands; `None` for a property.
+    /// The site of the failure. `None` for a property.
     pub site: Option<SiteId>,
-    /// Which expression there, and what is wrong with it, where that is one of several. It says no more than kind, name and site do of whether two failures are the same.
+    /// The expression that the failure is about, if its statement has several that could fail. Two failures that differ
+    /// only here count as the same failure: kind, name and site decide.
     pub operand: Option<Operand>,
 }
 
 /// The expression that a failure is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Operand {
-    /// What is wrong with it: `o.next is null`, `i is no index of a`, `y is 0`; as the model writes it.
+    /// The defect of the expression, in the words of the model: `o.next is null`, `i is no index of a`, `y is 0`.
     pub text: String,
-    /// Its line in the model, from 1.
+    /// Line of the expression in the model, from 1.
     pub line: u32,
-    /// The column of its last part, in characters from 1: of `o.next` that of `next`.
+    /// Column of the last part of the expression, in characters from 1: for `o.next` the column of `next`.
     pub column: u32,
 }
 
 /// The kinds of failures.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FailureKind {
-    /// `assert`
+    /// A false `assert`.
     Assert,
-    /// `fail`
+    /// A `fail` statement.
     Fail,
-    /// An exception that nobody caught.
+    /// An exception that no handler caught.
     Exception,
-    /// A property.
+    /// A property that does not hold.
     Property,
 }
 
-/// A deadlock: who waits for what.
+/// A report of a deadlock: the blocked threads and what each of them waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadlockReport {
-    /// Each blocked thread that matters, in order of creation.
+    /// The blocked threads that matter, in order of creation.
     pub blocked: Vec<BlockedThread>,
-    /// The names of threads that wait for each other in a ring, each for something that the next one holds; empty if there is no ring.
+    /// Names of the threads of a cycle: each of them waits for something that the next one holds, and the last one
+    /// waits for the first. Empty if there is no cycle.
     pub cycle: Vec<String>,
 }
 
-/// A thread that cannot go on.
+/// A blocked thread in a deadlock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BlockedThread {
-    /// Its name.
+    /// Name of the thread.
     pub thread: String,
-    /// Where it stands.
+    /// Site of its pending operation.
     pub site: Option<SiteId>,
-    /// What it waits for: "lock m", "thread worker to finish".
+    /// The resource or event that it waits for: "lock m", "thread worker to finish".
     pub waits_for: String,
-    /// Who holds that, if somebody does.
+    /// Name of the blocker, the thread that holds the resource. `None` if no thread holds it.
     pub held_by: Option<String>,
-    /// Whether the holder has already ended.
+    /// Whether the blocker has already ended.
     pub holder_ended: bool,
 }
 
-/// The limits of a run; each is an outcome of its own.
+/// The limits of a run. A run that reaches one of them ends with it as its outcome.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LimitKind {
-    /// Steps.
+    /// Number of steps.
     Steps,
-    /// Virtual milliseconds.
+    /// Virtual time, in milliseconds.
     VirtualTime,
-    /// Heap objects.
+    /// Number of heap objects.
     Objects,
-    /// Threads.
+    /// Number of threads.
     Threads,
-    /// Messages in one queue.
+    /// Number of messages in one queue.
     QueueLength,
-    /// Elements in one list.
+    /// Number of elements in one list.
     ListLength,
-    /// Instructions between two visible operations.
+    /// Number of instructions between two visible operations.
     LocalSteps,
-    /// Cells of objects and of stacks.
+    /// Number of memory cells of objects and stacks.
     Cells,
 }
 
 impl LimitKind {
-    /// The option that raises it: `steps`, `time` ...
+    /// Returns the name of the option that raises the limit: `steps`, `virtual-time` and so on.
     #[must_use]
     pub fn option(self) -> &'static str {
         match self {
@@ -172,7 +175,7 @@ impl LimitKind {
         }
     }
 
-    /// What there is too much of, after a number: "100000 steps".
+    /// Returns the counted noun of the limit, to follow a number: "100000 steps".
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self {

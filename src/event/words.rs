@@ -1,9 +1,9 @@
-//! The words for operations, in DroidRacer's and CAFA's vocabulary.
+//! The words for operations in traces and messages. They are the vocabulary of DroidRacer and CAFA.
 
 use super::{ListRead, ListWrite, Op, SiteKind};
 
 impl Op {
-    /// The word that traces and messages use.
+    /// Returns the word for the operation in traces and messages.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Op {
 }
 
 impl ListRead {
-    /// As the language writes it.
+    /// Returns the read as the language writes it, to follow the name of the list.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -72,7 +72,7 @@ impl ListRead {
 }
 
 impl ListWrite {
-    /// As the language writes it.
+    /// Returns the write as the language writes it, to follow the name of the list.
     #[must_use]
     pub fn text(&self) -> String {
         match self {

@@ -1,11 +1,13 @@
-//! Avoid: whoever stands at one of a few statements waits there as long as anybody else can act.
+//! Holds every thread that is pending at one of a few statements, as long as another actor can act.
 //!
-//! It is for runs that would fail early. A statement at which runs fail is held back until all the others have done what they can: so the run comes to what lies behind the
-//! failure, and often the failure does not come at all, since what the statement needs has been done by then. All else is a random walk. No queued message overtakes
-//! another one: only those who act are held, so that every run is one that a random walk can make as well.
+//! The strategy is for models whose runs would fail early. A statement at which runs fail is held until all other
+//! actors have no step left. So the run reaches the code behind the failure. Often the failure does not happen at all,
+//! since by then the preconditions of the statement are met. All other choices are those of a random walk. A queued
+//! message never overtakes another one: only actors are held, so a random walk can produce every such run as well.
 //!
-//! Whoever is held is let go, for one step, when nobody else can act (the clock counts only while it may let somebody else go on); or after some patience, since another thread may
-//! wait busily for the one that is held. Of several the one that goes is drawn.
+//! A held thread is released for one step when no other actor can act (the clock counts only if its advance can enable
+//! another thread). It is also released after some patience, since another thread may wait busily for it. If several
+//! threads are held, one of them is drawn.
 
 use super::hold::goes_on_later;
 use super::{Divergence, SiteSpec, SpecError, Strategy, View, random_actor, random_argument};
@@ -15,7 +17,7 @@ use crate::world::Question;
 use std::fmt;
 use std::str::FromStr;
 
-/// The statements that are held back, at least one.
+/// Parameters of the `avoid` strategy: the statements to hold threads at, at least one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AvoidSpec {
     /// The statements.
@@ -25,7 +27,7 @@ pub struct AvoidSpec {
 impl FromStr for AvoidSpec {
     type Err = SpecError;
 
-    // What follows `avoid:`.
+    // Parses the text behind `avoid:`.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         Ok(Self { sites: text.split(',').map(|site| site.trim().parse()).collect::<Result<_, _>>()? })
     }
@@ -40,7 +42,7 @@ impl fmt::Display for AvoidSpec {
     }
 }
 
-/// The scheduler.
+/// The scheduler of the `avoid` strategy.
 ///
 /// # Examples
 ///
@@ -59,22 +61,22 @@ impl fmt::Display for AvoidSpec {
 /// ```
 #[derive(Clone)]
 pub struct Avoiding {
-    // Sorted.
+    // The statements, sorted.
     sites: Vec<SiteId>,
     rng: Rng,
-    // Room for the instants of the clock.
+    // Scratch space for the instants of the clock.
     instants: Vec<u64>,
-    // Room for who is held.
+    // The threads that are held at this step.
     held: Vec<ThreadId>,
-    // Steps since somebody was held and nobody was let go.
+    // Number of steps at which a thread was held, since the last release.
     waited: u64,
 }
 
 impl Avoiding {
-    /// Steps after which one of those that are held is let go.
+    /// Number of steps after which one of the held threads is released.
     pub const PATIENCE: u64 = 1_000;
 
-    /// Holds whoever stands at one of these statements.
+    /// Creates a scheduler that holds every thread that is pending at one of these statements.
     #[must_use]
     pub fn new(mut sites: Vec<SiteId>) -> Self {
         sites.sort_unstable();
@@ -82,7 +84,7 @@ impl Avoiding {
         Self { sites, rng: Rng::seeded(0), instants: Vec::new(), held: Vec::new(), waited: 0 }
     }
 
-    // Whether somebody who is not held can act, or will be able to once the clock has moved.
+    // Whether an actor that is not held can act, now or after an advance of the clock.
     fn others(&self, view: &View<'_>) -> bool {
         let View { world, openings } = *view;
         let act = openings.threads() - self.held.len() + openings.events();
@@ -112,7 +114,8 @@ impl Strategy for Avoiding {
             return Ok(Actor::Thread(self.held[k]));
         }
         self.waited += 1;
-        // Among the others; the run does not end while somebody is held.
+        // The choice is among the other actors. The end of the run is left out: a run must not end while a thread is
+        // held.
         let is_free = |actor: &Actor| match actor {
             Actor::Thread(thread) => !self.held.contains(thread),
             Actor::Stop => false,

@@ -1,30 +1,35 @@
-//! Threads and tasks in chains, online: each is before the next of its chain in every run that makes both (Ozkan et al., OOPSLA 2018).
+//! Chains of threads and tasks, built online: each context is before the next one of its chain in every run that has
+//! both (Ozkan et al., OOPSLA 2018).
 //!
-//! The causality is what posts, forks and joins force, of contexts as wholes: A is before B if A's last step has to come before B's first one. That is so if B, or a context that
-//! made B by forks, posts and firings of one event, is
+//! The causality is the order of whole contexts that posts, forks and joins force: A is before B if A's last step has
+//! to come before B's first step. That holds if B, or a context that created B by forks and posts (directly or through
+//! others), is one of the following. The firings of one event count as posts by one context.
 //!
-//! - a task of A's looper, posted by A or by what A made (it was not yet in the queue when A began), or posted after A by the same context, or by one that is after A's poster,
-//!   where A's message cannot stand behind B's (`Class::precedes`: FIFO, delays, the front);
-//! - made after a join of the thread A, by the one that joined it or by what is after that one.
+//! - A task of A's looper, if it was posted by A or by a descendant of A (so it was not yet in the queue when A began),
+//!   or if it was posted after A by the same context, or by a context that is after A's poster, and A's message cannot
+//!   be behind it in the queue (`Class::precedes`: FIFO, delays, the front).
+//! - A context that was created after a join of the thread A, by the thread that joined A or by a context that is after
+//!   that one.
 //!
-//! Neither locks nor conditions nor enables count, nor that two tasks happened to be queued in one order: then the chain decomposition would depend on what was scheduled, and not on what
-//! must be. A thread that makes others goes on beside them, so that it is in a chain of its own. The questions are bounded ([`MOST_ASKED`]); where that is not enough, two contexts count as unordered:
-//! more chains, and still each one a chain.
+//! Locks, conditions and enables do not count, nor does the order in which two tasks happened to be queued: the chains
+//! would depend on the schedule and not only on forced orders. A thread that creates others continues beside them, so
+//! it has a chain of its own. The search for an order is bounded ([`MOST_ASKED`]). Where the bound is reached, two
+//! contexts count as unordered: there are more chains, but each one is still a chain.
 //!
-//! `decompose` says which of the chains that a context could join is taken.
+//! `decompose` documents which chain a context joins if there are several.
 
 use super::decompose::Decomposition;
 use crate::base::Id;
 use crate::event::{Actor, Choice, ContextId, EventId, Op, ThreadId};
 use crate::world::{Class, Made, MessageKind, Time, World};
 
-/// How many steps up the makers of a context are taken to find out whether one that is there is before it.
+/// Maximum number of steps from creator to creator in one search for an order between two contexts.
 const MOST_ASKED: u32 = 1_024;
 
-/// No chain.
+/// The number of no chain.
 pub(super) const NONE: u32 = u32::MAX;
 
-// Who makes contexts, each of them at a step with a number: its steps that make something count from 1.
+// A creator of contexts. Its steps that create or join something are numbered from 1.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Maker {
     Context(ContextId),
@@ -37,16 +42,16 @@ struct Step {
     number: u32,
 }
 
-// What is known of a context.
+// The facts about one context that the search for orders needs.
 #[derive(Clone, Copy)]
 struct Link {
-    // What made it; `None` of what is there from the start.
+    // The step that created the context. `None` if it exists from the start.
     made_by: Option<Step>,
-    // Of a task.
+    // The queue of a task, and the class of its message.
     queued: Option<(ThreadId, Class)>,
-    // A step after the end of a thread.
+    // The step at which a thread was first joined.
     joined: Option<Step>,
-    // Its steps so far that make something, or join.
+    // Number of the context's steps so far that created or joined something.
     steps: u32,
     chain: u32,
 }
@@ -58,7 +63,7 @@ const UNLINKED: Link = Link { made_by: None, queued: None, joined: None, steps: 
 pub(super) struct Chains {
     links: Vec<Link>,
     fired: Vec<u32>,
-    // Of the last step, if it posted: where, and how.
+    // The queue and the class of the message that the last step posted, if it posted one.
     posting: Option<(ThreadId, Class)>,
     decomposition: Decomposition,
 }
@@ -71,12 +76,13 @@ impl Chains {
         self.posting = None;
     }
 
-    /// How many there are.
+    /// Returns the number of chains.
     pub(super) fn len(&self) -> usize {
         self.decomposition.chains()
     }
 
-    /// The chain of a context; a looper's own context, which hardly does anything, gets one where it is asked for.
+    /// Returns the chain of a context. A looper's own context performs hardly any step; it gets a chain on the first
+    /// call for it.
     pub(super) fn of(&mut self, context: ContextId) -> u32 {
         if self.links[context.index()].chain == NONE {
             self.join_chain(context);
@@ -84,7 +90,7 @@ impl Chains {
         self.links[context.index()].chain
     }
 
-    /// Takes in what the last step has made.
+    /// Adds the contexts that the last step created.
     pub(super) fn welcome(&mut self, world: &World) {
         let start = self.links.is_empty();
         for i in self.links.len()..world.contexts().len() {
@@ -119,7 +125,7 @@ impl Chains {
         self.posting = None;
     }
 
-    /// A choice that is about to be performed.
+    /// Takes note of a choice that is about to be performed.
     pub(super) fn observe(&mut self, world: &World, choice: Choice) {
         let Actor::Thread(thread) = choice.actor else { return };
         match world.thread(thread).pending {
@@ -135,7 +141,7 @@ impl Chains {
         }
     }
 
-    // The next step of a context that makes something.
+    // Numbers the next step of a context that creates or joins something.
     fn step(&mut self, maker: ContextId) -> Step {
         let steps = &mut self.links[maker.index()].steps;
         *steps += 1;
@@ -148,7 +154,8 @@ impl Chains {
         self.decomposition = decomposition;
     }
 
-    // Whether `a` has to end before `b`, which is later, begins.
+    // Whether `a` has to end before the younger context `b` begins: directly, or because it has to end before an
+    // ancestor of `b` begins.
     fn before(&self, a: ContextId, b: ContextId) -> bool {
         let mut left = MOST_ASKED;
         let mut at = Some(b);
@@ -168,9 +175,10 @@ impl Chains {
         }
     }
 
-    // By the queue in which `b` itself stands, or a join before it was made.
+    // Whether `a` has to end before `b` begins because of the queue that both belong to, or because of a join before
+    // the creation of `b`.
     fn directly_before(&self, a: ContextId, b: ContextId, left: &mut u32) -> bool {
-        // Contexts are numbered as they are made.
+        // Contexts are numbered in the order of creation.
         if a >= b {
             return false;
         }
@@ -185,7 +193,8 @@ impl Chains {
                 || of_a.precedes(of_b) && x.made_by.is_some_and(|post| self.made_after(b, post, left)))
     }
 
-    // Whether the step has to come before `context` is made.
+    // Whether the step has to come before the creation of `context`. The loop follows the creators of `context` upwards
+    // until one of them performed the step itself or comes after the context that did.
     fn made_after(&self, context: ContextId, step: Step, left: &mut u32) -> bool {
         let mut at = context;
         loop {

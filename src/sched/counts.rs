@@ -1,6 +1,8 @@
-//! How many interesting events each thread and task has, in one profile run: what `surw` is told before it begins, by names that mean the same in every run.
+//! Counts the interesting events of each thread and task in one profile run. `surw` gets the counts before it begins,
+//! by names that mean the same in every run.
 //!
-//! An event is interesting by its statement. A context's weight is the number of its own ones and of those of all that it makes: by posts, forks, and the firings that it enables.
+//! An event is interesting if its statement is. The weight of a context is the number of its own interesting events and
+//! of those of all contexts that it creates: by posts, by forks, and by the firings that it enables.
 
 use super::{Divergence, SiteSpec, SpecError, Strategy, View};
 use crate::base::{Id, IndexVec};
@@ -11,19 +13,21 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Which events are interesting, and how many there are.
+/// Parameters of the `surw` strategy: the interesting statements, and the counts of their events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SurwSpec {
-    /// The statements. Of none: all that access shared memory, or acquire or signal something.
+    /// The interesting statements. If empty, all statements that access shared memory, acquire or signal are
+    /// interesting.
     pub sites: Vec<SiteSpec>,
-    /// What one run shows, once it was made ([`StrategySpec::with_counts`](super::StrategySpec::with_counts)).
+    /// The counts, once the profile run has been performed
+    /// ([`StrategySpec::with_counts`](super::StrategySpec::with_counts)).
     pub counts: Option<Arc<Counts>>,
 }
 
 impl FromStr for SurwSpec {
     type Err = SpecError;
 
-    // What follows `surw`: nothing, or `:` and sites.
+    // Parses the text behind `surw`: nothing, or `:` and sites.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let sites = match text.strip_prefix(':') {
             Some(sites) => sites.split(',').map(|site| site.trim().parse()).collect::<Result<_, _>>()?,
@@ -44,7 +48,8 @@ impl fmt::Display for SurwSpec {
     }
 }
 
-// Accesses, and what waits or wakes. Not what only gives up: its order is that of the acquisitions that it lets go on.
+// Accesses, and operations that wait or wake up. Releases are left out: their order follows from that of the
+// acquisitions that they enable.
 fn is_shared(kind: SiteKind) -> bool {
     use SiteKind::*;
     let synchronizes = matches!(
@@ -55,7 +60,7 @@ fn is_shared(kind: SiteKind) -> bool {
 }
 
 impl SurwSpec {
-    /// The interesting statements.
+    /// Returns for each site whether it is interesting. Fails if a selection of sites is empty.
     pub fn interesting(&self, sites: &IndexVec<SiteId, Site>) -> Result<IndexVec<SiteId, bool>, SpecError> {
         let mut all: IndexVec<SiteId, bool> =
             sites.iter().map(|s| self.sites.is_empty() && is_shared(s.kind)).collect();
@@ -68,53 +73,54 @@ impl SurwSpec {
     }
 }
 
-/// What one run shows.
+/// The counts of one profile run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
-    // How long it took.
+    // Number of steps of the profile run.
     pub(super) steps: u64,
     nodes: Vec<Node>,
-    // Those that nobody made, by what they are.
+    // Contexts without a creator, by kind and in order.
     roots: Vec<(Made, Vec<u32>)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 struct Node {
     weight: u32,
-    // What it made, by what it is and in order.
+    // Contexts that this context created, by kind and in order.
     made: Vec<(Made, Vec<u32>)>,
 }
 
 impl Counts {
-    /// The number of the context that this one (`None`: nobody) makes as its `nth` of this kind.
+    /// Returns the node of the `nth` context of this kind that `maker` created. `maker` is `None` for contexts without
+    /// a creator.
     pub(super) fn find(&self, maker: Option<u32>, made: Made, nth: u32) -> Option<u32> {
         let all = maker.map_or(&self.roots, |maker| &self.nodes[maker as usize].made);
         let (_, of_kind) = all.iter().find(|(kind, _)| *kind == made)?;
         of_kind.get((nth as usize).checked_sub(1)?).copied()
     }
 
-    /// The interesting events of a context and of all that it makes.
+    /// Returns the number of interesting events of a context and of all contexts that it creates.
     pub(super) fn weight(&self, node: Option<u32>) -> u32 {
         node.map_or(0, |node| self.nodes[node as usize].weight)
     }
 }
 
-/// A strategy that does what another does, and counts.
+/// A strategy that chooses as another one does and counts interesting events.
 pub struct Counting<S> {
     inner: S,
     interesting: IndexVec<SiteId, bool>,
-    // By context.
+    // For each context the number of its own interesting events.
     own: Vec<u32>,
-    // By event: who enabled its next firings.
+    // For each event the contexts that enabled its next firings; `None` for an initial enable.
     enablers: IndexVec<EventId, VecDeque<Option<ContextId>>>,
-    // By event: who enabled its firings so far.
+    // For each event the contexts that enabled its firings so far; `None` for an initial enable.
     fired: IndexVec<EventId, Vec<Option<ContextId>>>,
     started: bool,
     steps: u64,
 }
 
 impl<S: Strategy> Counting<S> {
-    /// Counts events at these statements.
+    /// Wraps `inner` and counts the events at the interesting sites.
     pub fn new(inner: S, interesting: IndexVec<SiteId, bool>) -> Self {
         Self {
             inner,
@@ -127,7 +133,7 @@ impl<S: Strategy> Counting<S> {
         }
     }
 
-    /// What the run, which has come to this world, shows.
+    /// Returns the counts of the run, of which `world` is the last state.
     #[must_use]
     pub fn counts(&self, world: &World) -> Counts {
         let contexts = world.contexts();
@@ -137,7 +143,7 @@ impl<S: Strategy> Counting<S> {
             let (context, own) = (ContextId::new(i), self.own.get(i).copied().unwrap_or(0));
             counts.nodes[i].weight = counts.nodes[i].weight.saturating_add(own);
             let maker = match contexts.made(context) {
-                // A run without a step has no firing.
+                // A run without a step has no firing, so `fired` has an entry for the event.
                 Made::Event(event) => self.fired[event].get(contexts.nth(context) as usize - 1).copied().flatten(),
                 _ => contexts.parent(context),
             };
@@ -161,7 +167,7 @@ impl<S: Strategy> Counting<S> {
                 all.push((made, Vec::new()));
                 all.len() - 1
             });
-            // In the order of their numbers, from 1 on.
+            // Contexts are visited in the order of their ordinals, from 1.
             all[at].1.push(i as u32);
         }
         counts

@@ -1,12 +1,17 @@
-//! A partial order in chains, online: Agarwal and Garg, *Efficient dependency tracking for relevant events in concurrent systems*, Distributed Computing 2007.
+//! Decomposes a partial order into chains, online: Agarwal and Garg, *Efficient dependency tracking for relevant events
+//! in concurrent systems*, Distributed Computing 2007.
 //!
-//! Elements come one by one, none of them before one that is there. An element joins a chain whose last element is before it, else it opens one. Which of several chains it
-//! joins matters: where any will do, there is no bound. Here chains stand in sets, the k-th of k chains, and the first set counts that has such a chain; then all other chains of that set
-//! and those of the set before it change places. At any time one can take the last element of one chain of each set so that no two have an order. Hence all sets up to the k-th are full only
-//! if k elements are side by side: at most w(w + 1)/2 chains for width w.
+//! Elements arrive one by one, and no element is before an earlier one. An element joins a chain whose last element is
+//! before it, or else opens a new chain. If there are several such chains, the selection matters: an arbitrary one
+//! gives no bound. Therefore the chains are arranged in sets, with k chains in the k-th set, and the element joins a
+//! chain of the first set that has a suitable one. Then all other chains of that set and the chains of the set before
+//! it change places. This keeps an invariant: at any time one chain of each set can be selected such that no two of
+//! their last elements are ordered. Hence all sets up to the k-th are full only if k elements are concurrent, which
+//! gives at most w(w + 1)/2 chains for width w.
 //!
-//! One departure: in the paper an element fills an empty place of an earlier set even if it could join a chain of a later one. Here it joins; a place that is still empty is as
-//! good as an element without order to all others, which is just what opens a chain there, so that the bound stays.
+//! There is one departure from the paper. There, an element takes an empty place of an earlier set even if it could
+//! join a chain of a later set. Here it joins the chain. An empty place serves the invariant as well as an element
+//! without order to all others, and just such an element opens a chain there, so the bound still holds.
 
 use crate::event::ContextId;
 
@@ -15,9 +20,9 @@ const EMPTY: u32 = u32::MAX;
 /// The chains so far.
 #[derive(Clone, Default)]
 pub(super) struct Decomposition {
-    // By chain: its last element.
+    // For each chain its last element.
     last: Vec<ContextId>,
-    // The chains of the first set, then those of the second, and so on.
+    // The chains of the first set, then those of the second one, and so on.
     sets: Vec<u32>,
 }
 
@@ -27,12 +32,12 @@ impl Decomposition {
         self.sets.clear();
     }
 
-    /// How many chains there are.
+    /// Returns the number of chains.
     pub(super) fn chains(&self) -> usize {
         self.last.len()
     }
 
-    /// Takes in the next element, of which `follows` says whether another is before it. Returns its chain.
+    /// Adds the next element and returns its chain. `follows` says whether a given earlier element is before it.
     pub(super) fn place(&mut self, element: ContextId, follows: impl Fn(ContextId) -> bool) -> u32 {
         let fits = |chain: u32| chain != EMPTY && follows(self.last[chain as usize]);
         let Some(at) = self.sets.iter().position(|chain| fits(*chain)) else { return self.open(element) };
@@ -43,6 +48,8 @@ impl Decomposition {
             first += size;
             size += 1;
         }
+        // The element's chain moves to the last place of its set. The other size - 1 chains then change places with the
+        // size - 1 chains of the set before it, which is what keeps the invariant.
         self.sets.swap(at, first + size - 1);
         for i in first..first + size - 1 {
             self.sets.swap(i, i + 1 - size);
@@ -50,12 +57,13 @@ impl Decomposition {
         chain
     }
 
-    // In the first place that is empty.
+    // Opens a chain in the first empty place.
     fn open(&mut self, element: ContextId) -> u32 {
         let chain = self.last.len() as u32;
         self.last.push(element);
         if !self.sets.contains(&EMPTY) {
-            // One more set; all before it are full, so that it is as large as the number of chains says.
+            // All places are taken, so add one more set. All sets before it are full, so the number of places tells the
+            // size of the new one.
             let mut size = 1;
             while size * (size + 1) / 2 <= self.sets.len() {
                 size += 1;
@@ -74,7 +82,7 @@ mod tests {
     use super::*;
     use crate::base::Rng;
 
-    // The size of a largest antichain, by trying.
+    // The size of a largest antichain, by brute force.
     fn width(before: &[Vec<bool>]) -> usize {
         let n = before.len();
         (0u32..1 << n)
@@ -94,7 +102,7 @@ mod tests {
         for _ in 0..3_000 {
             let n = 3 + rng.below(10) as usize;
             let threads = 1 + rng.below(4);
-            // Each element follows one of a few threads, and now and then what another one of them has done.
+            // Each element follows the last one of its thread, and sometimes also the last one of another thread.
             let mut before = vec![vec![false; n]; n];
             let mut heads: Vec<Option<usize>> = vec![None; threads as usize];
             for i in 0..n {
@@ -119,7 +127,7 @@ mod tests {
             assert!(decomposition.chains() <= width * (width + 1) / 2, "{chain:?}, width {width}");
             most[width] = most[width].max(decomposition.chains());
         }
-        // The bound is a bound, and not always what there is.
+        // The worst case exceeds the width but need not reach the bound.
         assert!(most[1] == 1 && most[2] >= 2 && most[3] >= 4, "{most:?}");
     }
 }

@@ -1,19 +1,21 @@
-//! Delay bounding (Emmi, Qadeer, Rakamaric, POPL 2011), randomised: a deterministic scheduler, and a few delays at random steps.
+//! Delay bounding (Emmi, Qadeer, Rakamaric, POPL 2011), randomized: a deterministic scheduler with a few delays at
+//! random steps.
 //!
-//! The scheduler without delays lets a thread run until it blocks or ends, then the next one in the order of creation, in a ring; where no thread can run,
-//! the clock moves to the next deadline, then events fire. A delay passes over the actor that would act, to the next open one of the
-//! ring threads, clock, events, end of the run. The paper explores all ways to place d delays; here they are drawn from k steps, evenly and independently, so that a
-//! bug that needs d delays at certain steps is found with probability at least 1/k^d.
+//! Without delays the scheduler runs a thread until it blocks or ends, then the next one in the order of creation, in a
+//! ring. If no thread is enabled, the clock advances to the next deadline, then events fire. A delay passes over the
+//! actor that would act, to the next open one of the ring: threads, clock, events, end of the run. The paper explores
+//! all placements of d delays. Here each delay is drawn uniformly and independently from k steps, so that a bug that
+//! needs d delays at certain steps is found with probability at least 1/k^d.
 //!
-//! After k steps the run goes on as a random walk, so that it also ends where a thread waits busily for another.
-//! Branches and which waiter a notify wakes are no matter of the order of actors: they are drawn evenly.
+//! After k steps the run continues as a random walk, so that it also ends where a thread waits busily for another one.
+//! Branches and the waiters that a notify wakes do not belong to the order of actors: they are drawn uniformly.
 
 use super::{Divergence, Strategy, View, random_actor, random_argument};
 use crate::base::{Id, Rng};
 use crate::event::{Actor, Choice};
 use crate::world::Question;
 
-/// The scheduler.
+/// The scheduler of the `delay` strategy.
 ///
 /// # Examples
 ///
@@ -33,17 +35,17 @@ pub struct DelayBounded {
     delays: u32,
     steps: u32,
     rng: Rng,
-    // The steps at which an actor is passed over, counted from 0, ascending; one that stands twice passes over two.
+    // The steps (from 0) at which an actor is passed over, ascending. A step that occurs twice passes over two actors.
     points: Vec<u64>,
-    // The thread whose turn it is, by number: the last that acted, or the first after something else acted.
+    // Index of the thread whose turn it is: the last one that acted, or 0 after another actor acted.
     turn: usize,
 }
 
 impl DelayBounded {
-    /// The delays unless told otherwise.
+    /// Default number of delays.
     pub const DELAYS: u32 = 2;
 
-    /// Places this many delays in the first `steps` steps (at least 1).
+    /// Creates a scheduler that places this many delays in the first `steps` steps (at least 1).
     #[must_use]
     pub fn new(delays: u32, steps: u32) -> Self {
         debug_assert!(steps > 0);
@@ -69,7 +71,8 @@ impl Strategy for DelayBounded {
         if step >= u64::from(self.steps) {
             return Ok(random_actor(&mut self.rng, view));
         }
-        // The rank, among open actors, of the one that acts without a delay: the thread whose turn it is, or the next in the ring.
+        // The rank, among open actors, of the actor that acts without a delay: the thread whose turn it is, or the next
+        // one in the ring.
         let undelayed = world.enabled().iter().position(|t| t.index() >= self.turn).unwrap_or(0);
         let delays = self.points.partition_point(|p| *p <= step) - self.points.partition_point(|p| *p < step);
         Ok(world.open_actor(&openings, (undelayed + delays) % openings.total()))

@@ -1,9 +1,13 @@
-//! RaceFuzzer, algorithms 1 and 2: postpone threads at the statements of a pair until two of them race, then resolve the race by a coin.
+//! RaceFuzzer, algorithms 1 and 2: postpones threads at the statements of a pair until two of them race, then resolves
+//! the race by a coin.
 //!
-//! As printed, with what the paper says beside it. A thread that is taken out of the postponed set because every enabled thread is in it
-//! performs its statement when it is picked next ("it will execute the remaining statements", case 1). A thread that has been postponed for
-//! long is released likewise (section 4, livelocks). The clock, events and the end of a run are actors besides the paper's threads: they are
-//! picked as threads are, are never postponed, and the set of all enabled counts them.
+//! The code follows the printed algorithms and the paper's remarks beside them:
+//!
+//! - When all enabled threads are postponed, one of them is removed from the postponed set. It performs its statement
+//!   when it is picked next ("it will execute the remaining statements", case 1).
+//! - A thread that has been postponed for too long is released in the same way (section 4, livelocks).
+//! - The clock, events and the end of a run are actors beside the paper's threads. They are picked as threads are and
+//!   are never postponed. They count in the set of all enabled actors.
 
 use super::{Divergence, Strategy, View, random_argument};
 use crate::base::{IdSet, Rng};
@@ -11,28 +15,29 @@ use crate::event::{Actor, Choice, SiteId, ThreadId};
 use crate::world::Question;
 use smallvec::SmallVec;
 
-/// A race that a run brought about: two threads stood at these statements, at one location.
+/// A race that a run has reached: two threads are pending at these statements and access one location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hit {
-    /// The step at which both were pending.
+    /// The step at which both statements were pending.
     pub step: u64,
-    /// The statement that the coin let go first.
+    /// The statement that the coin chose to be performed first.
     pub first: SiteId,
-    /// The other.
+    /// The statement that is performed second.
     pub second: SiteId,
-    /// The threads that stood there, in the same order.
+    /// The threads that were pending at the statements, in the same order.
     pub threads: (ThreadId, ThreadId),
 }
 
 impl Hit {
-    /// Whether it is a race of these two statements. Two threads at one statement of the race set race as well, and that proves nothing of the pair.
+    /// Returns whether the race is between these two statements. Two threads that race at one and the same statement of
+    /// the race set are no evidence for the pair.
     #[must_use]
     pub fn is_of(&self, a: SiteId, b: SiteId) -> bool {
         (self.first, self.second) == (a, b) || (self.first, self.second) == (b, a)
     }
 }
 
-/// The directed scheduler.
+/// The directed scheduler of RaceFuzzer.
 ///
 /// # Examples
 ///
@@ -54,29 +59,31 @@ pub struct Directed {
     race_set: Vec<SiteId>,
     patience: u64,
     rng: Rng,
-    // Room for the instants of the clock.
+    // Scratch space for the instants of the clock.
     instants: Vec<u64>,
-    // With the step at which each was postponed.
+    // Each postponed thread with the step at which it was postponed.
     postponed: SmallVec<[(ThreadId, u64); 4]>,
-    // Taken out of `postponed` to perform what they stand at.
+    // Threads that were removed from `postponed` and perform their pending statement when they are picked next.
     released: IdSet<ThreadId>,
-    // Threads of R that still have to be executed.
+    // Threads of R (the threads that race with the picked one) that still have to perform their statement.
     burst: SmallVec<[ThreadId; 4]>,
     // The first race of each pair of statements.
     races: SmallVec<[Hit; 1]>,
     hits: u64,
     releases: u64,
-    // How often each statement of the race set is visited in a run, where the first visits are to pass, in the order of the race set.
+    // For each statement of the race set, in the same order, the number of its visits in a run. `None` if threads are
+    // postponed from the first visit on.
     counts: Option<Vec<u32>>,
-    // Of this run: visits that have to pass, and those that have passed.
+    // For each statement, in the same order: the visit from which this run postpones, and the number of visits so far.
     passing: Vec<(u32, u32)>,
 }
 
 impl Directed {
-    /// Steps after which a postponed thread is released unless told otherwise.
+    /// Default number of steps after which a postponed thread is released.
     pub const PATIENCE: u64 = 20_000;
 
-    /// Directs at these statements (the paper's RaceSet), and releases a thread that has been postponed for `patience` steps.
+    /// Creates a scheduler for these statements (the paper's RaceSet). It releases a thread that has been postponed for
+    /// `patience` steps.
     #[must_use]
     pub fn new(mut race_set: Vec<SiteId>, patience: u64) -> Self {
         race_set.sort_unstable();
@@ -97,34 +104,36 @@ impl Directed {
         }
     }
 
-    /// The same, and a statement is looked at from its k-th visit on; each run draws k for each, up to the visits that are given (at least 1).
+    /// Lets each run postpone threads at a statement only from its k-th visit on. The run draws k for each statement,
+    /// from 1 to the given number of visits (at least 1).
     ///
-    /// The paper postpones at the first visit. Where a statement is in a loop, and races in a later round only, threads would be postponed and released again and again.
+    /// The paper postpones from the first visit on. A statement in a loop may race only in a later iteration; its
+    /// threads would be postponed and released again and again before.
     #[must_use]
     pub fn from_visit(mut self, visits: impl Fn(SiteId) -> u32) -> Self {
         self.counts = Some(self.race_set.iter().map(|site| visits(*site).max(1)).collect());
         self
     }
 
-    /// The first race of this run.
+    /// Returns the first race of this run.
     #[must_use]
     pub fn hit(&self) -> Option<Hit> {
         self.races.first().copied()
     }
 
-    /// The first race of this run for each two statements that raced.
+    /// Returns the first race of this run for each pair of statements that raced.
     #[must_use]
     pub fn races(&self) -> &[Hit] {
         &self.races
     }
 
-    /// How many races this run brought about.
+    /// Returns the number of races in this run.
     #[must_use]
     pub fn hits(&self) -> u64 {
         self.hits
     }
 
-    /// How many threads were let go without a race.
+    /// Returns the number of threads that were released without a race.
     #[must_use]
     pub fn releases(&self) -> u64 {
         self.releases
@@ -140,14 +149,14 @@ impl Directed {
         }
     }
 
-    // Takes one out, to perform its statement.
+    // Removes one thread from the postponed set so that it performs its statement.
     fn release(&mut self, at: usize) {
         let (thread, _) = self.postponed.remove(at);
         self.released.set(thread, true);
         self.releases += 1;
     }
 
-    // Algorithm 2.
+    // Algorithm 2: the postponed threads whose pending access conflicts with that of `thread`.
     fn racing(&self, view: &View<'_>, thread: ThreadId) -> SmallVec<[ThreadId; 4]> {
         let Some(access) = view.world.thread(thread).pending.access() else { return SmallVec::new() };
         let races =
@@ -161,7 +170,8 @@ impl Directed {
             && view.world.thread(thread).pending.access().is_some()
     }
 
-    // Line 9, for `thread` and each of R; the coin has said whether `thread` goes first.
+    // Line 9 of algorithm 1: records the race of `thread` with each thread of R. `goes_first` is the coin's result for
+    // `thread`.
     fn found(&mut self, view: &View<'_>, thread: ThreadId, racing: &[ThreadId], goes_first: bool) {
         self.hits += 1;
         let site = |t: ThreadId| view.world.thread(t).site;
@@ -175,21 +185,21 @@ impl Directed {
         }
     }
 
-    // Line 26, and the monitor thread of section 4.
+    // Line 26 of algorithm 1, and the monitor thread of section 4.
     fn break_waits(&mut self, view: &View<'_>) {
         let now = view.world.steps();
         if let Some(at) = self.postponed.iter().position(|(_, since)| now - since >= self.patience) {
             self.release(at);
         }
         let others = view.openings.total() - view.openings.threads();
-        // A postponed thread stands at an access and so stays enabled.
+        // A postponed thread is pending at an access, which never blocks, so every postponed thread is enabled.
         if !self.postponed.is_empty() && others == 0 && self.postponed.len() == view.openings.threads() {
             let at = self.rng.below(self.postponed.len() as u32) as usize;
             self.release(at);
         }
     }
 
-    // Line 5: a random actor that is enabled and not postponed.
+    // Line 5 of algorithm 1: a random actor that is open and not postponed.
     fn pick(&mut self, view: &View<'_>) -> Actor {
         let free = view.openings.total() - self.postponed.len();
         let mut k = self.rng.below(free as u32) as usize;
@@ -221,6 +231,7 @@ impl Strategy for Directed {
     }
 
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
+        // Threads of R perform their statements one after another, before any other actor is picked.
         if let Some(thread) = self.burst.pop() {
             return Ok(Actor::Thread(thread));
         }
@@ -240,11 +251,13 @@ impl Strategy for Directed {
                 }
                 self.postpone(thread, view.world.steps());
                 self.postponed.retain(|(t, _)| !racing.contains(t));
-                // Executed in the order in which they were postponed.
+                // The threads of R perform their statements in the order in which they were postponed. The vector is
+                // reversed because `pop` takes its last element.
                 self.burst = racing.into_iter().rev().collect();
                 let first = self.burst.pop().unwrap_or(other);
                 return Ok(Actor::Thread(first));
             }
+            // A released thread performs its statement, although it is in the race set.
             if self.released.contains(thread) {
                 return Ok(actor);
             }

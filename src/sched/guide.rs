@@ -1,6 +1,7 @@
-//! A run as a guide: what was done in it, by names that mean the same in every run, to be done again as far as something else lets it.
+//! A guide is a run in terms that mean the same in every run, for another run to follow as far as it can.
 //!
-//! A replay stops where it does not fit. A guide is for runs that are to differ in one thing: whoever cannot act now is passed over and acts later.
+//! A replay stops where a choice does not fit. A guide serves runs that differ from it in one point: an actor that
+//! cannot act at its place in the guide is passed over and acts later.
 
 use super::hold::Pedigree;
 use super::{Divergence, Strategy, View};
@@ -9,38 +10,38 @@ use crate::event::{Actor, Choice, EventId, ThreadId};
 use crate::world::{Question, World};
 use std::collections::VecDeque;
 
-/// Who acts in a guide.
+/// An actor of a guide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Who {
-    // The thread of this number in `threads`.
+    // A thread, as its index in `Guide::threads`.
     Thread(u32),
     Event(EventId),
     Clock,
     Stop,
 }
 
-/// A run to be followed.
+/// A run to follow: the pedigrees of its threads, and its choices.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Guide {
     threads: Vec<Pedigree>,
     steps: Vec<(Who, u64)>,
 }
 
-/// A strategy that does what another does, and makes a [`Guide`] of it.
+/// A strategy that chooses as another one does and records the run as a [`Guide`].
 pub struct Guiding<S> {
     inner: S,
     guide: Guide,
-    // By thread of this run: its number in the guide.
+    // For each thread of this run, its index in the guide.
     known: Vec<Option<u32>>,
 }
 
 impl<S: Strategy> Guiding<S> {
-    /// Records `inner`.
+    /// Wraps `inner` and records its choices.
     pub fn new(inner: S) -> Self {
         Self { inner, guide: Guide::default(), known: Vec::new() }
     }
 
-    /// The run so far.
+    /// Returns the run so far.
     #[must_use]
     pub fn guide(self) -> Guide {
         self.guide
@@ -86,16 +87,17 @@ impl<S: Strategy> Strategy for Guiding<S> {
     }
 }
 
-/// How far a run has followed a guide.
+/// The progress of a run that follows a guide.
 #[derive(Clone, Default)]
 pub(super) struct Following {
-    // Steps of the guide that are still to come.
+    // Steps of the guide that have not been performed yet.
     left: VecDeque<(Who, u64)>,
-    // By thread of the guide: that of this run, once it is there.
+    // For each thread of the guide, the thread of this run, once it exists.
     threads: Vec<Option<ThreadId>>,
 }
 
-// Steps that are passed over at most: behind so many nothing of the guide is left in the run.
+// Maximum number of steps to look at. If none of so many steps of the guide is possible, the run has nothing left in
+// common with it.
 const MOST_PASSED: usize = 4_096;
 
 impl Following {
@@ -122,7 +124,7 @@ impl Following {
         })
     }
 
-    /// Who acts next: the first of the guide that can and is not this one.
+    /// Returns the actor of the first remaining step of the guide whose actor is open and is not `held`.
     pub(super) fn next(&mut self, guide: &Guide, view: &View<'_>, held: Option<Actor>) -> Option<Actor> {
         for i in 0..self.left.len().min(MOST_PASSED) {
             let (who, _) = self.left[i];
@@ -134,7 +136,7 @@ impl Following {
         None
     }
 
-    /// What the guide answers where this actor acts next.
+    /// Returns the argument of the actor's next step in the guide.
     pub(super) fn argument(&mut self, guide: &Guide, world: &World, actor: Actor) -> Option<u64> {
         let at = self.position(guide, world, actor)?;
         Some(self.left[at].1)
@@ -144,7 +146,7 @@ impl Following {
         (0..self.left.len().min(MOST_PASSED)).find(|i| self.actor(guide, world, self.left[*i].0) == Some(actor))
     }
 
-    /// The actor has acted.
+    /// Removes the actor's next step from the guide: the actor performs it now.
     pub(super) fn observe(&mut self, guide: &Guide, world: &World, actor: Actor) {
         if let Some(at) = self.position(guide, world, actor) {
             self.left.remove(at);

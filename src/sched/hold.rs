@@ -1,13 +1,18 @@
-//! Hold: one operation waits until another has been performed, so that two accesses come in the order that is wanted.
+//! Holds one operation until another one has been performed, so that two accesses take place in the wanted order.
 //!
-//! It is how two tasks of one looper are flipped, and a thread against a task where the post is what must wait. What is held is a cause of the later access: the
-//! access itself, the post, fork or firing of its task, what let that go on, or the clock. All else is a random walk. No queued message ever overtakes another one: only
-//! those who act are held, so that every order that comes about is one that the platform can produce.
+//! This is how a campaign flips two tasks of one looper, or a thread and a task where the post has to be held. The held
+//! operation is a cause of the access that has to come second: the access itself, the post, fork or firing of its task,
+//! its wake-up, or an advance of the clock. All other choices are those of a random walk. A queued message never
+//! overtakes another one: only actors are held, so the platform can produce every order that a run shows.
 //!
-//! An actor is held before the outermost lock that it would hold at the operation: else whoever needs that lock waits as well.
+//! An actor is held before it acquires the outermost lock that it would hold at the operation. Otherwise every thread
+//! that needs that lock would be blocked as well.
 //!
-//! It is let go when what it waits for has happened; when nobody else can do anything (the clock counts only while it may let somebody else go on); or
-//! after some patience. Which of these it was is recorded.
+//! A held actor is released for one of three reasons, which is recorded ([`Released`]):
+//!
+//! - The operation that it waits for has been performed.
+//! - No other actor can do anything. The clock counts only if its advance can enable another thread.
+//! - It has been held for as many steps as the patience allows.
 
 use super::guide::{Following, Guide};
 use super::{Divergence, SiteSpec, SpecError, Strategy, View, random_argument};
@@ -18,10 +23,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A thread, task or firing by what was made and the how-manieth of its kind it was, from the outermost maker on: the same in every run.
+/// The pedigree of a thread, task or firing: for each context from the outermost creator on, its kind and its ordinal
+/// among those of its kind. It is the same in every run.
 pub type Pedigree = Vec<(Made, u32)>;
 
-/// An operation, told apart before it is performed and in every run.
+/// An operation, identified in a way that is the same in every run and known before it is performed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Moment {
     /// A step at a statement.
@@ -33,41 +39,44 @@ pub enum Moment {
         /// Ordinal of the step at this statement in this thread or task, from 1. Both halves of an operation count.
         nth: u32,
     },
-    /// The post or fork that makes this thread or task, or the firing of the event.
+    /// The post or fork that creates the thread or task of this pedigree, or the firing of the event.
     Makes(Pedigree),
-    /// Every tick of the clock.
+    /// Any advance of the clock.
     Tick,
 }
 
-/// One way to bring an order about.
+/// One way to force an order: an operation to hold, and the operation that releases it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hold {
-    /// What waits.
+    /// The operation that is held.
     pub what: Moment,
-    /// The acquisition of the outermost lock that its performer holds there: it stops before that.
+    /// The acquisition of the outermost lock that the actor holds at `what`. The actor is held before it.
     pub outermost: Option<Moment>,
-    /// What it waits for.
+    /// The operation that releases `what`.
     pub until: Moment,
-    /// The operation that is to come second: a guide is followed up to there.
+    /// The operation that has to come second. A guide is followed up to this operation.
     pub second: Moment,
 }
 
-/// Why what was held was let go.
+/// The reason why a held actor was released.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Released {
-    /// What it waited for has happened.
+    /// The awaited operation (`Hold::until`) has been performed.
     Reached,
-    /// Nobody else could act; who would have had to waits for a lock.
+    /// No other actor could act, and the performer of the awaited operation is blocked at a lock.
     Lock,
-    /// ... waits for a condition, a notify or a semaphore.
+    /// No other actor could act, and the performer of the awaited operation waits for a condition, a notify, a
+    /// semaphore or a barrier.
     Await,
-    /// ... waits for a thread to end.
+    /// No other actor could act, and the performer of the awaited operation is blocked at the join of another thread.
     Join,
-    /// ... is a message behind others in its queue, or one that is never due.
+    /// No other actor could act, and the performer of the awaited operation is a queued task (behind others, or never
+    /// due) or an idle looper.
     Queue,
-    /// Nobody else could act, and who would have had to does not exist, or has ended.
+    /// No other actor could act, and the performer of the awaited operation does not exist, has ended, or is blocked in
+    /// another way (a sleep, for example).
     NeverReached,
-    /// It had been held for as many steps as the patience allows.
+    /// The actor had been held for as many steps as the patience allows.
     Patience,
 }
 
@@ -85,29 +94,31 @@ impl fmt::Display for Released {
     }
 }
 
-/// An order, and how it is brought about.
+/// Parameters of the `hold` strategy: an order, and the way to force it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HoldSpec {
-    /// The statement that is to come first.
+    /// The statement that has to come first.
     pub first: SiteSpec,
-    /// The one that waits.
+    /// The statement that has to come second.
     pub then: SiteSpec,
-    /// Which of the ways, from 1; a run draws one if it is not given.
+    /// Ordinal of the way to use, from 1. If `None`, each run draws one.
     pub way: Option<u32>,
-    /// `guided`: whether all others do as they do in the run that shows the ways; else they walk at random.
+    /// `guided`: whether all other actors follow the run that shows the ways. If false, they are chosen at random.
     pub guided: bool,
-    /// The run that shows causes and ways: the seed of a detection run, 0 for the round robin.
+    /// The run that shows causes and ways: the seed of a detection run, or 0 for round robin.
     pub profile: u64,
-    /// Which two instances of the statements are meant: 0 for the first that the run performs on one location, else one of those pairs that it performs later.
+    /// Which pair of instances of the statements is meant: 0 for the first pair that the run performs on one location,
+    /// n for the n-th later pair.
     pub later: u32,
-    /// The ways, once that run was made ([`StrategySpec::with_holds`](super::StrategySpec::with_holds)).
+    /// The ways, once the profile run has been performed
+    /// ([`StrategySpec::with_holds`](super::StrategySpec::with_holds)).
     pub holds: Option<Arc<Holds>>,
 }
 
 impl FromStr for HoldSpec {
     type Err = SpecError;
 
-    // What follows `hold:`.
+    // Parses the text behind `hold:`.
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let (order, options) = text.split_once(',').map_or((text, None), |(order, options)| (order, Some(options)));
         let unknown = || SpecError::Strategy(format!("hold:{text}"));
@@ -154,18 +165,19 @@ impl fmt::Display for HoldSpec {
     }
 }
 
-/// The ways to bring one order about, those first that are nearest to the access that waits.
+/// The ways to force one order, sorted by distance: the way that holds an operation nearest to the second access comes
+/// first.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Holds {
     /// The ways.
     pub ways: Vec<Hold>,
-    /// Steps after which what is held is let go.
+    /// Number of steps after which a held actor is released.
     pub patience: u64,
-    /// The run that shows them.
+    /// The run that shows the ways.
     pub guide: Guide,
 }
 
-/// The scheduler.
+/// The scheduler of the `hold` strategy.
 ///
 /// # Examples
 ///
@@ -191,23 +203,25 @@ pub struct Holds {
 pub struct Holding {
     holds: Arc<Holds>,
     fixed: Option<usize>,
-    // Whether it follows the guide; else it walks at random.
+    // Whether the run follows the guide. If false, it is a random walk.
     guided: bool,
     following: Following,
     rng: Rng,
     instants: Vec<u64>,
-    // The way of this run.
+    // Index of the way that this run uses.
     way: usize,
-    // Steps that were seen at the statements of the way: of what is held, its lock, what it waits for, and what comes second.
+    // Number of steps so far at the statement of each moment of the way, in the order of `moments`: `what`,
+    // `outermost`, `until`, `second`.
     visits: [u32; 4],
-    // What is to come second has come.
+    // Whether the operation that has to come second has been performed.
     over: bool,
     engaged: Option<u64>,
     released: Option<Released>,
 }
 
 impl Holding {
-    /// Holds in one of these ways: in that of this number, else each run draws one; the nearest has half of the weight, the next half of the rest.
+    /// Creates a scheduler for these ways. It uses the way with index `fixed`. Without one each run draws a way: the
+    /// first one has half of the weight, the next one half of the rest, and so on.
     #[must_use]
     pub fn new(holds: Arc<Holds>, fixed: Option<usize>) -> Self {
         Self {
@@ -225,20 +239,21 @@ impl Holding {
         }
     }
 
-    /// The same, and all others do what they do in the run that shows the ways, as far as they can: that run comes to both operations, where few walks may.
+    /// Lets all other actors follow the run that shows the ways, as far as they can. That run reaches both operations,
+    /// which only few random walks may do.
     #[must_use]
     pub fn guided(mut self) -> Self {
         self.guided = true;
         self
     }
 
-    /// The step of this run at which it first held somebody back: up to there it is a random walk.
+    /// Returns the step at which this run first held an actor. Up to this step the run is the same as without the hold.
     #[must_use]
     pub fn engaged(&self) -> Option<u64> {
         self.engaged
     }
 
-    /// Why it let go, if it did.
+    /// Returns the reason why the actor was released, if it was.
     #[must_use]
     pub fn released(&self) -> Option<Released> {
         self.released
@@ -248,7 +263,7 @@ impl Holding {
         [Some(&hold.what), hold.outermost.as_ref(), Some(&hold.until), Some(&hold.second)]
     }
 
-    // Whether the actor is about to perform the moment that has been visited so often.
+    // Whether the actor is about to perform the moment, given the number of visits so far.
     fn is_at(world: &World, actor: Actor, moment: &Moment, visits: u32) -> bool {
         match (moment, actor) {
             (Moment::Step { context, site, nth }, Actor::Thread(thread)) => {
@@ -261,7 +276,7 @@ impl Holding {
         }
     }
 
-    // Who is held back now.
+    // The open actor that is held now.
     fn held(&self, view: &View<'_>) -> Option<Actor> {
         if self.released.is_some() {
             return None;
@@ -278,7 +293,7 @@ impl Holding {
         open.find(is)
     }
 
-    // Whether somebody besides the one that is held can act, or will be able to once the clock has moved.
+    // Whether an actor other than the held one can act, now or after an advance of the clock.
     fn others(view: &View<'_>, held: Actor) -> bool {
         let threads = view.openings.threads() - usize::from(matches!(held, Actor::Thread(_)));
         let events = view.openings.events() - usize::from(matches!(held, Actor::Event(_)));
@@ -289,7 +304,8 @@ impl Holding {
         view.openings.clock() && held != Actor::Clock && view.world.threads().ids().any(later)
     }
 
-    // What keeps the one from acting who would have to.
+    // The blocker of the operation `until`, as a reason for the release: what blocks the thread or task that has to
+    // perform it.
     fn obstacle(view: &View<'_>, until: &Moment) -> Released {
         let (Moment::Step { context, .. } | Moment::Makes(context)) = until else { return Released::NeverReached };
         let world = view.world;
@@ -316,13 +332,14 @@ impl Holding {
     }
 }
 
-/// Whether the clock may let a thread go on: it waits for a deadline, or has a message that will be due.
+/// Returns whether an advance of the clock can enable the thread: it waits for a deadline, or it has a message that is
+/// due later.
 pub(super) fn goes_on_later(world: &World, thread: ThreadId) -> bool {
     let due = world.thread(thread).queue.as_ref().and_then(|q| q.messages().map(|m| m.when).min());
     world.deadline(thread).is_some() || due.is_some_and(|when| when > world.now())
 }
 
-// Whether the actor's next operation makes the context of this pedigree.
+// Whether the actor's next operation creates the context of this pedigree.
 fn makes(world: &World, actor: Actor, pedigree: &[(Made, u32)]) -> bool {
     let Some(((made, nth), parent)) = pedigree.split_last() else { return false };
     let contexts = world.contexts();
@@ -367,6 +384,7 @@ impl Strategy for Holding {
         let mut held = self.held(view);
         if let Some(actor) = held {
             let now = view.world.steps();
+            // The patience counts from the first step at which the actor was held.
             let since = *self.engaged.get_or_insert(now);
             let hold = &self.holds.ways[self.way];
             if now - since >= self.holds.patience {
@@ -377,6 +395,7 @@ impl Strategy for Holding {
                 held = None;
             }
         }
+        // A guided run follows the guide up to the second operation; then it is a random walk.
         let follows = self.guided && !self.over;
         if let Some(actor) = follows.then(|| self.following.next(&self.holds.guide, view, held)).flatten() {
             return Ok(actor);
@@ -384,7 +403,8 @@ impl Strategy for Holding {
         let Some(held) = held else {
             return Ok(super::random_actor(&mut self.rng, view));
         };
-        // Among the others; the run does not end while somebody is held.
+        // The choice is among the other actors. The end of the run is left out: a run must not end while an actor is
+        // held.
         let free = view.openings.total() - 1 - usize::from(view.openings.stop());
         let k = self.rng.below(free as u32) as usize;
         let actor = view.world.open_actors(view.openings).filter(|a| *a != held && *a != Actor::Stop).nth(k);

@@ -1,21 +1,22 @@
-//! The raw choices of a run: what it takes to make it again in the same program, at the cost of one word a choice.
+//! The raw choices of a run: they suffice to repeat it in the same program and cost one word per choice.
 //!
-//! Nothing is kept where one actor was open, since nothing was chosen. A [`Recorder`](super::Recorder) tells more (names and check bytes, which
-//! survive edits of the program) and costs more; [`ChoiceLog`] and then a recorded [`Rerun`] come to the same schedule.
+//! A step with only one open actor is not stored, since it is no choice. A [`Recorder`](super::Recorder) stores more
+//! (names and check bytes, which survive edits of the program) and costs more. A [`ChoiceLog`] and then a recorded
+//! [`Rerun`] give the same schedule.
 
 use super::{Divergence, Strategy, View};
 use crate::event::{Actor, Choice, EventId, ThreadId};
 use crate::world::Question;
 use std::sync::Arc;
 
-/// Choices among open actors, and the arguments of those that had a question, each in order.
+/// The choices of a run among several open actors, and the arguments of its steps, each in order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct RawChoices {
     actors: Vec<u32>,
     arguments: Vec<u64>,
 }
 
-// Two bits for the kind of actor, the rest for its number.
+// The two low bits of a word hold the kind of actor, the others its number.
 const KINDS: u32 = 4;
 
 fn encode(actor: Actor) -> u32 {
@@ -37,7 +38,7 @@ fn decode(word: u32) -> Actor {
 }
 
 impl RawChoices {
-    /// Adds a choice that was made where `open` actors were open; `asked` says whether it has an argument.
+    /// Adds a choice among `open` open actors. `asked` says whether the step has an argument.
     pub fn add(&mut self, choice: Choice, open: usize, asked: bool) {
         if open > 1 {
             self.actors.push(encode(choice.actor));
@@ -47,36 +48,36 @@ impl RawChoices {
         }
     }
 
-    /// How many choices were made among several actors.
+    /// Returns the number of choices among several actors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.actors.len()
     }
 
-    /// Whether there was none.
+    /// Returns whether there was no choice among several actors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.actors.is_empty()
     }
 }
 
-// Choices that a log has room for from the start: few runs have more, so that few ever wait for it to grow.
+// Initial capacity of a log. Few runs have more choices, so a log rarely has to grow.
 const ROOM: usize = 1_024;
 
-/// A strategy that does what another does, and keeps its choices.
+/// A strategy that chooses as another one does and records the raw choices.
 pub struct ChoiceLog<S> {
     inner: S,
     log: RawChoices,
 }
 
 impl<S: Strategy> ChoiceLog<S> {
-    /// Records `inner`.
+    /// Wraps `inner` and records its choices.
     pub fn new(inner: S) -> Self {
         let actors = Vec::with_capacity(ROOM);
         Self { inner, log: RawChoices { actors, arguments: Vec::new() } }
     }
 
-    /// What it chose so far in this run.
+    /// Returns the choices of this run so far.
     #[must_use]
     pub fn choices(&self) -> &RawChoices {
         &self.log
@@ -117,7 +118,7 @@ impl<S: Strategy> Strategy for ChoiceLog<S> {
     }
 }
 
-/// Makes raw choices again, in the program that they come from.
+/// Repeats raw choices in the program that they come from.
 ///
 /// # Examples
 ///
@@ -141,7 +142,7 @@ pub struct Rerun {
 }
 
 impl Rerun {
-    /// Makes these choices, in every run.
+    /// Creates a strategy that repeats these choices in every run.
     #[must_use]
     pub fn new(choices: Arc<RawChoices>) -> Self {
         Self { choices, actor: 0, argument: 0 }

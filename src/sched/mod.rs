@@ -1,27 +1,28 @@
-//! Strategies: who acts next.
+//! Strategies: they choose the next actor at each point of a run.
 //!
-//! One file for each, and a row in `spec` for each that can be named. A strategy knows the world and nothing of the guest; it draws only from its own generator.
+//! Each strategy has a file of its own, and each one that a command line can name has a row in `spec`. A strategy reads
+//! the world, but does not depend on the guest. It draws random numbers only from its own generator.
 //!
 //! | strategy | chooses |
 //! |---|---|
-//! | [`RandomWalk`] | every open actor as likely as any other |
-//! | [`RoundRobin`] | threads in turn: no chance at all |
-//! | [`Steady`] | the thread that acted last, as long as it can: what shrinking calls the default |
-//! | [`Pct`] | by random priorities; a bound on finding bugs of a given depth |
-//! | [`Pctcp`] | the same, with a priority for each chain of threads and tasks that have an order |
-//! | [`Pos`] | by random priorities, drawn anew for what conflicts with the last operation |
-//! | [`Surw`] | so that each order of the interesting statements is as likely as any other |
-//! | [`DelayBounded`] | a deterministic schedule, delayed a few times |
-//! | [`Directed`] | RaceFuzzer: two statements that race are brought side by side |
-//! | [`Holding`] | one operation waits for another: an order is brought about |
-//! | [`Avoiding`] | a few statements wait as long as anybody else can act |
-//! | [`Replay`] | what was recorded; stops where it does not fit |
-//! | [`Tolerant`] | what was recorded, as far as it fits |
-//! | [`Rerun`] | raw choices of the same program |
-//! | [`Prefixed`] | the beginning of such a run, and then another strategy |
+//! | [`RandomWalk`] | each open actor with the same probability |
+//! | [`RoundRobin`] | threads in turn, without any random choice |
+//! | [`Steady`] | the thread that acted last, as long as it is enabled: the default choice of shrinking |
+//! | [`Pct`] | by random priorities, with a bound on the probability of finding a bug of a given depth |
+//! | [`Pctcp`] | as PCT, with one priority per chain of ordered threads and tasks |
+//! | [`Pos`] | by random priorities, drawn anew for operations that conflict with the last one |
+//! | [`Surw`] | such that each order of the interesting statements is equally likely |
+//! | [`DelayBounded`] | by a deterministic schedule with a few delays |
+//! | [`Directed`] | as RaceFuzzer: it brings two racing statements side by side |
+//! | [`Holding`] | at random, but holds one operation until another one has been performed, to force an order |
+//! | [`Avoiding`] | at random, but postpones a few statements while any other actor can act |
+//! | [`Replay`] | the recorded choices; it stops where one does not fit |
+//! | [`Tolerant`] | the recorded choices as far as they fit |
+//! | [`Rerun`] | the raw choices of an earlier run of the same program |
+//! | [`Prefixed`] | the beginning of such a run, then as another strategy |
 //!
-//! [`StrategySpec`] names one on a command line. [`Recorder`] and [`ChoiceLog`] wrap any of them and keep what it chose.
-//! How to write one: [the tutorial](crate#9-a-strategy-of-ones-own).
+//! [`StrategySpec`] names a strategy on a command line. [`Recorder`] and [`ChoiceLog`] wrap any strategy and record its
+//! choices. [The tutorial](crate#9-a-strategy-of-ones-own) shows how to write a strategy.
 
 mod avoid;
 mod chains;
@@ -74,38 +75,40 @@ pub use tolerant::{Tolerance, Tolerant};
 use crate::event::{Actor, Choice};
 use crate::world::{Openings, Question, World};
 
-/// What a strategy sees: open choices and pending operations, never mutable state.
+/// The view of a strategy: open actors and pending operations, without mutable access.
 #[derive(Clone, Copy)]
 pub struct View<'w> {
-    /// The state. Its enabled threads and their pending operations are the choices.
+    /// The state. It determines the open actors and their pending operations.
     pub world: &'w World,
-    /// The open actors, counted; at least one.
+    /// The open actors, counted by kind. At least one actor is open.
     pub openings: Openings,
 }
 
-/// How choices are made in one run.
+/// A strategy: it makes the choices of a run.
 ///
-/// The contract: after [`begin`](Self::begin), for each step [`choose`](Self::choose) names an actor that is open in the
-/// view, [`argument`](Self::argument) answers that actor's question if it has one, and [`observe`](Self::observe) is told of the
-/// choice before it is performed. Where only one answer is possible a strategy is asked all the same, and must draw nothing.
-/// What it does depends on its seed and on what it was shown, on nothing else. Only a replay refuses to answer.
+/// The contract: [`begin`](Self::begin) is called once per run. Then, for each step, [`choose`](Self::choose) returns
+/// an actor that is open in the view, [`argument`](Self::argument) answers the actor's question if it has one, and
+/// [`observe`](Self::observe) receives the choice before it is performed. A strategy is also called where only one
+/// answer is possible, and must not draw a random number there. The choices may depend only on the seed and on what the
+/// strategy has been shown. Only a replay may return an error.
 pub trait Strategy {
-    /// A new run with this seed.
+    /// Starts a new run with this seed.
     fn begin(&mut self, seed: u64);
 
-    /// Who acts next.
+    /// Returns the actor that performs the next step.
     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>>;
 
-    /// The argument of that actor: a waiter's number, a branch, or an instant out of [`World::instants`].
+    /// Returns the argument of the actor's step: the index of a waiter, a branch (0 or 1), or an instant out of
+    /// [`World::instants`].
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>>;
 
-    /// Whether it does without being asked and told where one thread is open and nothing else: a run may then go through such steps at once.
-    /// To be the same for the whole of a run.
+    /// Whether `choose` and `observe` may be skipped for forced steps (exactly one open actor, a thread). The engine
+    /// then performs such steps in a burst. Must not change during a run.
     fn passes_over_forced(&self) -> bool {
         false
     }
 
-    /// The choice that was made.
+    /// Receives the choice of the next step, before the step is performed.
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         let _ = (view, choice);
     }
@@ -133,19 +136,20 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
     }
 }
 
-/// Draws an open actor uniformly.
+/// Draws an open actor. Each one has the same probability.
 #[inline(always)]
 fn random_actor(rng: &mut crate::base::Rng, view: &View<'_>) -> Actor {
     let k = rng.below(view.openings.total() as u32);
     view.world.open_actor(&view.openings, k as usize)
 }
 
-/// Draws a priority: 64 bits, so that one that is drawn later is as likely at any rank.
+/// Draws a priority of 64 bits: enough that two priorities are almost never equal, so that a priority that is drawn
+/// later is equally likely to take any rank.
 fn random_priority(rng: &mut crate::base::Rng) -> u64 {
     u64::from(rng.below(u32::MAX)) << 32 | u64::from(rng.below(u32::MAX))
 }
 
-/// Draws an argument uniformly. `instants` is room that is used again and again.
+/// Draws an argument uniformly. `instants` is scratch space that is reused between calls.
 fn random_argument(rng: &mut crate::base::Rng, instants: &mut Vec<u64>, view: &View<'_>, question: Question) -> u64 {
     match question {
         Question::Waiter(n) => u64::from(rng.below(n as u32)),

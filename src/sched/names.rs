@@ -1,5 +1,5 @@
-//! The names of the threads of a schedule, with what they have in common kept once: in a chain of forks and posts each name is the one before and a part more,
-//! so that the names of n threads as texts would take n * n / 2 parts.
+//! The names of a schedule's threads, with shared prefixes stored once. In a chain of forks and posts each name is the
+//! previous name and one more part, so the names of n threads as separate texts would take n * n / 2 parts.
 
 use crate::base::Id;
 use crate::event::{ContextId, ThreadId};
@@ -7,29 +7,30 @@ use crate::world::World;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A name in [`Names`].
+/// The number of a name in [`Names`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NameId(u32);
 
-/// The last part of a name, and the name before that.
+/// The last part of a name, and the name before that part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Part {
     maker: Option<NameId>,
     text: u32,
 }
 
-/// Names by their parts, which are what stands between the `/` of a pedigree. Two `Names` are equal if the same names were added in the same order.
+/// Names, split into their parts at the `/` of a pedigree. Two `Names` are equal if the same names were added in the
+/// same order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Names {
     texts: Vec<Arc<str>>,
     parts: Vec<Part>,
-    // How many parts the name of each has.
+    // For each name its number of parts.
     depths: Vec<u32>,
     by_text: BTreeMap<Arc<str>, u32>,
     by_part: BTreeMap<Part, NameId>,
 }
 
-/// Names with more parts are deep: check bytes and messages have only the last ones.
+/// Number of parts above which a name is deep. Check bytes and messages contain only the last parts of a deep name.
 pub(crate) const DEEP: usize = 16;
 
 impl Names {
@@ -44,7 +45,7 @@ impl Names {
         number
     }
 
-    /// The name of this part after that of its maker, which is added if it is new.
+    /// Returns the name that consists of the creator's name and the part `own`. Adds it if it is new.
     pub(crate) fn add_part(&mut self, maker: Option<NameId>, own: &str) -> NameId {
         let part = Part { maker, text: self.text(own) };
         if let Some(known) = self.by_part.get(&part) {
@@ -57,7 +58,7 @@ impl Names {
         id
     }
 
-    /// Adds a name as a text.
+    /// Adds a name given as text. Returns its number.
     pub fn add(&mut self, name: &str) -> NameId {
         let mut at = None;
         for part in name.split('/') {
@@ -66,7 +67,7 @@ impl Names {
         at.expect("a text has a first part")
     }
 
-    /// The name of this part after that of its maker, if it is known.
+    /// Returns the name that consists of the creator's name and the part `own`, if it is known.
     fn find_part(&self, maker: Option<NameId>, own: &str) -> Option<NameId> {
         let text = *self.by_text.get(own)?;
         self.by_part.get(&Part { maker, text }).copied()
@@ -88,29 +89,29 @@ impl Names {
         parts.join("/")
     }
 
-    /// The whole name.
+    /// Returns the whole name.
     #[must_use]
     pub fn name(&self, name: NameId) -> String {
         self.last_parts(name, usize::MAX)
     }
 
-    /// The name; of a deep one only the end, after `...`.
+    /// Returns the name. A deep name is shortened to its last parts, after `...`.
     #[must_use]
     pub fn short_name(&self, name: NameId) -> String {
         self.last_parts(name, DEEP)
     }
 
-    /// How many parts it has.
+    /// Returns the number of parts of a name.
     pub(crate) fn depth(&self, name: NameId) -> u32 {
         self.depths[name.0 as usize]
     }
 
-    /// The name without its last parts, so many of them; `None` if it has no more.
+    /// Returns the name without its last `parts` parts. `None` if the name has no more than these.
     pub(crate) fn above(&self, name: NameId, parts: u32) -> Option<NameId> {
         (0..parts).try_fold(name, |at, _| self.parts[at.0 as usize].maker)
     }
 
-    /// The last parts of a name, so many of them.
+    /// Returns the last `parts` parts of a name.
     pub(crate) fn end(&self, name: NameId, parts: usize) -> String {
         let all = std::iter::successors(Some(name), |at| self.parts[at.0 as usize].maker);
         let mut texts: Vec<&str> =
@@ -119,24 +120,25 @@ impl Names {
         texts.join("/")
     }
 
-    /// Whether a name has more parts than [`short_name`](Self::short_name) tells.
+    /// Returns whether a name is deep: it has more parts than [`short_name`](Self::short_name) shows.
     #[must_use]
     pub fn has_deep(&self) -> bool {
         self.depths.iter().any(|depth| *depth as usize > DEEP)
     }
 
-    /// The texts of parts, in the order of [`parts`](Self::parts).
+    /// Returns the distinct texts of parts. [`parts`](Self::parts) refers to them by number.
     pub(crate) fn texts(&self) -> impl ExactSizeIterator<Item = &str> {
         self.texts.iter().map(|text| &**text)
     }
 
-    /// Every part: how many places before it its maker stands, 0 for none, and the number of its text.
+    /// Returns every part, in order: the distance back to the part of its creator (0 for none), and the number of its
+    /// text.
     pub(crate) fn parts(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
         let back = |i: usize, part: &Part| part.maker.map_or(0, |maker| i as u32 - maker.0);
         self.parts.iter().enumerate().map(move |(i, part)| (back(i, part), part.text))
     }
 
-    /// Adds a part as [`parts`](Self::parts) has it; `None` if there is no such maker, or the part is not new.
+    /// Adds a part in the form of [`parts`](Self::parts). `None` if the creator does not exist or the part is not new.
     pub(crate) fn add_back(&mut self, back: u32, own: &str) -> Option<()> {
         let maker = match back {
             0 => None,
@@ -146,7 +148,7 @@ impl Names {
         (self.add_part(maker, own).0 as usize == new).then_some(())
     }
 
-    /// Adds these names of others, in their order. What they are called here.
+    /// Adds these names of `others`, in their order. Returns their numbers here.
     pub(crate) fn add_all(&mut self, others: &Names, names: impl Iterator<Item = NameId>) -> Vec<NameId> {
         let mut known = vec![None; others.parts.len()];
         let mut ids = Vec::new();
@@ -167,21 +169,21 @@ impl Names {
         ids
     }
 
-    /// The name of this number.
+    /// Returns the name with this number, if there is one.
     pub(crate) fn at(&self, number: u64) -> Option<NameId> {
         (number < self.parts.len() as u64).then_some(NameId(number as u32))
     }
 
-    /// The number of a name.
+    /// Returns the number of a name.
     pub(crate) fn number(name: NameId) -> u64 {
         u64::from(name.0)
     }
 }
 
-/// Which contexts of one run have which names; each is asked for once.
+/// The names of the contexts of one run. Each context is looked up once.
 #[derive(Clone, Default)]
 pub struct ContextNames {
-    // By context: whether it was asked for, and what it is.
+    // For each context its name. `None` if the context was not looked up yet, `Some(None)` if it has no known name.
     contexts: Vec<Option<Option<NameId>>>,
 }
 
@@ -190,17 +192,17 @@ impl ContextNames {
         self.contexts.clear();
     }
 
-    /// The name of a thread, added with all that it begins with.
+    /// Returns the name of a thread. Adds it and all its prefixes if they are new.
     pub(super) fn add(&mut self, world: &World, thread: ThreadId, names: &mut Names) -> NameId {
         self.add_context(world, world.thread(thread).home, names)
     }
 
-    /// The same of any context.
+    /// Returns the name of a context. Adds it and all its prefixes if they are new.
     pub(crate) fn add_context(&mut self, world: &World, context: ContextId, names: &mut Names) -> NameId {
         self.resolve(world, context, |maker, own| Some(names.add_part(maker, own))).expect("a name that was added")
     }
 
-    /// The name of a thread, if it is there.
+    /// Returns the name of a thread, if it is known.
     pub(super) fn find(&mut self, world: &World, thread: ThreadId, names: &Names) -> Option<NameId> {
         self.resolve(world, world.thread(thread).home, |maker, own| names.find_part(maker, own))
     }
@@ -215,7 +217,7 @@ impl ContextNames {
         if self.contexts.len() < contexts.len() {
             self.contexts.resize(contexts.len(), None);
         }
-        // From the thread up to what is known, and down again.
+        // Go from the context up to a known ancestor, then down again and resolve the names on the way.
         let mut way: Vec<ContextId> = Vec::new();
         let mut at = Some(context);
         while let Some(context) = at.filter(|c| self.contexts[c.index()].is_none()) {

@@ -1,11 +1,13 @@
-//! PCT: random priorities, lowered at a few random steps (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010, figure 4).
+//! PCT: random priorities, lowered at a few random steps (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010,
+//! figure 4).
 //!
-//! A bug that needs d orders of two operations each is found with probability at least 1/(n k^(d-1)) where n actors take k steps at most.
-//! The clock, events and the end of a run are actors as threads are: each has a priority, and n counts them. Arguments (which waiter, which branch,
-//! which instant) are drawn evenly; a bug that needs certain ones divides the bound by their number.
+//! A bug of depth d, which needs d orders of two operations each, is found with probability at least 1/(n k^(d-1)),
+//! where n actors perform at most k steps. The clock, events and the end of a run are actors as threads are: each has a
+//! priority, and n counts them. Arguments (a waiter, a branch, an instant) are drawn uniformly; if a bug needs certain
+//! arguments, the bound is divided by the number of possible ones.
 //!
-//! Beyond the paper: after k steps, for which it promises nothing, the run goes on as a random walk. So it also ends where the actor of highest
-//! priority waits busily for another (Coyote's fair PCT does the same).
+//! Beyond the paper: after k steps, for which the paper promises nothing, the run continues as a random walk. So it
+//! also ends where the actor of highest priority waits busily for another one (Coyote's fair PCT does the same).
 
 use super::{Divergence, Strategy, View, random_actor, random_argument, random_priority};
 use crate::base::{Id, Rng};
@@ -14,7 +16,7 @@ use crate::world::{Question, World};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 
-/// The scheduler.
+/// The scheduler of the `pct` strategy.
 ///
 /// # Examples
 ///
@@ -38,29 +40,32 @@ pub struct Pct {
     depth: u32,
     steps: u32,
     rng: Rng,
-    // Room for the instants of the clock.
+    // Scratch space for the instants of the clock.
     instants: Vec<u64>,
-    // The i-th (from 0) lowers to level `depth - 1 - i` whoever takes this step, counted from 1. Not sorted: which level comes first is chance as well.
+    // The i-th one (from 0) lowers the actor of this step (from 1) to level `depth - 1 - i`. The vector is not sorted:
+    // the order in which levels are used is random as well.
     change_points: Vec<u64>,
-    // Initial priorities: 64 drawn bits each, so that one who comes later is as likely at any rank. Should two be equal, the first in the order of actors acts.
+    // Initial priorities: 64 random bits each, so that the priority of a later actor is equally likely to take any
+    // rank. Of two equal priorities the first in the order of actors wins.
     clock: u64,
     stop: u64,
     events: Vec<u64>,
     threads: Vec<u64>,
-    // The threads by their initial priority, the highest first, of equals the older one first. Without those that were found to have finished.
+    // The threads by descending initial priority; of equal priorities the older thread comes first. Threads that were
+    // found finished are removed.
     ranked: Vec<(Reverse<u64>, ThreadId)>,
-    // Below all that were never lowered: an actor with its level, once each.
+    // Lowered actors with their level, once each. They rank below all actors that were never lowered.
     lowered: Vec<(Actor, u32)>,
 }
 
-// How an actor stands among others: the greatest acts.
+// A priority, to compare actors: the greatest one acts. The flag is false for a lowered actor.
 type Priority = (bool, u64);
 
 impl Pct {
-    /// The depth unless told otherwise: most known bugs need no more.
+    /// Default depth. Most known bugs need no more.
     pub const DEPTH: u32 = 3;
 
-    /// Looks for bugs of this depth (at least 1) in runs of about this many steps (at least 1).
+    /// Creates a scheduler for bugs of this depth (at least 1) in runs of about this many steps (at least 1).
     #[must_use]
     pub fn new(depth: u32, steps: u32) -> Self {
         debug_assert!(depth > 0 && steps > 0);
@@ -83,7 +88,7 @@ impl Pct {
         random_priority(&mut self.rng)
     }
 
-    // Initial priorities of threads that were made since.
+    // Draws the initial priorities of threads that were created since the last step.
     fn welcome(&mut self, world: &World) {
         while self.threads.len() < world.threads().len() {
             let priority = self.draw();
@@ -94,7 +99,7 @@ impl Pct {
         }
     }
 
-    // The enabled thread with the highest initial priority, among those that were never lowered.
+    // The enabled thread with the highest initial priority among the threads that were never lowered.
     fn highest(&mut self, world: &World) -> Option<ThreadId> {
         let Self { ranked, lowered, .. } = self;
         let is_lowered = |thread| lowered.iter().any(|(actor, _)| *actor == Actor::Thread(thread));
@@ -152,13 +157,14 @@ impl Strategy for Pct {
             self.events = (0..world.setup().events.len()).map(|_| self.draw()).collect();
         }
         self.welcome(world);
-        // Of the threads that were never lowered only the highest can act; the others are few.
+        // Among the threads that were never lowered only the one of highest priority can act. The other candidates are
+        // few.
         let thread = self.highest(world);
         let mut lowered: SmallVec<[Actor; 4]> = self.lowered.iter().map(|(actor, _)| *actor).collect();
         lowered.retain(|actor| matches!(actor, Actor::Thread(_)) && world.is_open(*actor));
         let others = (openings.threads()..openings.total()).map(|k| world.open_actor(&openings, k));
         let open = thread.map(Actor::Thread).into_iter().chain(lowered).chain(others);
-        // Of equals the first: `max_by_key` would take the last.
+        // Of equal priorities the first one must win. `max_by_key` would return the last one.
         let highest = open.reduce(|a, b| if self.priority(b) > self.priority(a) { b } else { a });
         Ok(highest.unwrap_or(Actor::Stop))
     }

@@ -1,14 +1,19 @@
-//! PCTCP: PCT whose priorities belong to chains of threads and tasks (Ozkan, Majumdar, Niksic, Tabaei Befrouei, Weissenbacher, *Randomized testing of distributed systems with
-//! probabilistic guarantees*, OOPSLA 2018).
+//! PCTCP: PCT with priorities for chains of threads and tasks (Ozkan, Majumdar, Niksic, Tabaei Befrouei, Weissenbacher,
+//! *Randomized testing of distributed systems with probabilistic guarantees*, OOPSLA 2018).
 //!
-//! A bug of depth d is found with probability at least 1/(w^2 n^(d-1)) in runs of n steps, where at most w of the contexts (threads and tasks) and other actors are side by side: many threads that
-//! follow each other, or tasks that a queue orders, count once, where PCT counts each actor that there ever is. `chains` has the causality and the algorithm.
+//! A bug of depth d is found with probability at least 1/(w^2 n^(d-1)) in runs of n steps, where at most w of the
+//! contexts (threads and tasks) and other actors are concurrent. Many threads that follow each other, or tasks that a
+//! queue orders, count once, whereas PCT counts each actor that ever exists. `chains` documents the causality and the
+//! algorithm.
 //!
-//! A looper acts with the priority of its task's chain; between tasks with that of the task that begins next. No task overtakes another in its queue, so that a low one holds up what
-//! stands behind it: the order in which two posts without order between them reach a queue is decided where they are posted, and counts as one of the d orders there.
+//! A looper acts with the priority of its task's chain, and between tasks with that of the task that begins next. No
+//! task overtakes another one in its queue, so a task of low priority delays the messages behind it. The order in which
+//! two unordered posts reach a queue is decided where they are posted, and counts there as one of the d orders.
 //!
-//! Each event, the clock and the end of a run have a priority of their own, as in PCT; a firing's task is in a chain. Each of the d - 1 change points lowers the chain that takes the step.
-//! After n steps the run goes on as a random walk, so that it also ends where a chain of high priority waits busily. Arguments are drawn evenly.
+//! Each event, the clock and the end of a run have a priority of their own, as in PCT. The task of a firing belongs to
+//! a chain. Each of the d - 1 priority change points lowers the chain that performs the step. After n steps the run
+//! continues as a random walk, so that it also ends where a chain of high priority waits busily. Arguments are drawn
+//! uniformly.
 
 use super::chains::{Chains, NONE};
 use super::{Divergence, Strategy, View, random_actor, random_argument, random_priority};
@@ -16,7 +21,7 @@ use crate::base::{Id, Rng};
 use crate::event::{Actor, Choice, EventId, Op, ThreadId};
 use crate::world::{Question, World};
 
-/// The scheduler.
+/// The scheduler of the `pctcp` strategy.
 ///
 /// # Examples
 ///
@@ -38,23 +43,23 @@ pub struct Pctcp {
     depth: u32,
     steps: u32,
     rng: Rng,
-    // Room for the instants of the clock.
+    // Scratch space for the instants of the clock.
     instants: Vec<u64>,
-    // The i-th (from 0) lowers to level `depth - 1 - i` the chain that takes this step, counted from 1. Not sorted.
+    // The i-th one (from 0) lowers the chain of this step (from 1) to level `depth - 1 - i`. The vector is not sorted.
     change_points: Vec<u64>,
     chains: Chains,
-    // By chain, and of the others: initial priorities, `UNDRAWN` as long as nobody has asked.
+    // Initial priorities, by chain and for the other actors. `UNDRAWN` until one is needed.
     of_chains: Vec<u64>,
     of_events: Vec<u64>,
     clock: u64,
     stop: u64,
-    // Below all that were never lowered: with its level, once each.
+    // Lowered chains and actors with their level, once each. They rank below all that were never lowered.
     lowered: Vec<(Who, u32)>,
 }
 
 const UNDRAWN: u64 = 0;
 
-// What has a priority.
+// An owner of a priority.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Who {
     Chain(u32),
@@ -64,10 +69,10 @@ enum Who {
 }
 
 impl Pctcp {
-    /// The depth unless told otherwise.
+    /// Default depth.
     pub const DEPTH: u32 = super::Pct::DEPTH;
 
-    /// Looks for bugs of this depth (at least 1) in runs of about this many steps (at least 1).
+    /// Creates a scheduler for bugs of this depth (at least 1) in runs of about this many steps (at least 1).
     #[must_use]
     pub fn new(depth: u32, steps: u32) -> Self {
         debug_assert!(depth > 0 && steps > 0);
@@ -86,7 +91,7 @@ impl Pctcp {
         }
     }
 
-    /// How many chains of threads and tasks the run has had; those of its last step are not counted.
+    /// Returns the number of chains of threads and tasks so far. Contexts that the last step created are not counted.
     #[must_use]
     pub fn chains(&self) -> usize {
         self.chains.len()
@@ -103,6 +108,8 @@ impl Pctcp {
 
     fn chain(&mut self, world: &World, thread: ThreadId) -> u32 {
         let t = world.thread(thread);
+        // A looper between tasks begins the next task with its next step, so it has the priority of that task's chain
+        // already.
         let next = match (&t.pending, &t.queue) {
             (Op::Begin, Some(queue)) if t.context == t.home => queue.next_task().map(|task| task.context),
             _ => None,
@@ -110,7 +117,7 @@ impl Pctcp {
         self.chains.of(next.unwrap_or(t.context))
     }
 
-    // The greatest acts.
+    // The priority, to compare owners: the greatest one acts. The flag is false for a lowered one.
     fn priority(&mut self, who: Who) -> (bool, u64) {
         if let Some((_, level)) = self.lowered.iter().find(|(lowered, _)| *lowered == who) {
             return (false, u64::from(*level));
@@ -171,7 +178,7 @@ impl Strategy for Pctcp {
         for actor in world.open_actors(openings).skip(1) {
             let who = self.who(world, actor);
             let priority = self.priority(who);
-            // Of equals the first acts.
+            // Of equal priorities the first one wins.
             if priority > most {
                 (highest, most) = (actor, priority);
             }
@@ -187,7 +194,7 @@ impl Strategy for Pctcp {
         if view.world.steps() >= u64::from(self.steps) {
             return;
         }
-        // Where somebody else has chosen this is the first that is heard of the state.
+        // If another strategy made the choice, `choose` was not called and this is the first view of the state.
         self.chains.welcome(view.world);
         let step = view.world.steps() + 1;
         for i in 0..self.change_points.len() {

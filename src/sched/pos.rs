@@ -1,25 +1,36 @@
-//! POS, partial order sampling: a random priority for each pending operation (Yuan, Yang, Gu, *Partial Order Aware Concurrency Sampling*, CAV 2018).
+//! POS, partial order sampling: a random priority for each pending operation (Yuan, Yang, Gu, *Partial Order Aware
+//! Concurrency Sampling*, CAV 2018).
 //!
-//! The open operation of highest priority is performed. Its actor's next operation gets a fresh priority, and so does every pending operation that conflicts with it. So
-//! an operation that has to come before a thread's long work needs no luck at each step, as it does in a random walk: it loses to n operations that are
-//! independent of it with probability 1/(n + 1), not 2^-n. And who won one conflict is no more likely to win or lose the next, as it is where priorities stay.
+//! The strategy performs the pending operation with the highest priority among the open actors. Then the actor's next
+//! operation gets a fresh priority, and so does every pending operation that conflicts with the performed one. So an
+//! order in which an operation comes after another thread's long work does not need luck at each step, as it does in a
+//! random walk: an operation comes after n operations that are independent of it with probability 1/(n + 1), not 2^-n.
+//! And the winner of one conflict is neither more nor less likely to win the next one, as it would be with fixed
+//! priorities.
 //!
-//! What conflicts is what does not commute for exhaustive search as well: accesses of one location of which one writes, atomics, operations on one lock, semaphore, barrier, queue or
-//! event, and what is tangled with more than that (waits, notifies, interrupts, the end of an object's life, conditions). Also a blocked operation gets a fresh priority where
-//! one is performed that conflicts with it.
+//! Two operations conflict if exhaustive search treats them as dependent: accesses to one location of which one writes,
+//! atomics, operations on one lock, semaphore, barrier, queue or event, and operations that depend on more than one of
+//! these (waits, notifies, interrupts, the end of an object's life, conditions). A blocked operation also gets a fresh
+//! priority when a conflicting one is performed.
 //!
-//! Each actor has one pending operation, with one priority: a thread or looper that at which it stands (a looper without a task: the begin of the next one), an event its next
-//! firing, which conflicts with what touches the queue that it posts to and with other firings, the clock its next move, which conflicts with whatever reads the clock and with firings, and
-//! the end of a run that rests. Arguments (which waiter, which branch, which instant) are drawn once the actor is known, evenly.
+//! Each actor has one pending operation with one priority:
 //!
-//! A priority is drawn when it is first needed, where there is more than one open actor; as all are drawn alike, this changes no probability.
+//! - a thread or looper: its pending operation; for a looper without a task, the begin of the next one;
+//! - an event: its next firing, which conflicts with operations on the queue that it posts to and with other firings;
+//! - the clock: its next advance, which conflicts with operations that read the clock and with firings;
+//! - the end of a run that is at rest.
+//!
+//! Arguments (a waiter, a branch, an instant) are drawn uniformly after the actor has been chosen.
+//!
+//! A priority is drawn when it is first needed, that is, where more than one actor is open. Since all priorities have
+//! the same distribution, this does not change any probability.
 
 use super::{Divergence, Strategy, View, random_argument, random_priority};
 use crate::base::{Id, Rng};
 use crate::event::{Actor, Choice};
 use crate::world::{Question, Status, World, independent};
 
-/// The scheduler.
+/// The scheduler of the `pos` strategy.
 ///
 /// # Examples
 ///
@@ -41,20 +52,20 @@ use crate::world::{Question, Status, World, independent};
 #[derive(Clone)]
 pub struct Pos {
     rng: Rng,
-    // Room for the instants of the clock.
+    // Scratch space for the instants of the clock.
     instants: Vec<u64>,
-    // By actor the priority of its next operation; `STALE` where a fresh one is to be drawn.
+    // For each actor the priority of its next operation, or `STALE` if a fresh one has to be drawn.
     threads: Vec<u64>,
     events: Vec<u64>,
     clock: u64,
     stop: u64,
 }
 
-// Less than any priority.
+// A value below all priorities.
 const STALE: u64 = 0;
 
 impl Pos {
-    /// A sampler; [`Strategy::begin`] seeds it.
+    /// Creates a sampler. [`Strategy::begin`] seeds it.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -96,7 +107,7 @@ impl Pos {
         *self.priority_mut(actor)
     }
 
-    // All that conflicts with what the actor is about to do gets a fresh priority.
+    // Marks the priority of every operation stale that conflicts with the one that the actor is about to perform.
     fn renew_conflicting(&mut self, world: &World, performed: Actor) {
         for (i, priority) in self.threads.iter_mut().enumerate().filter(|(_, p)| **p != STALE) {
             let thread = crate::event::ThreadId::new(i);
@@ -139,7 +150,7 @@ impl Strategy for Pos {
         let mut most = self.priority(highest);
         for actor in world.open_actors(openings).skip(1) {
             let priority = self.priority(actor);
-            // Should two be equal, the first in the order of actors acts.
+            // Of two equal priorities the first in the order of actors wins.
             if priority > most {
                 (highest, most) = (actor, priority);
             }

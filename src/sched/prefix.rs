@@ -1,11 +1,13 @@
-//! The beginning of a run that was made, then some threads in a fixed order, then another strategy: how both orders of two accesses are continued from one state.
+//! The beginning of an earlier run, then some threads in a fixed order, then another strategy. A campaign uses it to
+//! continue both orders of two accesses from one state.
 
 use super::{Divergence, RawChoices, Rerun, Strategy, View};
 use crate::event::{Actor, Choice, ThreadId};
 use crate::world::Question;
 use std::sync::Arc;
 
-/// Makes the first steps of a run again, lets these threads act, and then chooses as another strategy does, which has seen all that.
+/// Repeats the first steps of a run, then lets the given threads act, and then chooses as another strategy does. That
+/// strategy observes all steps from the start.
 #[derive(Clone)]
 pub struct Prefixed<S> {
     rerun: Rerun,
@@ -16,7 +18,8 @@ pub struct Prefixed<S> {
 }
 
 impl<S> Prefixed<S> {
-    /// The first `steps` steps of the run that made these choices; then `forced`, each once if it can act; then `then`.
+    /// Creates a strategy that repeats the first `steps` steps of the run with these choices. Then each thread of
+    /// `forced` performs one step if it is enabled. Then `then` chooses.
     pub fn new(choices: Arc<RawChoices>, steps: u64, forced: Vec<ThreadId>, then: S) -> Self {
         Self { rerun: Rerun::new(choices), steps, forced, at: 0, then }
     }

@@ -1,11 +1,11 @@
-//! The random walk: each open actor is as likely as any other, then each argument.
+//! The random walk: chooses each open actor with the same probability, then each argument.
 
 use super::{Divergence, Strategy, View, random_actor, random_argument};
 use crate::base::Rng;
 use crate::event::Actor;
 use crate::world::Question;
 
-/// A uniform random walk over actors.
+/// A uniform random walk over open actors.
 ///
 /// # Examples
 ///
@@ -28,12 +28,12 @@ use crate::world::Question;
 #[derive(Clone)]
 pub struct RandomWalk {
     rng: Rng,
-    // Room for the instants of the clock.
+    // Scratch space for the instants of the clock.
     instants: Vec<u64>,
 }
 
 impl RandomWalk {
-    /// A walk; [`Strategy::begin`] seeds it.
+    /// Creates a random walk. [`Strategy::begin`] seeds it.
     #[must_use]
     pub fn new() -> Self {
         Self { rng: Rng::seeded(0), instants: Vec::new() }
@@ -51,7 +51,7 @@ impl Strategy for RandomWalk {
         self.rng = Rng::seeded(seed);
     }
 
-    // A draw from one is none.
+    // A draw from one actor takes nothing from the generator (`Rng::below`), so a skipped step changes no later choice.
     #[inline]
     fn passes_over_forced(&self) -> bool {
         true

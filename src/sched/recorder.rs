@@ -1,4 +1,4 @@
-//! Records the choices of another strategy, so that they can be told by name once the run is over.
+//! Records the choices of another strategy and names their actors after the run.
 
 use super::names::ContextNames;
 use super::schedule::{ActorName, CheckBytes, Schedule, about_to};
@@ -7,7 +7,7 @@ use crate::event::{Actor, Choice, SiteId};
 use crate::world::{Question, World};
 use std::collections::BTreeMap;
 
-/// A strategy that does what another does, and keeps its choices.
+/// A strategy that chooses as another one does and records its choices.
 ///
 /// # Examples
 ///
@@ -30,7 +30,8 @@ pub struct Recorder<S> {
     log: Vec<Entry>,
 }
 
-/// Equal choices in a row: names and check bytes can wait until somebody asks for them, since neither changes while a run goes on.
+/// Equal choices in a row. Names and check bytes are computed on demand, after the run: they do not change during a
+/// run.
 #[derive(Clone, Copy)]
 struct Entry {
     stand: Stand,
@@ -38,7 +39,7 @@ struct Entry {
     count: u64,
 }
 
-/// Who acted, and what was pending there.
+/// An actor, and the operation that was pending at it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stand {
     actor: Actor,
@@ -47,22 +48,22 @@ struct Stand {
 }
 
 impl<S: Strategy> Recorder<S> {
-    /// Records `inner`.
+    /// Wraps `inner` and records its choices.
     pub fn new(inner: S) -> Self {
         Self { inner, log: Vec::new() }
     }
 
-    /// The strategy, and [`schedule`](Self::schedule).
+    /// Returns the wrapped strategy and the [`schedule`](Self::schedule).
     pub fn into_parts(self, world: &World) -> (S, Schedule) {
         let schedule = self.schedule(world);
         (self.inner, schedule)
     }
 
-    /// What it chose so far in this run, which made this world.
+    /// Returns the choices of this run so far. `world` must be the state that they led to.
     #[must_use]
     pub fn schedule(&self, world: &World) -> Schedule {
         let mut schedule = Schedule::default();
-        // The number in the schedule of each actor.
+        // The index of each actor in the schedule.
         let mut actors: BTreeMap<Actor, u32> = BTreeMap::new();
         let mut known = ContextNames::default();
         let mut checks = CheckBytes::default();

@@ -1,4 +1,4 @@
-//! Replays a schedule, and stops at the first choice that does not fit.
+//! Replays a schedule and stops at the first choice that does not fit.
 
 use super::names::{ContextNames, NameId};
 use super::schedule::{ActorName, CheckBytes, Schedule, about_to, describe, told};
@@ -8,19 +8,19 @@ use crate::world::{Question, World};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where a replay left its recording.
+/// The point at which a replay left its recording.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the replay left its recording at step {step}: expected {expected}, found {found}")]
 pub struct Divergence {
-    /// The step, counted from 0.
+    /// The step of the divergence, from 0.
     pub step: u64,
-    /// What the recording has there.
+    /// The choice of the recording at that step.
     pub expected: String,
-    /// What the run has there.
+    /// The state of the run at that step.
     pub found: String,
 }
 
-/// A replay of recorded choices.
+/// A strategy that replays recorded choices.
 ///
 /// # Examples
 ///
@@ -47,9 +47,10 @@ pub struct Replay {
     at: usize,
     used: u64,
     argument: u64,
-    // By the actor's index in the schedule, once it is there: a thread's index does not change within a run.
+    // For each actor of the schedule the actor of this run, once it exists. A thread's index does not change within a
+    // run.
     actors: Vec<Option<Actor>>,
-    // The threads that were asked for their name; each is asked once.
+    // The threads whose names have been looked up. Each thread is looked up once.
     threads: BTreeMap<NameId, ThreadId>,
     known: ContextNames,
     asked: usize,
@@ -57,7 +58,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A replay of this schedule.
+    /// Creates a replay of this schedule.
     #[must_use]
     pub fn new(schedule: Arc<Schedule>) -> Self {
         Self {
@@ -73,14 +74,14 @@ impl Replay {
         }
     }
 
-    /// The divergence of a run that ended before its recording did.
+    /// Returns the divergence of a run that ended before its recording did. `None` if no choice is left.
     #[must_use]
     pub fn left_over(&self, step: u64) -> Option<Divergence> {
         let next = self.schedule.choices.get(self.at)?;
         Some(Divergence { step, expected: self.schedule.told(next.actor), found: "the run has ended".to_owned() })
     }
 
-    /// The actor of this number in the schedule, if it is there; each is looked for until it is.
+    /// Returns the actor with this number in the schedule, if it exists. The lookup is repeated until it does.
     pub(super) fn actor_of(&mut self, world: &World, number: usize) -> Option<Actor> {
         if self.actors[number].is_none() {
             let schedule = self.schedule.clone();
@@ -93,7 +94,7 @@ impl Replay {
         match wanted {
             ActorName::Thread(name) => {
                 for thread in world.threads().ids().skip(self.asked) {
-                    // Of two of one name the first is meant.
+                    // Of two threads with the same name the older one is meant.
                     if let Some(name) = self.known.find(world, thread, &self.schedule.names) {
                         self.threads.entry(name).or_insert(thread);
                     }
@@ -110,7 +111,7 @@ impl Replay {
     }
 }
 
-// The open choices, for a message; not more than a few.
+// Text for the first few open actors, for messages.
 fn open(view: &View<'_>) -> String {
     const SHOWN: usize = 4;
     let total = view.openings.total();

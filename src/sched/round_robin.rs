@@ -1,11 +1,11 @@
-//! Round robin: threads in turn, one step each; the clock moves and events fire only when no thread can run.
+//! Round robin: threads take turns, one step each. The clock advances and events fire only if no thread is enabled.
 
 use super::{Divergence, Strategy, View};
 use crate::base::Id;
 use crate::event::{Actor, ThreadId};
 use crate::world::Question;
 
-/// A fair, deterministic schedule: the seed does not matter.
+/// A fair, deterministic strategy: each thread in turn performs one step. The seed has no effect.
 ///
 /// # Examples
 ///
@@ -44,7 +44,7 @@ impl Strategy for RoundRobin {
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         Ok(match question {
             Question::Waiter(_) | Question::Branch => 0,
-            // The next thing that is due.
+            // The clock advances to the next deadline.
             Question::Instant => view.world.next_deadline(),
         })
     }

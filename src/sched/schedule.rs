@@ -1,64 +1,67 @@
-//! A schedule: the choices of a run by name, so that it means the same in another version of the program.
+//! A schedule: the choices of a run with actors by name, so that it keeps its meaning in another version of the
+//! program.
 
 use super::names::{DEEP, NameId, Names};
 use crate::base::Digester;
 use crate::event::{Actor, Choice, SiteId};
 use crate::world::World;
 
-/// An actor by name.
+/// The name of an actor.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ActorName {
-    /// A thread by its pedigree, in [`Schedule::names`].
+    /// The pedigree of a thread, stored in [`Schedule::names`].
     Thread(NameId),
-    /// An event by its name.
+    /// The name of an event.
     Event(String),
     /// The clock.
     Clock,
-    /// The end of a run that rests.
+    /// The end of a run that is at rest.
     Stop,
 }
 
-/// `count` equal choices in a row.
+/// A number of equal choices in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scheduled {
     /// Index into [`Schedule::actors`].
     pub actor: u32,
-    /// As in [`Choice::argument`].
+    /// Argument of the choice, as in [`Choice::argument`].
     pub argument: u64,
-    /// Eight bits of what was pending: actor, kind of operation, site.
+    /// Check byte: eight bits of a digest of the actor's name, the kind of its pending operation and the operation's
+    /// site.
     pub check: u8,
-    /// How often, at least 1.
+    /// Number of equal choices, at least 1.
     pub count: u64,
 }
 
-/// The choices of a run.
+/// All choices of a run, in order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Schedule {
-    /// The names of threads.
+    /// The names of the threads.
     pub names: Names,
-    /// Actors in the order of their first choice.
+    /// The actors, in the order of their first choice.
     pub actors: Vec<ActorName>,
-    /// Choices, run-length coded.
+    /// The choices, run-length encoded.
     pub choices: Vec<Scheduled>,
-    /// Check bytes are of whole names, also where these are deep: so in tokens of version 1. Without deep names it makes no difference.
-    // invariant: false without deep names
+    /// Whether check bytes are computed from whole names, even deep ones, as in tokens of version 1. Without deep names
+    /// this makes no difference.
+    // invariant: false if there are no deep names
     pub whole_checks: bool,
 }
 
 impl Schedule {
-    /// The number of choices; of a token that somebody made up there may be more than can be counted.
+    /// Returns the number of choices. It saturates, because the counts of a forged token may overflow.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.choices.iter().fold(0, |sum: u64, c| sum.saturating_add(c.count))
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no choices.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.choices.is_empty()
     }
 
-    /// The name of an actor, for people: `thread main`; of a deep name the end.
+    /// Returns the name of an actor for messages: `thread main`. A deep name is shortened to its last parts.
     #[must_use]
     pub fn told(&self, actor: u32) -> String {
         match &self.actors[actor as usize] {
@@ -67,8 +70,9 @@ impl Schedule {
         }
     }
 
-    /// Forgets the names that no actor has.
+    /// Drops the names that no actor has.
     pub(crate) fn keep_names(&mut self) {
+        // Copying the used names into a new table also renumbers them, so each actor gets its name's new number.
         let thread = |actor: &ActorName| if let ActorName::Thread(name) = actor { Some(*name) } else { None };
         let mut names = Names::default();
         let ids = names.add_all(&self.names, self.actors.iter().filter_map(thread));
@@ -83,7 +87,7 @@ impl Schedule {
         }
     }
 
-    // What check bytes are made of.
+    // The name of an actor as it enters check bytes.
     fn checked(&self, actor: u32) -> String {
         match &self.actors[actor as usize] {
             ActorName::Thread(name) if self.whole_checks => format!("thread {}", self.names.name(*name)),
@@ -91,7 +95,7 @@ impl Schedule {
         }
     }
 
-    /// Appends equal choices.
+    /// Appends `count` equal choices.
     pub(super) fn push(&mut self, actor: u32, argument: u64, check: u8, count: u64) {
         match self.choices.last_mut() {
             Some(last) if (last.actor, last.argument, last.check) == (actor, argument, check) => last.count += count,
@@ -101,7 +105,7 @@ impl Schedule {
 }
 
 impl ActorName {
-    // The name of what is no thread.
+    // The name of an actor that is not a thread.
     fn other(&self) -> String {
         match self {
             ActorName::Thread(_) => "a thread".to_owned(),
@@ -112,7 +116,7 @@ impl ActorName {
     }
 }
 
-/// The name of an actor of this run, for people.
+/// Returns the name of an actor of this run for messages.
 pub(super) fn told(world: &World, actor: Actor) -> String {
     match actor {
         Actor::Thread(thread) => {
@@ -124,7 +128,7 @@ pub(super) fn told(world: &World, actor: Actor) -> String {
     }
 }
 
-/// The site and the word of what the actor is about to do; nothing but for threads.
+/// Returns the site and the word of the operation that the actor is about to perform. Only threads have them.
 #[inline]
 pub(super) fn about_to(world: &World, actor: Actor) -> Stand {
     match actor {
@@ -133,12 +137,14 @@ pub(super) fn about_to(world: &World, actor: Actor) -> Stand {
     }
 }
 
-/// Eight bits of what the schedule's actor is about to do: its name, the word of its operation (none but for threads), the site by its body and number there.
+/// Returns the check byte of the operation that the schedule's actor is about to perform. It covers the actor's name
+/// and, for a thread, the word of the operation and the site (its body and its ordinal there).
 fn check_byte(world: &World, schedule: &Schedule, actor: u32, stand: Stand) -> u8 {
     check_byte_at(world, schedule, actor, stand, 0).expect("a site has its own number")
 }
 
-/// The same as if there were `shift` sites less before it in its body; `None` if there are not so many.
+/// Returns the check byte that the operation would have with `shift` fewer sites before it in its body. `None` if the
+/// site's ordinal is less than `shift`.
 pub(super) fn check_byte_at(
     world: &World,
     schedule: &Schedule,
@@ -159,14 +165,14 @@ pub(super) fn check_byte_at(
     Some(digest.finish() as u8)
 }
 
-/// Check bytes, computed once for each operation of each site that an actor stands at.
+/// Cache of check bytes: each one is computed once per actor and pending operation.
 #[derive(Clone, Default)]
 pub(super) struct CheckBytes {
-    // By the actor's index in the schedule.
+    // For each actor, by its index in the schedule: the known check bytes.
     known: Vec<Vec<(Stand, u8)>>,
 }
 
-/// Where an actor stands, as [`about_to`] says.
+/// The site and the word of an actor's pending operation, as [`about_to`] returns them.
 pub(super) type Stand = (Option<SiteId>, &'static str);
 
 impl CheckBytes {
@@ -174,7 +180,7 @@ impl CheckBytes {
         self.known.clear();
     }
 
-    /// [`check_byte`] of the schedule's actor number `at`.
+    /// Returns the [`check_byte`] of the schedule's actor with index `at`.
     pub(super) fn of(&mut self, at: usize, world: &World, schedule: &Schedule, stand: Stand) -> u8 {
         if self.known.len() <= at {
             self.known.resize(at + 1, Vec::new());
@@ -188,7 +194,7 @@ impl CheckBytes {
     }
 }
 
-/// What an actor is about to do, for a message: "thread a at line 7: write x".
+/// Returns a description of an actor's next step for messages: "thread a at line 7: write x".
 #[must_use]
 pub fn describe(world: &World, choice: Choice) -> String {
     let name = told(world, choice.actor);

@@ -1,4 +1,4 @@
-//! How a site is named on a command line and in a report: `@label`, `@label.read of x`, `12:5`.
+//! Names of sites, for command lines and reports: `@label`, `@label.read of x`, `12:5`.
 
 use super::spec::{Missing, SpecError};
 use crate::base::IndexVec;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// A way to select sites.
+/// A selection of sites by label or position, and optionally by kind and place.
 ///
 /// # Examples
 ///
@@ -81,7 +81,7 @@ impl fmt::Display for SiteSpec {
 }
 
 impl SiteSpec {
-    // The sites that it selects of any kind.
+    // The sites at the label or position, of any kind.
     fn starts(&self, sites: &IndexVec<SiteId, Site>) -> Vec<SiteId> {
         match &self.start {
             Start::Label(label) => labelled(sites, label),
@@ -92,13 +92,15 @@ impl SiteSpec {
         }
     }
 
-    // Whether what stands at its place is of its kind.
+    // Whether the site has the kind and place of the selection. Without a kind every plain access is selected.
     fn takes(&self, site: &Site) -> bool {
         let kind = self.access.map_or(site.kind.access().is_some(), |access| site.kind == access);
         kind && self.of.as_ref().is_none_or(|of| site.is_of(of))
     }
 
-    /// The same as [`resolve`](Self::resolve), and where no kind is named and there is no access the operations whose order may matter: `@a` of `@a: acquire l`.
+    /// Returns the selected sites, as [`resolve`](Self::resolve) does. If no kind is named and there is no access, it
+    /// returns the operations whose order may matter: `@a` then selects the acquisition of `@a: acquire l`. Fails if
+    /// nothing is selected.
     pub fn resolve_any(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
         let operation =
             |s: &Site| self.access.is_none() && s.is_operation() && self.of.as_ref().is_none_or(|of| s.is_of(of));
@@ -108,7 +110,7 @@ impl SiteSpec {
         })
     }
 
-    // Those at its place that are wanted; `missing` says what there is not if there are none.
+    // The sites at the label or position for which `wanted` holds. If there are none, the error says what is `missing`.
     fn select(
         &self,
         sites: &IndexVec<SiteId, Site>,
@@ -129,7 +131,7 @@ impl SiteSpec {
         }
     }
 
-    // The label most like the one that it has, of those that select something that is wanted.
+    // The label most similar to the unknown one, among the labels that select a wanted site.
     fn near(&self, sites: &IndexVec<SiteId, Site>, wanted: impl Fn(&Site) -> bool) -> Option<String> {
         let Start::Label(label) = &self.start else { return None };
         let all: BTreeSet<&str> = sites.iter().filter_map(|s| s.label.as_deref()).collect();
@@ -140,13 +142,14 @@ impl SiteSpec {
             .map(|(_, l)| format!("@{l}"))
     }
 
-    /// The accesses to plain memory that it selects; other operations if it names their kind: `@a.acquire`, `12:5.post`.
+    /// Returns the accesses to plain memory that are selected, or the operations of a kind if one is named:
+    /// `@a.acquire`, `12:5.post`. Fails if nothing is selected.
     pub fn resolve(&self, sites: &IndexVec<SiteId, Site>) -> Result<Vec<SiteId>, SpecError> {
         self.select(sites, |s| self.takes(s), Missing::Access)
     }
 }
 
-/// The shortest text that selects just this access, or this operation.
+/// Returns the shortest text that selects only this site.
 #[must_use]
 pub fn site_text(sites: &IndexVec<SiteId, Site>, site: SiteId) -> String {
     let s = &sites[site];

@@ -1,4 +1,5 @@
-//! Strategies by name: `random`, `round-robin`, `pct:3,steps=200`, `delay:2,steps=200`, `pos`, `surw:@a,@b`, `pctcp:3`, `directed:@a~@b`, `avoid:@a,@b`.
+//! Strategies by name: `random`, `round-robin`, `pct:3,steps=200`, `delay:2,steps=200`, `pos`, `surw:@a,@b`, `pctcp:3`,
+//! `directed:@a~@b`, `hold:@a<@b`, `avoid:@a,@b`.
 
 use super::sites::SiteSpec;
 use super::{
@@ -12,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A strategy with all its parameters, as a command line and a token say it.
+/// A strategy with all its parameters, in the syntax of command lines and tokens.
 ///
 /// # Examples
 ///
@@ -36,135 +37,137 @@ pub enum StrategySpec {
     Random,
     /// `round-robin`: threads in turn.
     RoundRobin,
-    /// `pct:D` or `pct:D,steps=K`: random priorities, lowered at D - 1 of K steps.
+    /// `pct:D` or `pct:D,steps=K`: random priorities with D - 1 priority change points in K steps.
     Pct {
-        /// The depth of the bugs that are looked for.
+        /// Depth of the bugs to look for.
         depth: u32,
-        /// About how many steps a run takes.
+        /// Approximate number of steps of a run.
         steps: Option<u32>,
     },
-    /// `delay:D` or `delay:D,steps=K`: a deterministic schedule, delayed at D of K steps.
+    /// `delay:D` or `delay:D,steps=K`: a deterministic schedule with D delays in K steps.
     Delay {
-        /// How often.
+        /// Number of delays.
         delays: u32,
-        /// About how many steps a run takes.
+        /// Approximate number of steps of a run.
         steps: Option<u32>,
     },
-    /// `pctcp:D` or `pctcp:D,steps=K`: the same as `pct` with priorities of chains.
+    /// `pctcp:D` or `pctcp:D,steps=K`: PCT with one priority per chain of ordered threads and tasks.
     Pctcp {
-        /// The depth of the bugs that are looked for.
+        /// Depth of the bugs to look for.
         depth: u32,
-        /// About how many steps a run takes.
+        /// Approximate number of steps of a run.
         steps: Option<u32>,
     },
     /// `pos`: a random priority for each pending operation.
     Pos,
-    /// `surw` or `surw:A,B`: each order of the interesting events is as likely as any other.
+    /// `surw` or `surw:A,B`: each order of the interesting events is equally likely.
     Surw(SurwSpec),
-    /// `directed:A~B` or `directed:A~B,patience=N`: RaceFuzzer at a pair.
+    /// `directed:A~B` or `directed:A~B,patience=N`: RaceFuzzer for one pair.
     Directed {
-        /// One statement.
+        /// One statement of the pair.
         a: SiteSpec,
-        /// The other.
+        /// The other statement of the pair.
         b: SiteSpec,
-        /// Steps after which a postponed thread is released.
+        /// Number of steps after which a postponed thread is released.
         patience: u64,
-        /// `directed:A~B,visits=40/3`: how often each is visited in a run; each run passes over some of the first visits.
+        /// `directed:A~B,visits=40/3`: the number of visits of each statement in a run. Each run lets a random number
+        /// of the first visits pass.
         visits: Option<(u32, u32)>,
     },
-    /// `hold:A<B`, `hold:A<B,way=2,profile=7`: B waits until A has been performed.
+    /// `hold:A<B`, `hold:A<B,way=2,profile=7`: B is held until A has been performed.
     Hold(HoldSpec),
-    /// `avoid:A,B`: whoever stands at one of these statements waits as long as anybody else can act.
+    /// `avoid:A,B`: a thread that is pending at one of these statements is held as long as another actor can act.
     Avoid(AvoidSpec),
 }
 
-/// What is not there that a site asks for.
+/// The reason why a selection of sites is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Missing {
-    /// No statement has this label.
+    /// No statement has the label.
     #[error("no statement has the label")]
     Label,
-    /// There may be a statement, and it does something else.
+    /// The place may have a statement, but no memory access.
     #[error("no memory access at")]
     Access,
-    /// The same where operations are meant as well.
+    /// The place may have a statement, but neither a memory access nor an operation whose order matters.
     #[error("no memory access and no operation whose order matters at")]
     Operation,
 }
 
-/// Why a strategy or site cannot be used.
+/// The reason why a strategy or a site cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SpecError {
-    /// No such strategy.
+    /// The text names no strategy.
     #[error(
         "unknown strategy `{0}`: use `random`, `round-robin`, `pct:3`, `pctcp:3`, `delay:2`, `pos`, `surw`, `surw:SITE,SITE`, `directed:SITE~SITE`, `hold:SITE<SITE` or `avoid:SITE,SITE`"
     )]
     Strategy(String),
-    /// A strategy that tokens have, and that draws nothing.
+    /// The strategy exists only in tokens: a search or a campaign found the run, and no seed draws it.
     #[error(
         "`{0}` draws no run: it is the strategy of runs that a search or a campaign has found, and only their tokens make them again"
     )]
     Found(String),
-    /// Not a site.
+    /// The text is not a selection of sites.
     #[error(
         "`{0}` is not a site: use `@label`, `@label.read`, `@label.write of x`, or `LINE:COLUMN` (accesses are read, write, use, free; other operations go by their word: `@label.acquire`)"
     )]
     Site(String),
-    /// A site that does not exist.
+    /// The program has no such site.
     #[error("{missing} `{spec}`{}", near.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     NoSite {
-        /// What was asked for.
+        /// The selection that was given.
         spec: String,
-        /// What there is not.
+        /// The reason why it is empty.
         missing: Missing,
-        /// A label like it.
+        /// A similar label that exists.
         near: Option<String>,
     },
-    /// Depth or delays that are none.
+    /// The depth or the number of delays is not a number, or out of range.
     #[error("`{text}` is not a number from {least} to {MOST}: use `{strategy}:3` or `{strategy}:3,steps=1000`")]
     Depth {
-        /// What was asked for.
+        /// The text that was given.
         text: String,
-        /// `pct`, `pctcp` or `delay`.
+        /// The strategy: `pct`, `pctcp` or `delay`.
         strategy: &'static str,
-        /// 0 or 1.
+        /// The least number that is allowed: 0 or 1.
         least: u32,
     },
-    /// Steps that are none.
+    /// The number of steps is not a positive number.
     #[error("`{0}` is not a number of steps, at least 1: use `steps=1000`")]
     Steps(String),
-    /// Steps that nobody gave.
+    /// The number of steps is missing, and no profile run supplied it.
     #[error("`{0}` needs the number of steps that a run takes: use `{0},steps=1000`")]
     NoSteps(String),
-    /// Visits that are none.
+    /// The numbers of visits are not two positive numbers.
     #[error("`{0}` is not how often two statements are visited: use `visits=40/3`")]
     Visits(String),
-    /// Something that `hold` does not know.
+    /// `hold` has no such option, or the option's value is out of range.
     #[error("`{0}` is no option of `hold`: use `way=2` (from 1), `guided`, `later=1` or `profile=SEED`")]
     HoldOption(String),
-    /// Ways that nobody has looked for.
+    /// The ways to force the order are missing: no profile run was performed.
     #[error("`{0}` needs a run that shows how the order can be brought about")]
     NoHolds(String),
-    /// Events that nobody has counted.
+    /// The numbers of interesting events are missing: no profile run was performed.
     #[error("`{0}` needs a run that shows how many interesting events there are")]
     NoCounts(String),
-    /// A way that there is not.
+    /// The profile run shows no way with this number, or no way at all.
     #[error("`{spec}`: {}", no_way(*there))]
     NoWay {
-        /// What was asked for.
+        /// The strategy that was given.
         spec: String,
-        /// How many ways there are.
+        /// Number of ways that the profile run shows.
         there: usize,
     },
-    /// Patience that is no number.
+    /// The patience is not a number, or the option is unknown.
     #[error("`{0}` is not a number of steps: use `patience=20000`")]
     Patience(String),
 }
 
-/// The greatest depth, and the most delays: a bound of 1/k^1000 says nothing.
+/// Maximum depth and maximum number of delays. A bound of 1/k^1000 would say nothing.
 const MOST: u32 = 1_000;
 
-// What follows `pct`, `pctcp` or `delay`: `:3`, `:3,steps=200`, or nothing. `None` if the text is another word.
+// Parses the text behind `pct`, `pctcp` or `delay`: `:3`, `:3,steps=200`, or nothing. `None` if the text continues
+// another word.
 fn bounded(
     rest: &str,
     strategy: &'static str,
@@ -273,7 +276,7 @@ impl fmt::Display for StrategySpec {
     }
 }
 
-/// Any strategy that has a name.
+/// A built strategy: one of those that have a name.
 #[derive(Clone)]
 #[allow(missing_docs, reason = "each is the strategy of the same name")]
 #[allow(clippy::large_enum_variant, reason = "there is one in a worker, made once")]
@@ -291,7 +294,8 @@ pub enum Named {
 }
 
 impl StrategySpec {
-    /// With the steps that a run takes, where they are needed and were not given: those of a fixed profile run, never learnt from other runs of a campaign.
+    /// Sets the number of steps of a run, if the strategy needs it and none was given. It comes from a fixed profile
+    /// run, never from other runs of a campaign.
     #[must_use]
     pub fn profiled(mut self, profile: impl FnOnce() -> u64) -> Self {
         if let Self::Pct { steps, .. } | Self::Pctcp { steps, .. } | Self::Delay { steps, .. } = &mut self {
@@ -300,7 +304,7 @@ impl StrategySpec {
         self
     }
 
-    /// With the ways to bring an order about, where they are needed: those that a fixed profile run shows.
+    /// Sets the ways to force an order, if the strategy needs them. They come from a fixed profile run.
     pub fn with_holds<E>(mut self, holds: impl FnOnce(&HoldSpec) -> Result<Holds, E>) -> Result<Self, E> {
         if let Self::Hold(spec) = &mut self
             && spec.holds.is_none()
@@ -310,7 +314,8 @@ impl StrategySpec {
         Ok(self)
     }
 
-    /// With the numbers of interesting events, where they are needed: those of a fixed profile run ([`Counting`](super::Counting)).
+    /// Sets the numbers of interesting events, if the strategy needs them. They come from a fixed profile run
+    /// ([`Counting`](super::Counting)).
     pub fn with_counts<E>(mut self, counts: impl FnOnce(&SurwSpec) -> Result<Counts, E>) -> Result<Self, E> {
         if let Self::Surw(spec) = &mut self
             && spec.counts.is_none()
@@ -320,7 +325,7 @@ impl StrategySpec {
         Ok(self)
     }
 
-    /// The strategy, for a program with these sites.
+    /// Builds the strategy for a program with these sites.
     pub fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Named, SpecError> {
         let given = |steps: &Option<u32>| steps.ok_or_else(|| SpecError::NoSteps(self.to_string()));
         Ok(match self {
@@ -363,7 +368,8 @@ impl StrategySpec {
     }
 }
 
-/// Does something with the strategy, whichever it is; a call that the compiler can see through, since it is made at every step.
+/// Applies an expression to the strategy inside a [`Named`]. A match instead of a `dyn` call, so that the compiler can
+/// inline the calls of each step.
 macro_rules! each {
     ($named:expr, $strategy:ident => $does:expr) => {
         match $named {

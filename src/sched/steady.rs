@@ -1,8 +1,16 @@
-//! The default scheduler: each thread runs until it cannot go on, and nothing happens by chance.
+//! The default scheduler: it runs each thread until the thread is blocked, without any random choice.
 //!
-//! Who acts depends on the state and on the last thread alone: that thread if it can go on; else the one of those that can which was made first; else the clock, to the next
-//! deadline; else the first event; else the end. Of waiters the first is woken, of two branches the first is taken. A daemon does not keep a run that
-//! rests from its end: else a daemon that never ends would.
+//! A choice depends only on the state and on the thread that acted last. The scheduler chooses the first of these that
+//! is possible:
+//!
+//! 1. the thread that acted last;
+//! 2. the oldest enabled thread;
+//! 3. an advance of the clock to the next deadline;
+//! 4. the first enabled event;
+//! 5. the end of the run.
+//!
+//! A notify wakes the first waiter, and a branch takes the first way. When the run is at rest, enabled daemons are
+//! passed over: a daemon that never ends would otherwise keep the run from ending.
 
 use super::{Divergence, Strategy, View};
 use crate::event::{Actor, Choice, ThreadId};
@@ -28,14 +36,15 @@ pub struct Steady {
 }
 
 impl Steady {
-    /// What it chooses here.
+    /// Returns the choice of the default scheduler in this state.
     #[must_use]
     pub fn choice(&self, view: &View<'_>) -> Choice {
         let actor = self.actor(view);
         Choice { actor, argument: view.world.question(actor).map_or(0, |q| answer(view, q)) }
     }
 
-    /// What has been chosen, by whomever: clock and events do not change whose turn it is.
+    /// Takes note of a choice, which may come from any strategy. The clock and events do not change the thread whose
+    /// turn it is.
     pub fn see(&mut self, choice: Choice) {
         if let Actor::Thread(thread) = choice.actor {
             self.last = Some(thread);
@@ -44,7 +53,7 @@ impl Steady {
 
     fn actor(&self, view: &View<'_>) -> Actor {
         let (world, openings) = (view.world, &view.openings);
-        // At rest only daemons could go on.
+        // At rest only daemons are enabled.
         if !openings.stop() {
             if let Some(last) = self.last.filter(|t| world.enabled().contains(*t)) {
                 return Actor::Thread(last);
@@ -61,7 +70,7 @@ impl Steady {
     }
 }
 
-/// The answer of [`Steady`].
+/// Returns the argument that [`Steady`] chooses: the first waiter, branch 0, or the next deadline.
 #[must_use]
 pub fn answer(view: &View<'_>, question: Question) -> u64 {
     match question {
@@ -83,7 +92,7 @@ impl Strategy for Steady {
         Ok(answer(view, question))
     }
 
-    // A thread that is the only open actor is the last thread from then on.
+    // A burst continues the thread that was observed last, so `last` is still right after it.
     fn passes_over_forced(&self) -> bool {
         true
     }

@@ -1,18 +1,26 @@
-//! SURW: each order of the interesting events is as likely as any other (Zhao, Wolff, Mathur, Roychoudhury, *Selectively Uniform Concurrency Testing*, ASPLOS 2025).
+//! SURW: each order of the interesting events is equally likely (Zhao, Wolff, Mathur, Roychoudhury, *Selectively
+//! Uniform Concurrency Testing*, ASPLOS 2025).
 //!
-//! Whose interesting event comes next is drawn with the number of interesting events as weights that each has left; it is the *intended* one. Who stands at an interesting event and is not intended
-//! waits; all others, the intended one among them, go on at random, and once the intended event has been performed the next one is drawn. Where all events are interesting this is the paper's
-//! uniform random walk. In a random walk it is the one with less to do besides that comes first nearly always.
+//! The strategy draws the actor of the next interesting event, with the number of interesting events that each actor
+//! has left as its weight. This is the *intended* actor. An actor that is pending at an interesting event and is not
+//! intended waits. All others, the intended one among them, are chosen at random. Once the intended event has been
+//! performed, the next intended actor is drawn. If all events are interesting, this is the paper's uniform random walk.
+//! In a plain random walk, by contrast, the actor with fewer other steps comes first nearly always.
 //!
-//! What is left is known from one profile run, by pedigrees; nothing is learnt from other runs. A context's weight includes what it will make: where it makes that, the weight goes over,
-//! and if it was intended it is drawn anew which of both is. So threads that are forked, of which the events make a forest, come in uniform order as well (the chance of the next root is
-//! the size of its tree). Joins, locks and conditions make orders that are no forests: there it is an approximation.
+//! The numbers of events come from one profile run, by pedigrees; the strategy does not learn from other runs. The
+//! weight of a context includes the contexts that it will create. When it creates one, the weight moves there, and if
+//! the creator was intended, a new draw decides between the two. So events of forked threads, which form a forest, are
+//! also ordered uniformly (the probability of the next root is the size of its tree). Joins, locks and conditions make
+//! orders that are not forests; there the result is an approximation.
 //!
-//! Who acts is drawn by actor. A thread's weight is that of its context; a looper's that of its task and of all that stand in its queue; an event's that of its enabled firings. The clock
-//! and the end of a run have no interesting events and are among the others. A run does not end while somebody waits for the intended one.
+//! Draws are among actors. A thread has the weight of its context; a looper that of its task and of all tasks in its
+//! queue; an event that of its enabled firings. The clock and the end of a run have no interesting events and are among
+//! the others. A run does not end while an actor waits for the intended one.
 //!
-//! Beyond the paper: those can be intended that can act now, or once the clock has moved. If all who can act wait, or somebody has waited for as many steps as the profile run took (and a
-//! hundred), the intended one is drawn anew among those who wait: the counts were wrong, or it is blocked by one of them. Uninteresting events are drawn evenly.
+//! Beyond the paper: an actor can be intended if it can act now or after an advance of the clock. The intended actor is
+//! drawn anew among the waiting actors if all open actors wait, or if an actor has waited for as many steps as the
+//! profile run took (plus a hundred): then the counts were wrong, or one of the waiting actors blocks the intended one.
+//! Uninteresting events are drawn uniformly.
 
 use super::counts::Counts;
 use super::{Divergence, Strategy, View, random_argument};
@@ -21,7 +29,7 @@ use crate::event::{Actor, Choice, ContextId, EventId, Op, SiteId, ThreadId};
 use crate::world::{Made, MessageKind, Question, Status, World};
 use std::sync::Arc;
 
-/// The scheduler.
+/// The scheduler of the `surw` strategy.
 ///
 /// # Examples
 ///
@@ -52,29 +60,29 @@ pub struct Surw {
     interesting: IndexVec<SiteId, bool>,
     counts: Arc<Counts>,
     rng: Rng,
-    // Room for the instants of the clock.
+    // Scratch space for the instants of the clock.
     instants: Vec<u64>,
-    // By context: its number in the profile, and what it has left.
+    // For each context its node in the profile, and its weight left.
     contexts: Vec<(Option<u32>, u32)>,
     threads: Vec<Load>,
     events: Vec<u32>,
     intended: Option<Actor>,
-    // Weight that went over since the intended one was last asked for.
+    // Weight that moved since the intended actor was last looked at.
     moved: Vec<Moved>,
     started: bool,
     last: Last,
-    // The step since which somebody waits.
+    // The step since which an actor waits.
     since: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
 struct Load {
     weight: u32,
-    // The context that it ran in after its last step.
+    // The context in which the thread ran after its last step.
     running: ContextId,
 }
 
-// So much of what this actor had left goes over to that one.
+// A transfer of weight between actors: `weight` out of the `of` that `from` had left.
 #[derive(Clone, Copy)]
 struct Moved {
     from: Actor,
@@ -83,19 +91,20 @@ struct Moved {
     of: u32,
 }
 
-// The last step.
+// The effects of the last step that `welcome` needs.
 #[derive(Clone, Copy, Default)]
 struct Last {
     actor: Option<Actor>,
     // The looper that it posted to.
     posted_to: Option<ThreadId>,
     enabled: Option<EventId>,
-    // A queue of which something was removed.
+    // A queue from which it may have removed messages.
     emptied: Option<ThreadId>,
 }
 
 impl Surw {
-    /// Makes events at these statements come in uniform order, whose numbers one run has shown.
+    /// Creates a scheduler that orders the events at the interesting sites uniformly. `counts` comes from a profile
+    /// run.
     #[must_use]
     pub fn new(interesting: IndexVec<SiteId, bool>, counts: Arc<Counts>) -> Self {
         Self {
@@ -118,7 +127,7 @@ impl Surw {
         matches!(actor, Actor::Thread(thread) if world.thread(thread).site.is_some_and(|site| self.interesting[site]))
     }
 
-    // What is left, of one that can act now or once the clock has moved.
+    // The weight left of an actor that can act now or after an advance of the clock; 0 for all others.
     fn weight(&self, world: &World, actor: Actor) -> u32 {
         match actor {
             Actor::Thread(thread) => {
@@ -131,7 +140,8 @@ impl Surw {
                 if t.status != Status::Alive || !enabled && !later() {
                     return 0;
                 }
-                // Who stands at one has one.
+                // A thread that is pending at an interesting event has at least this one event left, even if the counts
+                // do not know it.
                 let stands = enabled && self.is_interesting(world, actor);
                 self.threads[thread.index()].weight.max(u32::from(stands))
             }
@@ -140,7 +150,7 @@ impl Surw {
         }
     }
 
-    // Whether it has something left and cannot act now.
+    // Whether the actor has events left but is blocked now.
     fn is_blocked(&self, world: &World, actor: Actor) -> bool {
         let Actor::Thread(thread) = actor else { return false };
         let alive = world.thread(thread).status == Status::Alive;
@@ -156,7 +166,7 @@ impl Surw {
         };
         let weight = |this: &Self, actor| if counts(this, actor) { this.weight(world, actor) } else { 0 };
         let total = (0..all).map(|i| u64::from(weight(self, actor(i)))).sum::<u64>();
-        // More than 32 bits can tell are more events than a run has.
+        // A run does not have more events than 32 bits can count.
         let total = u32::try_from(total).unwrap_or(u32::MAX);
         if total == 0 {
             return None;
@@ -170,7 +180,8 @@ impl Surw {
         })
     }
 
-    // Follows the intention to where the weight went.
+    // Moves the intention along with the weight, with the probability that the intended event is among those that
+    // moved.
     fn follow(&mut self) {
         for i in 0..self.moved.len() {
             let Moved { from, to, weight, of } = self.moved[i];
@@ -212,7 +223,7 @@ impl Surw {
         }
     }
 
-    // Takes in what the last step has made and ended.
+    // Adds the contexts that the last step created, and removes the weight of contexts that have ended.
     fn welcome(&mut self, world: &World) {
         let start = !std::mem::replace(&mut self.started, true);
         let known = self.contexts.len();
@@ -220,7 +231,7 @@ impl Surw {
             let context = ContextId::new(i);
             let maker = world.contexts().parent(context).map(|maker| self.contexts[maker.index()].0);
             let made = world.contexts().made(context);
-            // What an unknown context makes is unknown.
+            // The profile does not know the children of an unknown context.
             let node = match maker {
                 Some(None) => None,
                 maker => self.counts.find(maker.flatten(), made, world.contexts().nth(context)),
@@ -274,7 +285,7 @@ impl Surw {
         self.counts.weight(self.counts.find(None, Made::Event(event), nth))
     }
 
-    // A task that has ended has nothing left, whatever the profile says.
+    // Removes the rest of a task's weight when the task has ended, since the profile may have counted more events.
     fn leave(&mut self, world: &World, thread: ThreadId) {
         let t = world.thread(thread);
         let load = &mut self.threads[thread.index()];
@@ -285,7 +296,7 @@ impl Surw {
         load.running = t.context;
     }
 
-    // The weight of a thread from what it is made of.
+    // Computes the weight of a thread anew from its contexts and its queue.
     fn add_up(&mut self, world: &World, thread: ThreadId) {
         let t = world.thread(thread);
         let of = |context: ContextId| self.contexts[context.index()].1;
@@ -301,7 +312,7 @@ impl Surw {
         self.threads[thread.index()].weight = weight;
     }
 
-    // Among all who need not wait, the `k`-th; `None` counts them.
+    // The `k`-th of the actors that need not wait. With `None` the number of these actors is returned.
     fn free(&self, view: &View<'_>, k: Option<usize>) -> (usize, Option<Actor>) {
         let View { world, openings } = *view;
         let mut n = 0;
@@ -337,18 +348,22 @@ impl Strategy for Surw {
         }
         self.follow();
         let mut open = world.enabled().iter();
+        // Without a pending interesting event no actor waits, so the step is one of a random walk.
         if !open.any(|thread| self.is_interesting(world, Actor::Thread(thread))) {
             self.since = None;
             return Ok(super::random_actor(&mut self.rng, view));
         }
         let now = world.steps();
         let patient = now - *self.since.get_or_insert(now) < self.counts.steps + 100;
+        // An intended actor without events left is given up. A blocked one with events left stays intended: it acts
+        // after its wake-up.
         if self.intended.is_some_and(|actor| self.weight(world, actor) == 0 && !self.is_blocked(world, actor)) {
             self.intended = None;
         }
         if self.intended.is_none() {
             self.intended = self.draw(world, |_, _| true);
         }
+        // If no actor is free, or the patience is used up, the intention moves to one of the waiting actors.
         if !patient || self.free(view, None).0 == 0 {
             let waits = |this: &Self, actor| world.is_open(actor) && this.is_interesting(world, actor);
             self.intended = self.draw(world, waits);
@@ -366,20 +381,20 @@ impl Strategy for Surw {
 
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         let world = view.world;
-        // Where somebody else has chosen this is the first that is heard of the state.
+        // If another strategy made the choice, `choose` was not called and this is the first view of the state.
         self.welcome(world);
         self.last = Last { actor: Some(choice.actor), ..Last::default() };
         let Actor::Thread(thread) = choice.actor else { return };
         if self.is_interesting(world, choice.actor) {
             let context = world.thread(thread).context.index();
             let left = &mut self.contexts[context].1;
-            // What was not expected takes nothing from what else is expected of this thread.
+            // An unexpected event must not reduce the weight of the thread's other contexts.
             if *left > 0 {
                 *left -= 1;
                 let load = &mut self.threads[thread.index()].weight;
                 *load = load.saturating_sub(1);
             }
-            // It is forced, if it was not intended.
+            // If another actor was intended, the step was forced. Also then a new intention has to be drawn.
             (self.intended, self.since) = (None, None);
             self.moved.clear();
         }

@@ -1,19 +1,24 @@
-//! Replays a schedule of a model that was edited since: it follows what it can, and tells where it could not.
+//! Replays a schedule of a model that was edited since: follows the choices that still fit, and reports the others.
 //!
-//! A recorded choice names its actor and holds eight bits of what that stood at: the operation, its body and its number there. The site itself
-//! cannot be read back from these. But it can be recognized, also when sites before it in its body were added or removed: by how far the
-//! numbers of that body have shifted. So a thread whose pending operation is not the recorded one stands, tried in this order,
+//! A recorded choice names its actor and has a check byte: eight bits of a digest of the pending operation, its body
+//! and its ordinal there. The site itself cannot be recovered from these bits. But it can be recognized, even if sites
+//! before it in its body were added or removed: the ordinals of that body have shifted by some number. If a thread's
+//! pending operation is not the recorded one, these cases are tried in order:
 //!
-//! 1. at the recorded operation under another shift of its body: the choice is followed, and the shift kept;
-//! 2. at what the recording has a little later for this thread: statements are gone, and the choice is skipped;
-//! 3. at something new: the thread goes on, a step that is inserted, until it stands at the recorded operation. After [`INSERTED`] steps
-//!    the choice is skipped after all.
+//! 1. The operation is the recorded one under another shift of its body: the choice is followed, and the shift is kept.
+//! 2. The operation is one that the recording has a little later for this thread: statements were removed, and the
+//!    choice is skipped.
+//! 3. The operation is new: the thread performs it as an inserted step, and so on until it is pending at the recorded
+//!    operation. After [`INSERTED`] such steps the choice is skipped after all.
 //!
-//! Equal choices in a row, an entry of the recording, are skipped together: nothing happens between them that would let the next one fit.
+//! Equal choices in a row (one entry of the recording) are skipped together: nothing happens between them that would
+//! make the next one fit.
 //!
-//! A choice of an actor that cannot act waits while a later choice of another one fits; if none does, it is skipped. After the last choice
-//! threads go on in turn. What it cannot tell: an operation of one word put in place of another with the same number, and (one time in 256 for
-//! each shift that is tried) two that have the same eight bits.
+//! If the actor of a choice cannot act, a later choice of another actor is followed first if one fits; if none does,
+//! the choice is skipped. After the last choice threads take turns, until the run is at rest.
+//!
+//! Two cases are not recognized: an operation that was replaced by another one with the same word and ordinal, and
+//! (with probability 1/256 for each shift that is tried) two operations with the same eight bits.
 
 use super::replay::Replay;
 use super::schedule::{Schedule, Scheduled, about_to, check_byte_at, describe};
@@ -23,35 +28,35 @@ use crate::world::{Question, World};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Steps that a thread makes on its way to a recorded operation before the choice is given up.
+/// Maximum number of steps that a thread performs on its way to a recorded operation before the choice is skipped.
 const INSERTED: u32 = 16;
-// Recorded choices of a thread that are looked at for statements that are gone.
+// Number of recorded choices of a thread to search for a later one that fits, after a statement was removed.
 const AHEAD: usize = 8;
-// Entries of the recording that are looked at for one that fits now.
+// Number of entries of the recording to search for one that fits now.
 const WINDOW: usize = 64;
-// How much further a body may have shifted.
+// Maximum distance between the known shift of a body and one that is tried.
 const SHIFTS: i64 = 4;
-// Departures that are kept in words.
+// Number of departures that are kept as text.
 const TOLD: usize = 20;
 
-/// How far a tolerant replay kept to its recording.
+/// A report on how far a tolerant replay followed its recording.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Tolerance {
-    /// Recorded choices that were made.
+    /// Number of recorded choices that were followed.
     pub followed: u64,
-    /// Of these, those that were made before an earlier one.
+    /// Number of followed choices that came before an earlier one of the recording.
     pub moved: u64,
-    /// Recorded choices that were not made.
+    /// Number of recorded choices that were skipped.
     pub skipped: u64,
-    /// Steps that the recording does not have.
+    /// Number of steps that are not in the recording.
     pub inserted: u64,
-    /// The first departures: the step, counted from 0, and what happened there.
+    /// The first departures from the recording: the step (from 0) and what happened there.
     pub departures: Vec<(u64, String)>,
-    /// How many more there were.
+    /// Number of further departures, without text.
     pub untold: u64,
 }
 
-/// A replay that goes on where it does not fit.
+/// A replay that continues where a choice does not fit.
 ///
 /// # Examples
 ///
@@ -76,24 +81,24 @@ pub struct Tolerance {
 #[derive(Clone)]
 pub struct Tolerant {
     schedule: Arc<Schedule>,
-    // Choices left of each entry of the schedule.
+    // Number of choices left in each entry of the schedule.
     left: Vec<u64>,
-    // The next entry of the same actor; past the end if there is none.
+    // For each entry the next entry of the same actor. An index past the end if there is none.
     later: Vec<usize>,
     at: usize,
     argument: u64,
     names: Replay,
     shifts: BTreeMap<BodyId, i64>,
-    // Steps inserted in a row for the choice at hand.
+    // Number of steps in a row that were inserted for the current choice.
     inserted: u32,
     rest: RoundRobin,
-    // Whether it was told that the recording is over.
+    // Whether the end of the recording has been reported.
     over: bool,
     told: Tolerance,
 }
 
 impl Tolerant {
-    /// A replay of this schedule.
+    /// Creates a tolerant replay of this schedule.
     #[must_use]
     pub fn new(schedule: Arc<Schedule>) -> Self {
         Self {
@@ -111,7 +116,7 @@ impl Tolerant {
         }
     }
 
-    /// How far it kept to the recording; what is left of that when the run has ended counts as skipped.
+    /// Returns the report. Choices that are left when the run has ended count as skipped.
     #[must_use]
     pub fn finish(mut self) -> Tolerance {
         self.told.skipped = self.left.iter().fold(self.told.skipped, |sum, left| sum.saturating_add(*left));
@@ -133,7 +138,8 @@ impl Tolerant {
         self.inserted = 0;
     }
 
-    // How far the numbers of the thread's body have shifted, if what it stands at is this choice; the shift that is known already first.
+    // The shift of the body under which the actor's pending operation is this choice. `shifts` are tried in order, the
+    // known one first.
     fn fits(&self, world: &World, choice: &Scheduled, actor: Actor, shifts: &[i64]) -> Option<i64> {
         let stand = about_to(world, actor);
         let check = |shift: &i64| check_byte_at(world, &self.schedule, choice.actor, stand, *shift);
@@ -149,7 +155,8 @@ impl Tolerant {
         Self::body(world, actor).and_then(|b| self.shifts.get(&b)).copied().unwrap_or(0)
     }
 
-    // Whether the actor stands at this choice, as far as is known or can be guessed. A guess is kept.
+    // Whether the actor's pending operation is this choice, under the known shift of its body or, with `guess`, a near
+    // one. A shift that fits is kept.
     fn stands_at(&mut self, world: &World, choice: &Scheduled, actor: Actor, guess: bool) -> bool {
         let known = self.shift(world, actor);
         let mut shifts = vec![known];
@@ -164,7 +171,8 @@ impl Tolerant {
         true
     }
 
-    // Whether the actor stands at what the recording has for it after the entry `from`; then statements in between are gone.
+    // Whether the actor's pending operation is a choice that the recording has for it after the entry `from`. If so,
+    // the statements in between were removed.
     fn is_ahead(&self, world: &World, from: usize, actor: Actor) -> bool {
         let known = self.shift(world, actor);
         let own = std::iter::successors(self.later.get(from), |i| self.later.get(**i)).copied();
@@ -174,7 +182,7 @@ impl Tolerant {
         })
     }
 
-    // A later choice that fits now, of an actor that has none before it.
+    // A later choice that fits now and is its actor's first one from here on.
     fn other(&mut self, view: &View<'_>) -> Option<(usize, Actor)> {
         let choices = self.schedule.clone();
         let mut passed = vec![choices.choices[self.at].actor];
@@ -184,7 +192,8 @@ impl Tolerant {
             }
             passed.push(choice.actor);
             let actor = self.names.actor_of(view.world, choice.actor as usize);
-            // The end of a run and the clock are no way to get on.
+            // Only threads and events qualify: the end of a run or an advance of the clock would not help the run to
+            // continue.
             let thread = actor.filter(|a| matches!(a, Actor::Thread(_) | Actor::Event(_)) && view.world.is_open(*a));
             if let Some(actor) = thread
                 && self.stands_at(view.world, choice, actor, false)
@@ -195,7 +204,7 @@ impl Tolerant {
         None
     }
 
-    // The next choice out of the recording, or a step on the way to it; `None` when nothing is left.
+    // The next choice of the recording, or an inserted step on the way to it. `None` if no choice is left.
     fn next(&mut self, view: &View<'_>) -> Option<Actor> {
         let world = view.world;
         let schedule = self.schedule.clone();
@@ -207,7 +216,7 @@ impl Tolerant {
             let wanted = || schedule.told(choice.actor);
             let named = self.names.actor_of(world, choice.actor as usize);
             let why = match named.filter(|a| world.is_open(*a)) {
-                // An instant that has passed already needs no tick.
+                // If the instant has already passed, the advance is not needed.
                 Some(Actor::Clock) if choice.argument <= world.now() => "the clock is there already",
                 Some(actor @ Actor::Thread(thread)) => {
                     if self.stands_at(world, choice, actor, true) {

@@ -1,7 +1,9 @@
-//! What a failure is about: the expression that was null, zero or no index, by the text of the model.
+//! Finds the expression that a failure is about: the one that is null, zero or not a valid index, in the words of the
+//! model.
 //!
-//! Only its own code knows: a statement may dereference several things at one site, and an operation is told of none of them. So the compiler notes for each instruction
-//! that can throw which expressions it may throw for. Nothing of this reaches a digest of the program: it is words about an end, not part of it.
+//! Only the compiler knows it: a statement may dereference several expressions at one site, and an operation does not
+//! know its expressions. So the compiler records, for each instruction that can throw, the expressions that it may
+//! throw for. The digest of the program does not include them: they only describe an end of a run.
 
 use super::instr::Instr;
 use crate::event::Operand;
@@ -10,39 +12,39 @@ use crate::world::Thrown;
 use indexmap::IndexSet;
 use std::sync::Arc;
 
-/// The expressions that an instruction may throw for; empty where there is none.
+/// The expressions that an instruction may throw for. A span is empty if the instruction has no such expression.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Blame {
-    /// What is dereferenced, held, divided by, or is to have a queue.
+    /// The expression that is dereferenced, held, divided by, or needs a queue.
     pub(super) value: Span,
-    /// An index,
+    /// The expression of an index.
     pub(super) index: Span,
-    /// and the array or list that it is one of.
+    /// The array or list that is indexed.
     pub(super) of: Span,
-    /// Whether the value is the token of a fence.
+    /// Whether `value` is the token of a fence.
     pub(super) fence: bool,
 }
 
-/// A number of a [`Blame`], which an exception in flight keeps.
+/// The number of a [`Blame`], which an exception in flight stores.
 pub(super) type BlameId = u32;
 
-/// Those of a list of instructions, by their place in it; in order.
+/// The blames of a sequence of instructions: pairs of an instruction's index and a blame, by ascending index.
 pub(super) type Blamed = Vec<(u32, BlameId)>;
 
-/// All of a program.
+/// All blames of a program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blames {
     source: Arc<str>,
-    /// Where its lines begin.
+    /// The offset at which each line of the source begins.
     lines: Vec<u32>,
     known: IndexSet<Blame>,
 }
 
-// Longer expressions are cut.
+// Maximum length of an expression in a message, in characters. Longer ones are cut.
 const LONGEST: usize = 60;
 
 impl Blame {
-    /// One that is about a value.
+    /// Creates a blame with only `value`.
     pub(super) fn of(value: Span) -> Self {
         Self { value, ..Self::default() }
     }
@@ -58,7 +60,7 @@ impl Blames {
         self.known.insert_full(blame).0 as BlameId
     }
 
-    /// What an exception is about, if that is an expression.
+    /// Returns the expression that an exception is about, or `None` if there is none.
     pub(super) fn operand(&self, exception: &str, id: BlameId) -> Option<Operand> {
         let blame = self.known.get_index(id as usize)?;
         let (value, index, of) = (self.text(blame.value), self.text(blame.index), self.text(blame.of));
@@ -87,13 +89,14 @@ impl Blames {
         (about != Span::default()).then(|| self.at(text, about))
     }
 
-    /// A condition that does not hold; its statement stands at this line and column.
+    /// Returns the condition of a failed `assert`. `line` and `column` are those of its statement.
     pub(super) fn condition(&self, id: BlameId, (line, column): (u32, u32)) -> Option<Operand> {
         let blame = self.known.get_index(id as usize)?;
         Some(Operand { text: format!("{} is false", self.text(blame.value)), line, column })
     }
 
-    // The last part of a path is what came to nothing: of `o.next` the name `next`.
+    // The position of an expression. For a path it is that of the last part, which evaluated to null or 0: for `o.next`
+    // the name `next`.
     fn at(&self, text: String, about: Span) -> Operand {
         let written = self.written(about);
         let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -108,7 +111,7 @@ impl Blames {
         self.source.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
-    // An expression on one line, and not too long.
+    // The text of an expression on one line, cut to the maximum length.
     fn text(&self, span: Span) -> String {
         let text = self.written(span).split_whitespace().collect::<Vec<_>>().join(" ");
         match text.char_indices().nth(LONGEST) {
@@ -118,18 +121,18 @@ impl Blames {
     }
 }
 
-/// What the instruction at this place may throw for.
+/// Returns the blame of the instruction at this index, if it has one.
 pub(super) fn blamed(all: &[(u32, BlameId)], at: u32) -> Option<BlameId> {
     all.binary_search_by_key(&at, |(place, _)| *place).ok().map(|found| all[found].1)
 }
 
-/// Moves them behind the instructions that are there already.
+/// Returns the blames with their indices moved by `entry`, for instructions that are appended to others.
 pub(super) fn moved(all: Blamed, entry: u32) -> impl Iterator<Item = (u32, BlameId)> {
     all.into_iter().map(move |(place, id)| (place + entry, id))
 }
 
 impl Instr {
-    /// Whether it can throw by itself, or for one of its operands.
+    /// Returns whether the instruction can throw, itself or because of an operand.
     pub(super) fn may_throw(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! A compiled program.
+//! The representation of a compiled program.
 
 use super::blame::{Blamed, Blames};
 use super::instr::{FragmentId, Instr, Reg};
@@ -9,85 +9,87 @@ use crate::lang::program::{ExceptionId, TextId};
 use crate::world::{Kind, Setup};
 use std::sync::{Arc, OnceLock};
 
-/// A compiled program: immutable, shared by all workers.
+/// A compiled program. It is immutable, and all workers share it.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// What exists at the start.
+    /// The threads, memory and synchronization objects that exist at the start.
     pub setup: Arc<Setup>,
-    /// The instructions of all bodies, one after another; jumps and program counters are places in here.
+    /// The instructions of all bodies, one body after another. Jump targets and program counters are indices into this
+    /// vector.
     pub(super) instrs: Vec<Instr>,
-    /// What those may throw for.
+    /// The expressions that the instructions may throw for.
     pub(super) blamed: Blamed,
-    /// The same of each fragment.
+    /// For each fragment, the expressions that its instructions may throw for.
     pub(super) fragments_blamed: Vec<Blamed>,
     pub(super) blames: Blames,
-    /// Bodies, as in the program, then those that threads start with (a looper's block and its loop).
+    /// The bodies of the program, in its order, then synthetic ones that threads start with (a looper's block followed
+    /// by its loop, or the loop alone).
     pub(super) bodies: IndexVec<BodyId, BodyCode>,
-    /// What each declared thread runs, and its argument.
+    /// For each declared thread its body and its argument.
     pub(super) starts: Vec<(BodyId, Option<i64>)>,
-    /// What a spawned looper runs.
+    /// The body of a spawned looper.
     pub(super) looper: BodyId,
     pub(super) init: Option<BodyId>,
     pub(super) fragments: Vec<Fragment>,
-    /// Properties that always hold, and at rest: name and code.
+    /// Name and code of each property that must always hold.
     pub(super) always: Vec<(String, FragmentId)>,
     pub(super) at_end: Vec<(String, FragmentId)>,
-    /// The terms of `always`; `None` where one has no room of its own.
+    /// The terms of `always`. `None` if one of them is too large to be compiled alone.
     pub(super) watched: Option<Watched>,
     pub(super) texts: IndexVec<TextId, String>,
     pub(super) exceptions: IndexVec<ExceptionId, String>,
     pub(super) global_kinds: Vec<Kind>,
     pub(super) class_kinds: Vec<Vec<Kind>>,
-    /// [`Code::digest`], once somebody has asked for it.
+    /// The result of [`Code::digest`], once it has been computed.
     pub(super) digest: OnceLock<u128>,
 }
 
 /// The code of one body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BodyCode {
-    /// Its first instruction.
+    /// Index of the first instruction.
     pub(super) entry: u32,
     pub(super) params: u16,
-    /// The kind of each register, parameters first.
+    /// The kind of each register. Parameters come first.
     pub(super) kinds: Vec<Kind>,
-    /// What each register holds before it is written: nothing that a state could take for a reference; or a constant.
+    /// The initial value of each register: a constant, or a value that no state can mistake for a reference.
     pub(super) blank: Vec<Value>,
-    /// Inner ones first.
+    /// The exception handlers. Inner ones come first.
     pub(super) handlers: Vec<Handler>,
-    /// For each instruction, which registers may be read from there on (a bit for each).
+    /// For each instruction the registers that are live before it, one bit per register. Empty if all count as live.
     pub(super) live: Vec<Vec<u64>>,
 }
 
-/// Where an exception in `from..to` goes on.
+/// An exception handler: exceptions of instructions in `from..to` continue at `target`.
 #[derive(Clone, Debug)]
 pub(super) struct Handler {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) target: u32,
-    /// `None` takes any.
+    /// The exception that the handler catches. `None` catches any.
     pub(super) catch: Option<ExceptionId>,
-    /// Where the exception is kept, to be thrown again.
+    /// The register that keeps the exception, to throw it again.
     pub(super) save: Reg,
 }
 
-/// A condition or property.
+/// The code of a condition or property.
 #[derive(Clone, Debug)]
 pub(super) struct Fragment {
     pub(super) code: Vec<Instr>,
     pub(super) result: Reg,
-    /// Registers: those of the body it stands in first.
+    /// Number of registers. Those of the surrounding body come first.
     pub(super) regs: u16,
 }
 
 impl BodyCode {
-    /// The registers that may be read from this instruction on; `None`: all.
+    /// Returns the registers that are live before this instruction, one bit per register. `None` if all count as live.
     pub(super) fn live_at(&self, pc: u32) -> Option<&[u64]> {
         self.live.get((pc - self.entry) as usize).map(Vec::as_slice)
     }
 }
 
 impl Code {
-    /// A stable digest of what the program does: no layout, labels, titles, expectations.
+    /// Returns a stable digest of the program's behavior. Layout, labels, titles and expectations do not enter it.
     #[must_use]
     pub fn digest(&self) -> u128 {
         *self.digest.get_or_init(|| self.compute_digest())
@@ -95,7 +97,8 @@ impl Code {
 
     fn compute_digest(&self) -> u128 {
         let mut digest = Digester::new();
-        // Sites have lines and labels; which instruction has which site is in the instructions.
+        // The table of sites is left out: it has lines and labels. The number of each instruction's site is in the
+        // instructions.
         let setup = Setup { sites: IndexVec::new(), ..(*self.setup).clone() };
         digest.text(&format!("{setup:?}"));
         for body in self.bodies.iter() {

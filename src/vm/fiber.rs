@@ -4,65 +4,66 @@ use super::code::BodyCode;
 use super::instr::Reg;
 use crate::event::{BodyId, Value};
 
-/// A thread's frames and registers.
+/// The frames and registers of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Fiber {
-    /// Where the top frame stands: the instruction that is next, or pending.
+    /// Program counter of the top frame: the next instruction, or the one whose operation is pending.
     pub(super) pc: u32,
-    /// Where the registers of the top frame begin.
+    /// Index of the first register of the top frame.
     pub(super) base: u32,
-    /// The registers of all frames, each frame's from its `base` on.
+    /// The registers of all frames. Each frame's registers begin at its `base`.
     pub(super) regs: Vec<Value>,
-    // The top one's `pc` is out of date.
+    // All frames, the first call first. The `pc` of the top frame is out of date; `Fiber::pc` is the current one.
     frames: Vec<Frame>,
-    /// The most registers that this run has needed.
+    /// Maximum number of registers that this run has needed so far.
     most: usize,
 }
 
 crate::clone_in_place!(Fiber { pc, base, regs, frames, most });
 
-// Registers whose room is kept from one run to the next.
+// Number of registers whose memory is kept from one run to the next.
 const KEPT: usize = 1 << 12;
 
-/// One call.
+/// One call of a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) body: BodyId,
-    /// The instruction that is next, or pending.
+    /// Program counter: the next instruction, or the one whose operation is pending.
     pub(super) pc: u32,
     pub(super) base: u32,
     pub(super) kind: FrameKind,
-    // Where its body begins.
+    // Index of the first instruction of the body.
     entry: u32,
 }
 
 impl Frame {
-    /// A callback that waits for the one before it to end.
+    /// Returns whether the frame is a callback that has not begun: it waits for the previous callback to end.
     pub(super) fn waits(&self) -> bool {
         self.kind == FrameKind::Callback && self.pc == self.entry
     }
 }
 
-/// What a frame returns to.
+/// The kind of a frame: where its return goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FrameKind {
-    /// The end of the thread.
+    /// The first frame of a thread. Its return ends the thread.
     Root,
-    /// The caller, which wants the value here.
+    /// A call. Its return continues the caller, with the value in this register.
     Call(Reg),
-    /// The loop of a looper.
+    /// A task. Its return continues the loop of the looper.
     Task,
-    /// A `perform` of a listener: no value.
+    /// A callback of a listener. Its return has no value and continues with the next callback, or behind the `perform`.
     Callback,
 }
 
-// What an allocator takes for so many bytes, about: where there are many threads, most of what they have is small.
+// Approximate memory that an allocator takes for so many bytes. Programs with many threads have mostly small
+// allocations, so the allocator's overhead counts.
 fn allocated(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
 }
 
 impl Fiber {
-    /// Back to the start of the app, without the room of a deep recursion.
+    /// Resets the fiber to the start of the app, and frees the memory of a deep recursion.
     pub(super) fn reset(&mut self) {
         self.clear();
         self.regs.shrink_to(KEPT);
@@ -74,8 +75,8 @@ impl Fiber {
         self.regs.clear();
     }
 
-    /// Pushes a frame whose first registers are the arguments, the others blank. Returns how many registers it takes that this run has
-    /// not needed before.
+    /// Pushes a frame. Its first registers hold the arguments, the others their blank values. Returns the number of
+    /// registers that this run needs beyond its previous maximum.
     #[must_use]
     pub(super) fn push(&mut self, body: BodyId, code: &BodyCode, args: &[Value], kind: FrameKind) -> usize {
         if let Some(caller) = self.frames.last_mut() {
@@ -101,33 +102,33 @@ impl Fiber {
         Some(frame)
     }
 
-    /// The frame that runs.
+    /// Returns the frame that runs.
     pub(super) fn top_frame(&self) -> Option<Frame> {
         self.frames.last().map(|f| Frame { pc: self.pc, ..*f })
     }
 
-    /// About how many bytes it takes.
+    /// Returns the approximate memory of the fiber, in bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>() + allocated(size_of_val(&*self.regs)) + allocated(size_of_val(&*self.frames))
     }
 
-    /// How many frames there are.
+    /// Returns the number of frames.
     pub(super) fn len(&self) -> usize {
         self.frames.len()
     }
 
-    /// All frames, the first call first.
+    /// Returns all frames, the first call first.
     pub(super) fn frames(&self) -> impl Iterator<Item = Frame> + '_ {
         let callers = self.frames.len().saturating_sub(1);
         self.frames[..callers].iter().copied().chain(self.top_frame())
     }
 
-    /// How deep the calls are. Callbacks that stand at their start are not counted: they wait for the one that runs.
+    /// Returns the depth of calls. Callbacks that have not begun do not count: they wait for the current one.
     pub(super) fn depth(&self) -> usize {
         self.frames().filter(|f| !f.waits()).count()
     }
 
-    /// The registers of the top frame.
+    /// Returns the registers of the top frame.
     pub(super) fn top(&self) -> &[Value] {
         if self.frames.is_empty() { &[] } else { &self.regs[self.base as usize..] }
     }

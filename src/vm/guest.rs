@@ -1,4 +1,4 @@
-//! The guest: what the world asks of a program.
+//! The virtual machine as a guest: implements the interface through which the world runs a program.
 
 use super::blame::blamed;
 use super::code::Code;
@@ -19,13 +19,13 @@ pub struct Vm {
 crate::clone_in_place!(Vm { code, fibers });
 
 impl Vm {
-    /// A machine without threads.
+    /// Creates a machine without threads.
     #[must_use]
     pub fn new(code: Arc<Code>) -> Self {
         Self { code, fibers: IndexVec::new() }
     }
 
-    /// Its program.
+    /// Returns the program.
     #[must_use]
     pub fn code(&self) -> &Arc<Code> {
         &self.code
@@ -38,13 +38,13 @@ impl Vm {
         &mut self.fibers[thread]
     }
 
-    // Runs a new thread to its first operation.
+    // Runs a new thread up to its first visible operation.
     fn begin(&mut self, world: &mut World, thread: ThreadId, body: BodyId, args: &[Value]) -> Next {
         self.fiber(thread).clear();
         if self.enter(world, thread, body, args, FrameKind::Root) { self.run(world, thread, None) } else { Next::Ended }
     }
 
-    /// Pushes a frame. At the limit of cells the run's outcome is set.
+    /// Pushes a frame. Returns false if the limit of memory cells is reached; the run's outcome is then set.
     pub(super) fn enter(
         &mut self,
         world: &mut World,
@@ -107,7 +107,8 @@ impl Guest for Vm {
             left -= 1;
             next = match world.perform_now(thread) {
                 None => return,
-                // A second half (of a wait, a sleep) needs others, or time: init has neither.
+                // The second half of an operation (of a wait or a sleep) needs another thread or time, and `init` has
+                // neither. If it is not enabled, the next `perform_now` ends the run as a deadlock.
                 Some(Reply::Again) => Next::Pending,
                 Some(reply) => self.deliver(world, thread, reply),
             };
@@ -151,7 +152,7 @@ impl Guest for Vm {
     fn condition(&mut self, world: &World, thread: ThreadId) -> bool {
         let fiber = &self.fibers[thread];
         fiber.awaited(&self.code).is_none_or(|fragment| {
-            // An exception in the condition lets the thread go on.
+            // An exception in the condition counts as true, so that the thread resumes and throws it.
             !matches!(evaluate(self.code.fragment(fragment), fiber.top(), world, Some(thread)), Ok(0))
         })
     }
@@ -222,7 +223,7 @@ impl Snapshot for Vm {
 }
 
 impl Vm {
-    // The registers of a frame that may still be read: kind and value.
+    // The live registers of a frame: kind and value.
     fn live_values<'f>(&'f self, fiber: &'f Fiber, frame: &Frame) -> impl Iterator<Item = (Kind, Value)> + 'f {
         let (body, base) = (&self.code.bodies[frame.body], frame.base as usize);
         let live = body.live_at(frame.pc);

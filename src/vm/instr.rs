@@ -1,51 +1,53 @@
-//! The instructions. A [`Instr::Visible`] one stops its thread; all others ride on the step before.
+//! The instructions of compiled bodies. An [`Instr::Visible`] stops its thread; all other instructions belong to the
+//! preceding step.
 
 use crate::event::{BodyId, EventId, ListenerId, SiteId};
 use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::lang::program::{ExceptionId, TextId};
 
-/// A register of a frame.
+/// The index of a register in its frame.
 pub(super) type Reg = u16;
 
-/// A condition or property: code without steps.
+/// The index of a fragment: the code of a condition or property, which takes no steps.
 pub(super) type FragmentId = u32;
 
-/// A place in memory: a fixed cell, or a register with the cell and its object packed ([`Kind::Place`](crate::world::Kind::Place)).
+/// A place in memory: a fixed cell, or a register that holds a cell and its object, packed
+/// ([`Kind::Place`](crate::world::Kind::Place)).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Address {
     Cell(u32),
     Reg(Reg),
 }
 
-/// `count` registers from `first` on.
+/// A range of registers: `count` registers from `first` on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Regs {
     pub(super) first: Reg,
     pub(super) count: u16,
 }
 
-/// A lock by value, or an object whose monitor is meant.
+/// A reference to a lock: a register with a lock, or with an object whose monitor is the lock.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum LockRef {
     Lock(Reg),
     Monitor(Reg),
 }
 
-/// What is waited on.
+/// The object of a wait or notify: the wait set of a lock, or a condition variable.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum WaitRef {
     Lock(LockRef),
     Condition(Reg),
 }
 
-/// Whom a post addresses.
+/// The addressee of a post.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum TargetRef {
     Thread(Reg),
     Handler(Reg),
 }
 
-/// When a post is due.
+/// The due time of a post.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Time {
     Now,
@@ -59,7 +61,7 @@ pub(super) enum ListGet {
     Len,
     Get(Reg),
     Iterate,
-    /// Jumps to `exit` at the end.
+    /// The next element of an iteration. At the end of the list it jumps to `exit`.
     Next {
         index: Reg,
         version: Reg,
@@ -76,7 +78,8 @@ pub(super) enum ListPut {
     Set(Reg, Reg),
 }
 
-/// A visible operation with its operands in registers: the same set as [`Op`](crate::event::Op), where each is explained.
+/// A visible operation with its operands in registers. [`Op`](crate::event::Op) has the same operations with resolved
+/// operands and documents them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(u8)]
 pub(super) enum Visible {
@@ -146,7 +149,7 @@ pub(super) enum Instr {
         dst: Reg,
         src: Reg,
     },
-    /// Division by zero throws Arithmetic at the site.
+    /// Applies a binary operator. Division by zero throws Arithmetic at the site.
     Binary {
         op: BinaryOp,
         dst: Reg,
@@ -154,28 +157,28 @@ pub(super) enum Instr {
         right: Reg,
         site: SiteId,
     },
-    /// `dst = index`, checked against `0..len`: IndexOutOfBounds at the site.
+    /// Checks an index: `dst = index` if it is in `0..len`, else throws IndexOutOfBounds at the site.
     Bound {
         dst: Reg,
         index: Reg,
         len: u32,
         site: SiteId,
     },
-    /// `dst = base + index * stride`, where the index is checked already; a place or an offset.
+    /// Adds a checked index to a place or an offset: `dst = base + index * stride`.
     Step {
         dst: Reg,
         base: Reg,
         index: Reg,
         stride: u32,
     },
-    /// The place of an object's field: NullPointer at the site.
+    /// Computes the place of an object's field. Null throws NullPointer at the site.
     Field {
         dst: Reg,
         object: Reg,
         offset: u32,
         site: SiteId,
     },
-    /// An element of a local array.
+    /// Loads an element of a local array. The index is checked already.
     LoadElement {
         dst: Reg,
         array: Regs,
@@ -195,7 +198,8 @@ pub(super) enum Instr {
         class: u32,
     },
     Jump(u32),
-    /// The head of a counted loop, which stands at its end: while `counter < end`, `local = counter`, `counter += 1`, and the body again.
+    /// The head of a counted loop, which is compiled behind the loop's body: if `counter` is less than `end`, it copies
+    /// `counter` to `local`, adds 1 to `counter` and jumps to the body.
     ForNext {
         counter: Reg,
         end: Reg,
@@ -217,7 +221,7 @@ pub(super) enum Instr {
         site: SiteId,
     },
     Return(Option<Reg>),
-    /// A failed assert (or, without `assert`, a `fail`).
+    /// Ends the run with a failed `assert` or, if `assert` is false, with a `fail`.
     Fail {
         assert: bool,
         message: Option<TextId>,
@@ -229,12 +233,12 @@ pub(super) enum Instr {
         site: SiteId,
     },
     Rethrow(Reg),
-    /// Only in fragments: a read without a step.
+    /// Reads a cell without a step. Only in fragments.
     Peek {
         dst: Reg,
         at: Address,
     },
-    /// Only in fragments: a length (`index` is none) or element of a list.
+    /// Reads the length (without `index`) or an element of a list without a step. Only in fragments.
     PeekList {
         dst: Reg,
         at: Address,
@@ -248,7 +252,7 @@ pub(super) enum Instr {
 }
 
 impl Instr {
-    /// The same where its body begins at `entry`.
+    /// Returns the instruction with its jump targets moved by `entry`, the index of its body's first instruction.
     pub(super) fn moved(mut self, entry: u32) -> Self {
         match &mut self {
             Instr::Jump(to) | Instr::JumpIf { to, .. } | Instr::JumpUnless { to, .. } => *to += entry,

@@ -1,18 +1,21 @@
-//! Which registers matter at each instruction: those that may be read before they are written again. A dead one is no part of a state.
+//! Computes which registers are live at each instruction: the ones that may be read before they are written again. A
+//! dead register is not part of the state.
 
 use super::code::{Fragment, Handler};
 use super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
 
-// Above this a body's table would be larger than it is worth.
+// Above this size a body's table would cost more than it saves.
 const MOST_WORDS: usize = 4_000_000;
 
-/// For each instruction the set of registers that are live before it (bits; backward data flow to a fixed point).
-/// Empty for a huge body: then all registers count as live, which tells more states apart than need be and confuses none.
+/// Returns for each instruction the set of registers that are live before it, as bits (backward data flow to a fixed
+/// point). The result is empty for a huge body. Then all registers count as live, which can distinguish states that are
+/// equal but never confuses different ones.
 pub(super) fn live(code: &[Instr], handlers: &[Handler], regs: usize, fragments: &[Fragment]) -> Vec<Vec<u64>> {
     let words = regs.div_ceil(64);
     if code.len() * words > MOST_WORDS {
         return Vec::new();
     }
+    // The extra set at the end is that of the place behind the code, where nothing is live.
     let mut live = vec![vec![0u64; words]; code.len() + 1];
     let mut changed = true;
     while changed {
@@ -20,7 +23,7 @@ pub(super) fn live(code: &[Instr], handlers: &[Handler], regs: usize, fragments:
         for at in (0..code.len()).rev() {
             let mut out = vec![0u64; words];
             if let Instr::ForNext { local, body, .. } = code[at] {
-                // Written on the way into the body only.
+                // The loop variable is written only on the way into the body, not at the exit.
                 merge(&mut out, &live[body as usize]);
                 out[usize::from(local) / 64] &= !(1 << (local % 64));
             }
@@ -30,7 +33,7 @@ pub(super) fn live(code: &[Instr], handlers: &[Handler], regs: usize, fragments:
             if let Some(dst) = written(&code[at]) {
                 out[usize::from(dst) / 64] &= !(1 << (dst % 64));
             }
-            // An exception may leave from here, before anything is written.
+            // An exception may leave from here before the instruction has written a register.
             for h in handlers.iter().filter(|h| protects(h, code, at)) {
                 let mut there = live[h.target as usize].clone();
                 there[usize::from(h.save) / 64] &= !(1 << (h.save % 64));
@@ -47,14 +50,15 @@ pub(super) fn live(code: &[Instr], handlers: &[Handler], regs: usize, fragments:
     live
 }
 
-// Whether an exception may go from here to the handler. A body that performs callbacks stands past that while they run.
+// Whether an exception may go from here to the handler. While callbacks run, the program counter of their `perform` is
+// already past it, so an instruction behind a `perform` also has the `perform`'s handlers.
 fn protects(handler: &Handler, code: &[Instr], at: usize) -> bool {
     let performs = |i: &usize| matches!(code[*i], Instr::Visible { op: Visible::Perform { .. }, .. });
     let before = at.checked_sub(1).filter(performs);
     [Some(at), before].into_iter().flatten().any(|i| (handler.from..handler.to).contains(&(i as u32)))
 }
 
-// The registers that matter to a condition before it is evaluated.
+// The registers that are live before a condition is evaluated.
 fn condition(fragment: &Fragment, fragments: &[Fragment]) -> Vec<Reg> {
     let regs = 0..fragment.regs;
     let code: Vec<Instr> = fragment.code.iter().copied().chain([Instr::Return(Some(fragment.result))]).collect();
@@ -79,7 +83,7 @@ fn successors(code: &[Instr], at: usize) -> impl Iterator<Item = usize> {
             (Some(next), Some(exit as usize))
         }
         Instr::Return(_) | Instr::Fail { .. } | Instr::Throw { .. } | Instr::Rethrow(_) => (None, None),
-        // A loop begins message after message.
+        // A looper takes message after message at one instruction, so that instruction is its own successor.
         Instr::Visible { op: Visible::Begin, .. } => (Some(next), Some(at)),
         _ => (Some(next), None),
     };
@@ -101,14 +105,15 @@ fn written(instr: &Instr) -> Option<Reg> {
         | Instr::Call { dst, .. }
         | Instr::Peek { dst, .. }
         | Instr::PeekList { dst, .. } => Some(dst),
-        // At the end of its list an iterator writes nothing.
+        // At the end of its list an iteration writes no element.
         Instr::Visible { op: Visible::ListRead(_, ListGet::Next { .. }), .. } => None,
         Instr::Visible { dst, .. } => Some(dst),
         _ => None,
     }
 }
 
-/// Calls `f` with each register that the instruction reads. An element of a local array may be any element, so a load reads them all, and a store writes none for sure.
+/// Calls `f` with each register that the instruction reads. The index of an array element is not known here. Therefore
+/// a load counts as a read of all elements, and a store as a write of none.
 fn read(instr: &Instr, fragments: &[Fragment], f: &mut dyn FnMut(Reg)) {
     let address = |at: Address, f: &mut dyn FnMut(Reg)| {
         if let Address::Reg(reg) = at {

@@ -1,6 +1,8 @@
-//! Models that are ready to run, and the guest for a checked program: compact instructions, registers, frames, and for each thread the visible operation that it is about to perform.
+//! Models that are ready to run, and the virtual machine that executes them.
 //!
-//! [`Model`] is the way in: it loads a model and makes machines that run it.
+//! The machine is the guest for a checked program. It consists of compact instructions, registers and frames, and it
+//! knows for each thread the visible operation that is pending. [`Model`] is the entry point: it loads a model and
+//! creates machines that run it.
 
 mod blame;
 mod code;

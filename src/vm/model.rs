@@ -1,4 +1,4 @@
-//! From a text to a model that can run, in one call.
+//! Models: turns a text into a program that can run, in one call.
 
 use super::compile::{CompileError, compile};
 use super::{Code, Vm};
@@ -8,7 +8,7 @@ use crate::lang::{CheckErrors, Program, Source, SourceError, check, parse, rende
 use crate::world::{Limits, Machine};
 use std::sync::Arc;
 
-/// A model, checked and compiled.
+/// A model that is checked and compiled.
 ///
 /// # Examples
 ///
@@ -25,31 +25,31 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Its text.
+    /// The text of the model.
     pub source: Source,
-    /// The text checked: names, sites, `expect` lines.
+    /// The checked program: names, sites, `expect` lines.
     pub program: Program,
-    /// The program compiled; workers share it.
+    /// The compiled program, which all workers share.
     pub code: Arc<Code>,
-    /// The constants that were given other values.
+    /// The constants that got other values, with these values.
     pub defines: Vec<(String, i64)>,
 }
 
-/// Why a text is no model.
+/// The reason why a text is not a model.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// It is no text.
+    /// The input is too large or not UTF-8.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// It has errors; as text they are rendered, without colours.
+    /// The text has errors. `Display` renders them without colors.
     #[error("{}", rendered(.0, .1, false))]
     Errors(Source, CheckErrors),
-    /// It is too large.
+    /// The program is too large to compile.
     #[error("{0}: {1}")]
     Compile(String, CompileError),
 }
 
-// What a `main` that returns it prints.
+// `Debug` shows the message, because a `main` that returns the error prints it with `Debug`.
 impl std::fmt::Debug for ModelError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -61,7 +61,7 @@ impl ModelError {
         Self::Errors(source.clone(), CheckErrors { defines: Vec::new(), diagnostics: syntax_errors(source) })
     }
 
-    /// What is wrong in the text, as a terminal shows it; `None` if it is something else.
+    /// Returns the errors in the text, rendered for a terminal. `None` if the error is not one of the text.
     #[must_use]
     pub fn render(&self, colour: bool) -> Option<String> {
         match self {
@@ -78,18 +78,19 @@ fn rendered(source: &Source, errors: &CheckErrors, colour: bool) -> String {
 }
 
 impl Model {
-    /// The model of a text, with constants given other values (`-D` of the command line). `name` is for messages: a path, as a rule.
+    /// Builds the model of a text. `name` is for messages, usually a path. `defines` gives constants other values (`-D`
+    /// of the command line).
     pub fn from_text(name: &str, text: &str, defines: &[(String, i64)]) -> Result<Self, ModelError> {
         Self::from_source(Source::new(name, text)?, defines)
     }
 
-    /// The same of a source.
+    /// Builds the model of a source. `defines` gives constants other values.
     pub fn from_source(source: Source, defines: &[(String, i64)]) -> Result<Self, ModelError> {
         let file = parse(&source).map_err(|_| ModelError::syntax(&source))?;
         Self::from_tree(source, &file, defines)
     }
 
-    /// The same of a source whose tree is known.
+    /// Builds the model of a source that has been parsed already. `defines` gives constants other values.
     pub fn from_tree(source: Source, file: &File, defines: &[(String, i64)]) -> Result<Self, ModelError> {
         match check(file, &source, defines) {
             Err(errors) => Err(ModelError::Errors(source, errors)),
@@ -100,13 +101,13 @@ impl Model {
         }
     }
 
-    /// A machine that can run it, as often as one likes.
+    /// Creates a machine that can run the model any number of times.
     #[must_use]
     pub fn machine(&self, limits: Limits) -> Machine<Vm> {
         Machine::new(Vm::new(self.code.clone()), limits)
     }
 
-    /// What a token remembers of the program.
+    /// Returns the digest of the program that a token stores.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.code.digest() as u64

@@ -1,4 +1,4 @@
-//! From an instruction to the operation that is pending: its operands, out of the registers.
+//! Resolves the operands of a visible instruction: from its registers to the pending operation.
 
 use super::instr::{ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Time, Visible, WaitRef};
 use super::pure::location;
@@ -9,7 +9,7 @@ use crate::event::{
 use crate::world::{Next, Thrown, World};
 use smallvec::SmallVec;
 
-/// Arguments on their way into a frame.
+/// The arguments of a new frame.
 pub(super) type Values = SmallVec<[Value; 4]>;
 
 pub(super) fn range(regs: &[Value], range: Regs) -> &[Value] {
@@ -20,7 +20,7 @@ fn lock_of(value: Value) -> Result<LockId, Thrown> {
     u32::try_from(value).map(LockId).map_err(|_| Thrown::NullPointer)
 }
 
-/// The operation, if it is one of those that are most frequent and cannot throw.
+/// Returns the operation, if it is one of the most frequent ones and its operands cannot throw.
 #[inline(always)]
 pub(super) fn in_place(op: &Visible, regs: &[Value]) -> Option<Op> {
     Some(match *op {
@@ -33,7 +33,7 @@ pub(super) fn in_place(op: &Visible, regs: &[Value]) -> Option<Op> {
     })
 }
 
-/// Tells the world which visible operation is pending: the most frequent ones in place.
+/// Sets the thread's pending operation in the world. The most frequent operations are resolved inline.
 #[inline(always)]
 pub(super) fn pend(
     op: &Visible,
@@ -70,7 +70,7 @@ fn pend_any(
     Ok(Next::Pending)
 }
 
-// The visible operation with its operands, out of the registers.
+// Resolves the operands of a visible operation. Fails if an operand throws, such as a null reference.
 fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, Thrown> {
     let get = |r: Reg| regs[usize::from(r)];
     let at = |a| location(a, regs);
@@ -158,7 +158,7 @@ fn pending(op: Visible, regs: &[Value], world: &mut World) -> Result<Op, Thrown>
         Visible::Begin => Op::Begin,
         Visible::AttachQueue => Op::AttachQueue,
         Visible::Fence(r) => Op::Fence(thread(r)?),
-        // As of every reference: null is noticed where it was read, before there is a step.
+        // A null token throws like every null reference: when the operand is resolved, before the step.
         Visible::Lift(r) if get(r) == NULL => return Err(Thrown::NullPointer),
         Visible::Lift(r) => Op::Lift(get(r)),
         Visible::Cancel { target: t, body } => Op::Cancel { target: target(t)?, body },

@@ -1,4 +1,4 @@
-//! Instructions that touch registers only, and conditions, which read memory without steps.
+//! Instructions that touch only registers, and conditions, which read memory without a step.
 
 use super::code::{Code, Fragment};
 use super::instr::{Address, Instr, Reg};
@@ -7,12 +7,12 @@ use crate::lang::ast::{BinaryOp, UnaryOp};
 use crate::world::{Memory, Thrown, World};
 use smallvec::SmallVec;
 
-/// Packs a place: [`Kind::Place`](crate::world::Kind::Place).
+/// Packs a place into a value: [`Kind::Place`](crate::world::Kind::Place).
 pub(super) fn pack(object: ObjectId, cell: u32) -> Value {
     (i64::from(object.0) + 1) << 32 | i64::from(cell)
 }
 
-/// The location that an address means.
+/// Returns the location of an address.
 #[inline]
 pub(super) fn location(at: Address, regs: &[Value]) -> Location {
     match at {
@@ -25,17 +25,17 @@ pub(super) fn location(at: Address, regs: &[Value]) -> Location {
     }
 }
 
-/// What an operator makes of two values.
+/// Applies an operator to two values. A division by zero throws Arithmetic.
 #[inline]
 pub(super) fn binary(op: BinaryOp, a: Value, b: Value) -> Result<Value, Thrown> {
     op.value(a, b).ok_or(Thrown::Arithmetic)
 }
 
-/// Why an instruction was not performed.
+/// The reason why [`local`] did not perform an instruction.
 pub(super) enum Stop {
-    /// It is none of [`local`]'s: the caller knows it.
+    /// The instruction is not a local one. The caller has to perform it.
     Other,
-    /// It threw.
+    /// The instruction threw an exception.
     Thrown(Thrown),
 }
 
@@ -50,7 +50,8 @@ fn get(regs: &[Value], r: Reg) -> Value {
     regs[usize::from(r)]
 }
 
-/// Performs an instruction that touches no more than registers, or reads memory without a step. Returns where to go on.
+/// Performs an instruction that touches only registers or reads memory without a step. Returns the next program
+/// counter.
 #[inline(always)]
 pub(super) fn local(
     instr: &Instr,
@@ -104,7 +105,7 @@ pub(super) fn local(
     Ok(pc + 1)
 }
 
-// Kept out of the loop, which would else load what only these need before each run of it.
+// Not inlined: otherwise the loop would load, before each run of it, values that only these instructions need.
 #[inline(never)]
 fn peek(instr: &Instr, regs: &[Value], world: &World) -> Result<Value, Thrown> {
     let memory = world.memory();
@@ -139,18 +140,19 @@ fn fill(regs: &mut [Value], value: Value) {
     regs.fill(value);
 }
 
-/// Evaluates a condition over a copy of `regs`. What it throws comes with the place of the instruction that threw.
+/// Evaluates a condition over a copy of `regs`. An exception is returned with the index of the instruction that threw
+/// it.
 pub(super) fn evaluate(
     fragment: &Fragment,
     regs: &[Value],
     world: &World,
     thread: Option<ThreadId>,
 ) -> Result<Value, (Thrown, u32)> {
-    // Inline: properties are asked at every step.
+    // The vector is inline to avoid an allocation: properties are evaluated at every step.
     let mut regs: SmallVec<[Value; 64]> = SmallVec::from_slice(regs);
     regs.resize(usize::from(fragment.regs).max(regs.len()), 0);
     let mut pc = 0;
-    // Conditions have no loops: jumps go forward, so this ends.
+    // The loop ends because a condition has no loops: all of its jumps go forward.
     while let Some(instr) = fragment.code.get(pc) {
         pc = match local(instr, pc, &mut regs, world, thread) {
             Ok(next) => next,

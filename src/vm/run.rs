@@ -1,6 +1,7 @@
-//! Runs a thread by itself up to its next visible operation.
+//! Runs a thread alone, up to its next visible operation.
 //!
-//! This and `world::perform` are the hot path: what nearly every step does is inlined into the loop of a run, and everything else is kept out of it.
+//! This module and `world::perform` are the hot path. The work of nearly every step is inlined into the loop of a run,
+//! and everything else is kept out of it.
 
 use super::blame::blamed;
 use super::code::Code;
@@ -13,19 +14,19 @@ use super::unwind::{Exception, Says};
 use crate::event::{FailureKind, LimitKind, Outcome, SiteId, ThreadId, Value};
 use crate::world::{Alone, Next, Reply, Thrown, World};
 
-/// Where a frame stopped.
+/// The reason why a frame stopped.
 enum At {
-    /// A visible operation is pending now.
+    /// A visible operation is pending.
     Visible(Next),
-    /// The limit of local instructions.
+    /// The limit of local instructions is reached.
     Limit,
-    /// The instruction, or an operand of it, threw.
+    /// The instruction or one of its operands threw.
     Thrown(Thrown),
-    /// An instruction that touches more than registers.
+    /// The instruction touches more than registers.
     Other,
 }
 
-/// Visible operations that a thread may perform one after another, while no other actor is open.
+/// The budget of a burst: visible operations that a thread may perform one after another while no other actor is open.
 struct Burst {
     left: u64,
     performed: u64,
@@ -38,7 +39,7 @@ impl Burst {
 }
 
 impl Vm {
-    /// The thread has a reply to its pending operation that is not just a value.
+    /// Continues a thread after its pending operation, with a reply that is not a plain value.
     pub(super) fn deliver(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
         if let Reply::Task(body, args) = reply {
             let args = Values::from_slice(world.args(args));
@@ -54,7 +55,7 @@ impl Vm {
     fn deliver_rare(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next {
         let code = self.code.clone();
         let fiber = &mut self.fibers[thread];
-        // What a condition throws lets its thread go on, and is thrown there.
+        // An exception in the condition of an `await` ends the wait, and is thrown in the thread.
         let here = blamed(&code.blamed, fiber.pc);
         let thrown = fiber.awaited(&code).and_then(|condition| {
             evaluate(code.fragment(condition), fiber.top(), world, Some(thread))
@@ -105,17 +106,21 @@ impl Vm {
         self.run(world, thread, None)
     }
 
-    /// Runs on to the next visible operation. `value` is what the one that it stands at came to, if it stands at one.
+    /// Runs the thread up to its next visible operation. `value` is the result of the pending operation, if there is
+    /// one.
     #[inline(always)]
     pub(super) fn run(&mut self, world: &mut World, thread: ThreadId, value: Option<Value>) -> Next {
         let mut left = world.limits().local;
+        // The frequent case, in which the top frame reaches a visible operation, is inlined. The others are in
+        // `run_frames`.
         match self.run_frame(world, thread, &mut left, value, &mut Burst::none()) {
             At::Visible(next) => next,
             at => self.run_frames(world, thread, left, at),
         }
     }
 
-    /// [`run`](Self::run), which passes through up to `most` visible operations that nobody else could come between; and how many it did.
+    /// Runs the thread as [`run`](Self::run) does, but in a burst: passes through up to `most` visible operations while
+    /// no other actor is open. Also returns the number of operations that it performed this way.
     #[inline(always)]
     pub(super) fn run_alone(&mut self, world: &mut World, thread: ThreadId, value: Value, most: u64) -> (Next, u64) {
         let mut left = world.limits().local;
@@ -137,7 +142,7 @@ impl Vm {
         }
     }
 
-    // Runs the top frame as far as it goes by itself, and through as many visible operations as the burst has.
+    // Runs the top frame until it stops, and passes through as many visible operations as the burst allows.
     #[inline(always)]
     fn run_frame(
         &mut self,
@@ -160,6 +165,7 @@ impl Vm {
         loop {
             let instr = &code[pc];
             if let Instr::Visible { op, site, dst } = instr {
+                // In a burst the operation is performed without being made pending first.
                 if burst.left > 0
                     && let Some((value, still)) = in_place(op, regs).and_then(|op| world.perform_alone(thread, op))
                 {
@@ -173,6 +179,7 @@ impl Vm {
                 fiber.pc = pc as u32;
                 return pend(op, *site, regs, world, thread).map_or_else(At::Thrown, At::Visible);
             }
+            // The limit counts the instructions between two visible operations.
             if *left == 0 {
                 fiber.pc = pc as u32;
                 return At::Limit;
@@ -211,7 +218,7 @@ impl Vm {
         }
     }
 
-    // Everything that touches more than registers.
+    // Performs an instruction that touches more than registers.
     fn other(&mut self, world: &mut World, thread: ThreadId, instr: Instr) -> Option<Next> {
         let fiber = &mut self.fibers[thread];
         match instr {
@@ -279,7 +286,7 @@ impl Vm {
         match frame.kind {
             FrameKind::Call(dst) => self.set(thread, dst, value),
             FrameKind::Callback => {}
-            // The looper is at its loop again.
+            // The program counter of the looper is at its loop again.
             FrameKind::Task => world.end_task(thread),
             FrameKind::Root => return Some(Next::Finished),
         }
@@ -296,7 +303,7 @@ fn site_of(instr: &Instr) -> Option<SiteId> {
 }
 
 impl Fiber {
-    /// The condition that the thread awaits.
+    /// Returns the condition of the `await` that is pending, if one is.
     pub(super) fn awaited(&self, code: &Code) -> Option<super::instr::FragmentId> {
         match code.instrs.get(self.pc as usize) {
             Some(Instr::Visible { op: Visible::Await { condition, .. }, .. }) => Some(*condition),

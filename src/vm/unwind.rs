@@ -1,4 +1,4 @@
-//! Exceptions: from where they are thrown to the handler that takes them, or to the end of the run or thread.
+//! Exceptions: from the instruction that throws to the handler, or else to the end of the run or the thread.
 
 use super::blame::BlameId;
 use super::fiber::FrameKind;
@@ -8,7 +8,8 @@ use crate::event::{FailureKind, Happening, Outcome, SiteId, ThreadId, Value};
 use crate::lang::program::{ExceptionId, TextId};
 use crate::world::{Next, Thrown, World};
 
-/// An exception in flight: its name, what it says and where it was thrown, packed into one word so that a register can keep it.
+/// An exception in flight: its name, its cause and the site that threw it. It can be packed into one word, so that a
+/// register can hold it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Exception {
     pub(super) name: ExceptionId,
@@ -16,18 +17,18 @@ pub(super) struct Exception {
     pub(super) site: Option<SiteId>,
 }
 
-/// What an exception says besides its name.
+/// The additional information of an exception.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Says {
     Nothing,
-    /// The message of a `throw`.
+    /// The message of a `throw` statement.
     Message(TextId),
-    /// What an operation throws for.
+    /// The expression because of which an operation threw.
     Blame(BlameId),
 }
 
 impl Says {
-    // A source is too small for half of as many texts, or expressions.
+    // The number space is split in half between messages and blames. A source is too small to have 2^23 of either.
     const HALF: u32 = 1 << 23;
 
     fn pack(self) -> u32 {
@@ -65,12 +66,13 @@ impl Exception {
 
 impl Vm {
     pub(super) fn built_in(&self, thrown: Thrown, site: Option<SiteId>, blame: Option<BlameId>) -> Exception {
-        // The program's table starts with the built-in ones.
+        // The program's table of exceptions begins with the built-in ones.
         let name = self.code.exceptions.iter().position(|e| e == thrown.name()).unwrap_or(0);
         Exception { name: ExceptionId::new(name), says: blame.map_or(Says::Nothing, Says::Blame), site }
     }
 
-    /// Gives up the task that the thread runs, whatever would catch an exception there; a thread that runs none ends.
+    /// Abandons the task that the thread runs, past all of its handlers. The looper continues with its loop. A thread
+    /// that runs no task ends.
     pub(super) fn leave_task(&mut self, world: &mut World, thread: ThreadId) -> Next {
         while let Some(frame) = self.fibers[thread].pop() {
             if frame.kind == FrameKind::Task {
@@ -82,7 +84,8 @@ impl Vm {
         Next::Finished
     }
 
-    /// Finds the handler of an exception; without one it ends the run or the thread (`Some`).
+    /// Finds the handler of an exception and continues there (`None`). If there is no handler, ends the run or the
+    /// thread and returns how (`Some`).
     pub(super) fn throw(&mut self, world: &mut World, thread: ThreadId, exception: Exception) -> Option<Next> {
         let context = world.thread(thread).context;
         let code = self.code.clone();
@@ -90,7 +93,8 @@ impl Vm {
         world.record(Some(thread), Some(context), exception.site, || Happening::Thrown(name()));
         let fiber = &mut self.fibers[thread];
         while let Some(frame) = fiber.top_frame() {
-            // A caller stands at its call, a looper at its loop; one that performs callbacks is past it.
+            // During a call the program counter of a caller is at the call instruction and that of a looper at its
+            // loop. But the counter of a body that performs callbacks is already past the `perform`.
             let found = code.bodies[frame.body]
                 .handlers
                 .iter()
@@ -102,7 +106,8 @@ impl Vm {
             }
             if frame.kind == FrameKind::Callback {
                 fiber.pop();
-                // Callbacks that have not begun are dropped; then back to the perform, so that what protects it is found.
+                // Callbacks that have not begun are dropped. Then the counter is set back to the `perform`, so that a
+                // handler around it is found.
                 while fiber.top_frame().is_some_and(|f| f.waits()) {
                     fiber.pop();
                 }

@@ -1,19 +1,21 @@
-//! Which terms of the properties that always hold a write may have broken: those that read the cell. All held before the step, so the others hold still.
+//! Finds the terms of always-properties that a write may have broken: the terms that read the written cell. All terms
+//! held before the step, so the others still hold.
 //!
-//! A property over n cells has n terms, and a run that writes each of them once would evaluate n times n.
+//! Without this, a property over n cells has n terms, and a run that writes each cell once would evaluate n * n terms.
 
 use super::code::{Code, Fragment};
 use super::instr::{Address, Instr};
 use super::pure::evaluate;
 use crate::world::World;
 
-/// The terms of all properties that always hold, by the cells that they read. They are no part of the program's digest: they only say again what the properties say.
+/// The terms of all always-properties, indexed by the cells that they read. They are not part of the program's digest:
+/// they repeat what the properties contain.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Watched {
     terms: Vec<Fragment>,
-    // (cell, term), sorted.
+    // Pairs of a cell and a term that reads it, sorted.
     of_cells: Vec<(u32, u32)>,
-    // Terms of which the code does not tell the cells.
+    // Terms that may read any cell: the code alone does not determine the cells.
     of_any: Vec<u32>,
 }
 
@@ -32,7 +34,7 @@ impl Watched {
         watched
     }
 
-    /// Whether a term may not hold any more, after this cell alone was written.
+    /// Returns whether some term no longer holds after only this cell was written. A term that throws does not hold.
     pub(super) fn is_broken(&self, cell: u32, world: &World) -> bool {
         let from = self.of_cells.partition_point(|(of, _)| *of < cell);
         let of_cell = self.of_cells[from..].iter().take_while(|(of, _)| *of == cell).map(|(_, term)| *term);
@@ -41,7 +43,8 @@ impl Watched {
     }
 }
 
-// The cell that an instruction reads; `Some(None)` if that is not known before it runs, `None` if it reads no memory.
+// The cell that an instruction reads. `Some(None)` if the cell is known only when the instruction runs, `None` if it
+// reads no memory.
 fn reads(instr: &Instr) -> Option<Option<u32>> {
     match *instr {
         Instr::Peek { at: Address::Cell(cell), .. } => Some(Some(cell)),
@@ -51,7 +54,8 @@ fn reads(instr: &Instr) -> Option<Option<u32>> {
 }
 
 impl Code {
-    /// Whether a property that always holds may be broken: `cell` is the one that was written, `None` if more may have changed.
+    /// Returns whether an always-property may be broken. `cell` is the only cell that was written; `None` if more may
+    /// have changed.
     pub(super) fn may_be_broken(&self, cell: Option<u32>, world: &World) -> bool {
         match (cell, &self.watched) {
             (Some(cell), Some(watched)) => watched.is_broken(cell, world),
@@ -64,7 +68,8 @@ impl Code {
 mod tests {
     use crate::vm::Model;
 
-    // For each of a property's cells, how many terms are asked after it was written; and how many are always.
+    // For each cell of the properties the number of terms that a write to it evaluates, and the number of terms that
+    // every write evaluates.
     fn asked(text: &str) -> (Vec<usize>, usize) {
         let model = Model::from_text("p.race", text, &[]).unwrap();
         let watched = model.code.watched.as_ref().unwrap();

@@ -1,7 +1,8 @@
-//! Ways out of blocks: break, continue, return and exceptions, past everything that has to be given back (`sync`, `finally`).
+//! Exits from blocks: break, continue, return and exceptions. They have to run everything on their way that releases
+//! something (`sync`, `finally`).
 //!
-//! What a way out has to run is compiled into it, as javac does; the instructions of such a copy lie outside the ranges that the
-//! blocks being left protect (`gaps`).
+//! The code that an exit has to run is compiled into it, as javac does. The instructions of such a copy are outside the
+//! ranges that the blocks being left protect (`gaps`).
 
 use super::super::code::Handler;
 use super::super::instr::{Instr, LockRef, Reg, Visible};
@@ -13,20 +14,21 @@ use crate::world::Kind;
 /// A block that break, continue, return or an exception may leave.
 #[derive(Clone)]
 pub(super) enum Scope<'p> {
-    /// A loop: where `continue` goes (or what still has to be pointed there), and the breaks to be pointed behind it.
+    /// A loop. `start` is the target of `continue`; if it is not known yet, `continues` collects the jumps to it.
+    /// `breaks` collects the jumps to the end of the loop.
     Loop { start: Option<u32>, continues: Vec<u32>, breaks: Vec<u32> },
-    /// A range whose exceptions go elsewhere, with what every way out has to run.
+    /// A protected range: its exceptions go to a handler, and every exit from it has to run `exit`.
     Protected { from: u32, gaps: Vec<(u32, u32)>, exit: Exit<'p> },
 }
 
-/// What leaving a protected block runs.
+/// The code that an exit from a protected block has to run.
 #[derive(Clone, Copy)]
 pub(super) enum Exit<'p> {
-    /// Nothing (a `catch` without `finally`).
+    /// No code (a `catch` without `finally`).
     Nothing,
-    /// Releases a lock.
+    /// The release of a lock.
     Release(LockRef, SiteId),
-    /// Gives up a side of a reader-writer lock.
+    /// The release of one side of a reader-writer lock.
     Unlock { lock: Reg, write: bool, site: SiteId },
     /// A `finally` block.
     Finally(&'p [Stmt]),
@@ -47,7 +49,7 @@ impl<'p> Compiler<'p> {
         }
     }
 
-    /// Runs the exits of all scopes from the innermost down to (and without) `depth`.
+    /// Emits the exit code of all scopes from the innermost one out to the one at `depth`, which is not included.
     pub(super) fn unwind_to(&mut self, depth: usize) {
         let mut left = Vec::new();
         let mut gaps = Vec::new();
@@ -60,7 +62,8 @@ impl<'p> Compiler<'p> {
             left.push(scope);
             gaps.push((from, self.here()));
         }
-        // The i-th scope that was left is unprotected from its own exit to the end of the last one.
+        // The i-th scope that was left is unprotected from its own exit code to the end of the last one: an exception
+        // in the exit code of an outer scope must not run it again.
         let end = self.here();
         for (mut scope, (from, _)) in left.into_iter().zip(gaps).rev() {
             if let Scope::Protected { gaps, .. } = &mut scope {
@@ -75,7 +78,7 @@ impl<'p> Compiler<'p> {
         self.emit(Instr::Return(value));
     }
 
-    /// `break` or `continue` of the innermost loop; the checker has seen that there is one.
+    /// Emits a `break` or (`again`) a `continue` of the innermost loop. The checker ensures that there is one.
     pub(super) fn leave_loop(&mut self, again: bool) {
         let Some(depth) = self.scopes.iter().rposition(|s| matches!(s, Scope::Loop { .. })) else { return };
         self.unwind_to(depth + 1);
@@ -93,7 +96,8 @@ impl<'p> Compiler<'p> {
         }
     }
 
-    /// Compiles `body` as a loop whose `continue` goes to `start` (or, with `None`, to where [`Self::continue_here`] says).
+    /// Opens the scope of a loop. `start` is the target of `continue`; with `None`, [`Self::continue_here`] sets it
+    /// later.
     pub(super) fn enter_loop(&mut self, start: Option<u32>) {
         self.scopes.push(Scope::Loop { start, continues: Vec::new(), breaks: Vec::new() });
     }
@@ -119,11 +123,12 @@ impl<'p> Compiler<'p> {
         self.scopes.push(Scope::Protected { from, gaps: Vec::new(), exit });
     }
 
-    /// Ends a protected block; its ranges are returned, for [`Self::handle`].
+    /// Closes a protected scope. Returns the ranges that it protects, for [`Self::handle`].
     pub(super) fn unprotect(&mut self) -> Vec<(u32, u32)> {
         let Some(Scope::Protected { from, gaps, .. }) = self.scopes.pop() else { return Vec::new() };
         let mut ranges = Vec::new();
         let mut at = from;
+        // The protected ranges are the parts of the block between its gaps.
         for (gap_from, gap_to) in gaps {
             ranges.push((at, gap_from));
             at = gap_to;
@@ -133,7 +138,8 @@ impl<'p> Compiler<'p> {
         ranges
     }
 
-    /// Exceptions of the ranges that `catch` takes go on here; returns where the exception is kept.
+    /// Starts a handler: exceptions of the ranges that match `catch` continue here. Returns the register that keeps the
+    /// exception.
     pub(super) fn handle(&mut self, ranges: &[(u32, u32)], catch: Option<ExceptionId>) -> Reg {
         let save = self.regs.temp(Kind::Word);
         let target = self.here();
@@ -141,12 +147,14 @@ impl<'p> Compiler<'p> {
         save
     }
 
-    /// `body`, then `exit`, on every way out.
+    /// Emits `body`, followed by `exit` on every way out of it.
     pub(super) fn guarded(&mut self, exit: Exit<'p>, body: impl FnOnce(&mut Self)) {
         self.protect(exit);
         body(self);
         let ranges = self.unprotect();
         self.run_exit(exit);
+        // The exit code is emitted twice: above for the end of the body, below for exceptions, which are then thrown
+        // again.
         let done = self.emit(Instr::Jump(0));
         let save = self.handle(&ranges, None);
         self.run_exit(exit);

@@ -1,4 +1,4 @@
-//! Expressions: left to right, a register each.
+//! Compiles expressions: from left to right, with one register for each value.
 
 use super::super::blame::Blame;
 use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Time, Visible, WaitRef};
@@ -9,7 +9,8 @@ use crate::lang::program::{Expr, ExprKind, PostTime};
 use crate::world::Kind;
 
 impl<'p> Compiler<'p> {
-    /// Evaluates an expression; the register holds its value until the statement ends. A local is its own register: nothing assigns to it inside an expression.
+    /// Evaluates an expression. The register that it returns holds the value until the statement ends. A local needs no
+    /// copy, since nothing assigns to it inside an expression.
     pub(super) fn expr(&mut self, e: &'p Expr) -> Reg {
         let ty = &e.ty;
         match &e.kind {
@@ -227,7 +228,7 @@ impl<'p> Compiler<'p> {
         dst
     }
 
-    /// Arguments, evaluated left to right into registers that follow each other.
+    /// Evaluates arguments from left to right into consecutive registers.
     pub(super) fn args(&mut self, args: &'p [Expr]) -> Regs {
         let values: Vec<Reg> = args.iter().map(|a| self.expr(a)).collect();
         let regs = self.regs.temps(args.iter().map(|a| kind(&a.ty)).collect());

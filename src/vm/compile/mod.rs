@@ -23,30 +23,30 @@ use regs::Registers;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Why a program cannot be compiled.
+/// The reason why a program cannot be compiled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CompileError {
-    /// It would not fit.
+    /// A part of the program exceeds a limit of the compiler.
     #[error(
         "the body of `{body}` is too large to compile (more than {limit} {what}); split it, or nest less in `finally`"
     )]
     TooLarge {
-        /// Where.
+        /// The body that is too large.
         body: String,
-        /// What there are too many of.
+        /// The counted things: instructions, registers or exception names.
         what: &'static str,
-        /// How many there may be.
+        /// Maximum number of these.
         limit: usize,
     },
 }
 
-// A `finally` is compiled once for each way out: nested ones could double without end.
+// A `finally` block is compiled once for each exit, so nested ones could double the code at each level.
 const MOST_INSTRUCTIONS: usize = 200_000;
 // An exception in flight has 16 bits for its name.
 const MOST_EXCEPTIONS: usize = 60_000;
 const MOST_REGISTERS: usize = 30_000;
 
-/// Compiles a checked program.
+/// Compiles a checked program. Fails if a part of it exceeds a limit.
 pub fn compile(program: &Program) -> Result<Code, CompileError> {
     if program.exceptions.len() > MOST_EXCEPTIONS {
         let body = program.exceptions.last().cloned().unwrap_or_default();
@@ -110,7 +110,7 @@ pub fn compile(program: &Program) -> Result<Code, CompileError> {
     })
 }
 
-/// What the bodies of a program add to.
+/// The tables that all bodies of a program add to.
 #[derive(Default)]
 struct Shared {
     instrs: Vec<Instr>,
@@ -121,7 +121,7 @@ struct Shared {
     blames: Blames,
 }
 
-/// The state of compiling one body.
+/// The state of the compilation of one body.
 struct Compiler<'p> {
     program: &'p Program,
     shared: &'p mut Shared,
@@ -130,14 +130,14 @@ struct Compiler<'p> {
     blamed: Blamed,
     handlers: Vec<code::Handler>,
     regs: Registers,
-    /// First register and number of cells of each local.
+    /// The first register and the number of cells of each local.
     locals: IndexVec<LocalId, (Reg, u16)>,
     scopes: Vec<Scope<'p>>,
-    /// Registers of constants.
+    /// The registers of constants, by kind and value.
     constants: BTreeMap<(Kind, i64), Reg>,
-    /// Set while a condition or property is compiled: reads are no steps.
+    /// Whether a condition or property is being compiled. Its reads are not steps.
     pure: bool,
-    /// Set while a large property is compiled: the registers of a term are free after it.
+    /// Whether a large property is being compiled. Registers of a term are then freed after the term.
     thrifty: bool,
 }
 
@@ -187,7 +187,7 @@ impl<'p> Compiler<'p> {
 
     fn body(mut self, body: &'p program::Body, looper: bool) -> Result<BodyCode, CompileError> {
         self.block(&body.block);
-        // The end of a body: a looper's goes on with its loop.
+        // At the end of its block a looper continues with its loop.
         if looper {
             self.begin_loop(None);
         }
@@ -215,7 +215,8 @@ impl<'p> Compiler<'p> {
         if c.check_size().is_ok() {
             return Ok(id);
         }
-        // One with many terms fits if each gives its registers back; a smaller one keeps the code that it always had, and with it its digest.
+        // A property with many terms fits if each term frees its registers. A smaller one is compiled without this, so
+        // that its code and its digest stay the same as in older versions.
         c.shared.fragments.truncate(fragments);
         c.shared.fragments_blamed.truncate(blamed);
         (c.regs, c.thrifty) = (Registers::default(), true);
@@ -224,7 +225,7 @@ impl<'p> Compiler<'p> {
         Ok(id)
     }
 
-    // The terms of properties, each by itself: what `&&` puts together. `None` if one does not fit.
+    // Compiles each term of the properties (the operands of `&&`) separately. `None` if one does not fit.
     fn terms(
         program: &'p Program,
         shared: &'p mut Shared,
@@ -255,7 +256,7 @@ impl<'p> Compiler<'p> {
         let mut blank: Vec<i64> = self.regs.kinds.iter().map(blank).collect();
         for ((_, value), reg) in &self.constants {
             blank[usize::from(*reg)] = *value;
-            // The same in every state.
+            // A constant has the same value in every state, so it is not live anywhere.
             live.iter_mut().for_each(|l| l[usize::from(*reg) / 64] &= !(1 << (reg % 64)));
         }
         let entry = self.shared.instrs.len() as u32;
@@ -278,7 +279,7 @@ impl<'p> Compiler<'p> {
         Ok(())
     }
 
-    /// Appends an instruction. Past the limit nothing is kept: the body is refused in the end.
+    /// Appends an instruction and returns its index. Past the limit it drops the instruction: the body will be refused.
     fn emit(&mut self, instr: Instr) -> u32 {
         let at = self.code.len() as u32;
         if self.code.len() <= MOST_INSTRUCTIONS {
@@ -287,13 +288,13 @@ impl<'p> Compiler<'p> {
         at
     }
 
-    /// Says what the last instruction may throw for.
+    /// Records the expressions that the last instruction may throw for.
     fn blame(&mut self, blame: Blame) {
         let at = self.here().saturating_sub(1);
         debug_assert!(self.code.last().is_none_or(Instr::may_throw), "it is the last instruction that may throw");
         let id = self.shared.blames.add(blame);
         match self.blamed.last_mut() {
-            // Past the limit of instructions all are the last one.
+            // Past the limit, instructions are dropped, and every blame has the index of the last one.
             Some((last, known)) if *last == at => *known = id,
             _ => self.blamed.push((at, id)),
         }
@@ -303,7 +304,7 @@ impl<'p> Compiler<'p> {
         self.code.len() as u32
     }
 
-    /// Makes the jump at `at` go to here.
+    /// Sets the target of the jump at index `at` to the next instruction.
     fn land(&mut self, at: u32) {
         let here = self.here();
         if let Some(instr) = self.code.get_mut(at as usize) {
@@ -327,7 +328,7 @@ impl<'p> Compiler<'p> {
         self.visible(Visible::Begin, Kind::Word, site);
     }
 
-    /// Compiles a condition without steps, over the registers of this body.
+    /// Compiles a condition, which takes no steps, over the registers of this body.
     fn fragment(&mut self, expr: &'p program::Expr) -> FragmentId {
         let code = std::mem::take(&mut self.code);
         let blamed = std::mem::take(&mut self.blamed);
@@ -342,7 +343,7 @@ impl<'p> Compiler<'p> {
     }
 }
 
-/// The kind of a one-word type.
+/// Returns the kind of the register that a value of a one-word type takes.
 fn kind(ty: &Type) -> Kind {
     setup::cell_kinds(ty).first().copied().unwrap_or(Kind::Word)
 }

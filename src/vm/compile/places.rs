@@ -1,4 +1,4 @@
-//! Places in memory and elements of local arrays.
+//! Compiles places in memory and elements of local arrays.
 
 use super::super::blame::Blame;
 use super::super::instr::{Address, Instr, ListGet, ListPut, LockRef, Reg, Regs, TargetRef, Visible};
@@ -8,11 +8,11 @@ use crate::lang::ast::Span;
 use crate::lang::program::{Dimension, Expr, ExprKind, LocalId, Place, Root, Type};
 use crate::world::Kind;
 
-// Each costs a copy whenever the body is entered.
+// Maximum number of constants with registers of their own. Each one costs a copy whenever the body is entered.
 const MOST_CONSTANTS: usize = 64;
 
 impl<'p> Compiler<'p> {
-    /// Evaluates a place: the object (null is caught here), then each index.
+    /// Evaluates a place: first the object, which must not be null, then each index.
     pub(super) fn address(&mut self, place: &'p Place) -> Address {
         match &place.root {
             Root::Global(global) => {
@@ -55,7 +55,8 @@ impl<'p> Compiler<'p> {
         dst
     }
 
-    /// A local array, and the offset of an element of it in a register.
+    /// Evaluates an element of a local array. Returns the registers of the array and a register with the element's
+    /// offset.
     pub(super) fn element(&mut self, local: LocalId, index: &'p [Dimension]) -> (Regs, Reg) {
         let (first, count) = self.locals[local];
         let mut at = self.constant(Kind::Word, 0);
@@ -68,9 +69,10 @@ impl<'p> Compiler<'p> {
         (Regs { first, count }, at)
     }
 
-    /// A register that holds the value. Nothing may be written to it: a body's constants have registers of their own, filled when it is entered.
+    /// Returns a register that holds the constant. It must not be written: the constants of a body have registers of
+    /// their own, which are filled when the body is entered.
     pub(super) fn constant(&mut self, kind: Kind, value: i64) -> Reg {
-        // A condition has no frame of its own to be entered.
+        // No frame is entered for a condition, so no constants are filled in for it.
         if !self.pure {
             if let Some(reg) = self.constants.get(&(kind, value)) {
                 return *reg;
@@ -86,7 +88,7 @@ impl<'p> Compiler<'p> {
         dst
     }
 
-    /// Reads a place; inside a condition without a step.
+    /// Reads a place. Inside a condition the read is not a step.
     pub(super) fn read(&mut self, at: Address, ty: &Type, atomic: bool, site: SiteId) -> Reg {
         if self.pure {
             let dst = self.regs.temp(kind(ty));
@@ -118,13 +120,14 @@ impl<'p> Compiler<'p> {
         self.visible(Visible::ListWrite(at, what), kind(ty), site)
     }
 
-    /// The operand of `sync`, `acquire`, `wait` ...: a lock by value or an object.
+    /// Evaluates the operand of `sync`, `acquire`, `wait` and so on: a lock by value, or an object.
     pub(super) fn lock_ref(&mut self, e: &'p Expr) -> LockRef {
         let reg = self.expr(e);
         lock_in(reg, &e.ty)
     }
 
-    /// The operand of a block, which holds it to its end: a register of its own, since the block may assign to the local that named it.
+    /// Evaluates the operand of a block that needs it until its end. A local is copied to a register of its own,
+    /// because the block may assign to the local.
     pub(super) fn keep(&mut self, e: &'p Expr) -> Reg {
         let src = self.expr(e);
         if !matches!(e.kind, ExprKind::Local(_)) {
@@ -135,14 +138,14 @@ impl<'p> Compiler<'p> {
         dst
     }
 
-    /// The operand of `post` and `cancel`.
+    /// Evaluates the operand of `post` and `cancel`.
     pub(super) fn target_ref(&mut self, e: &'p Expr) -> TargetRef {
         let reg = self.expr(e);
         if e.ty == Type::Handler { TargetRef::Handler(reg) } else { TargetRef::Thread(reg) }
     }
 }
 
-/// The object that a place lies in: it may be null, or deleted.
+/// Returns the blame of an access to a place: its object, which may be null or deleted.
 pub(super) fn owner(place: &Place) -> Blame {
     match &place.root {
         Root::Global(_) => Blame::default(),
@@ -150,17 +153,17 @@ pub(super) fn owner(place: &Place) -> Blame {
     }
 }
 
-/// What an operation on a list may throw for: the object that it lies in, and an index of it.
+/// Returns the blame of an operation on a list: the object that it belongs to, the list, and an index of it.
 pub(super) fn of_list(list: &Place, index: Option<&Expr>) -> Blame {
     Blame { index: index.map_or_else(Span::default, |index| index.at), of: list.at, ..owner(list) }
 }
 
-/// The lock in a register, or the monitor of the object there.
+/// Returns the lock in a register, or the monitor of the object in it.
 pub(super) fn lock_in(reg: Reg, ty: &Type) -> LockRef {
     if matches!(ty, Type::Object(_) | Type::Null) { LockRef::Monitor(reg) } else { LockRef::Lock(reg) }
 }
 
-// The offset of constant indices that are in bounds.
+// The offset of an element, if all indices are constants in bounds.
 fn constant_offset(index: &[Dimension]) -> Option<u32> {
     index.iter().try_fold(0u32, |sum, d| match d.index.kind {
         ExprKind::Word(i) if (0..i64::from(d.len)).contains(&i) => Some(sum + i as u32 * d.stride),

@@ -1,22 +1,24 @@
-//! Registers of a body. Each holds values of one kind only, so that a state can be written down without asking what was there last.
+//! The registers of a body. Each register holds values of one kind only, so that a state can be written without the
+//! history of its registers.
 
 use super::super::instr::{Reg, Regs};
 use crate::world::Kind;
 use std::collections::BTreeMap;
 
-/// Registers given out and free ones.
+/// Allocator of registers.
 #[derive(Default)]
 pub(super) struct Registers {
-    /// The kind of each.
+    /// The kind of each register.
     pub(super) kinds: Vec<Kind>,
     pub(super) overflowed: bool,
-    // Runs of registers by their kinds.
+    // Free ranges of registers, by the kinds of their registers.
     free: BTreeMap<Vec<Kind>, Vec<Reg>>,
     in_use: Vec<(Vec<Kind>, Reg)>,
 }
 
 impl Registers {
-    /// Registers that stay taken: locals.
+    /// Allocates registers for the rest of the body: those of locals. Sets `overflowed` and returns 0 if there are too
+    /// many.
     pub(super) fn fixed(&mut self, kinds: &[Kind]) -> Reg {
         let Ok(first) = Reg::try_from(self.kinds.len()) else {
             self.overflowed = true;
@@ -30,12 +32,12 @@ impl Registers {
         first
     }
 
-    /// A temporary, until [`release`](Self::release).
+    /// Allocates a temporary, which [`release`](Self::release) frees.
     pub(super) fn temp(&mut self, kind: Kind) -> Reg {
         self.temps(vec![kind]).first
     }
 
-    /// A run of temporaries.
+    /// Allocates a range of temporaries.
     pub(super) fn temps(&mut self, kinds: Vec<Kind>) -> Regs {
         let count = kinds.len() as u16;
         if count == 0 {
@@ -49,12 +51,12 @@ impl Registers {
         Regs { first, count }
     }
 
-    /// A point to release to.
+    /// Returns a mark for [`release`](Self::release).
     pub(super) fn mark(&self) -> usize {
         self.in_use.len()
     }
 
-    /// Frees the temporaries taken since the mark.
+    /// Frees the temporaries that were allocated since the mark.
     pub(super) fn release(&mut self, mark: usize) {
         for (kinds, first) in self.in_use.drain(mark..) {
             self.free.entry(kinds).or_default().push(first);

@@ -1,4 +1,4 @@
-//! What exists at the start, out of the program's tables.
+//! Builds the setup of a run, the things that exist at the start, from the program's tables.
 
 use crate::base::Id;
 use crate::event::{HandlerId, ThreadId};
@@ -6,7 +6,7 @@ use crate::lang::Program;
 use crate::lang::program::{self, ExprKind, Init, Type, Uncaught};
 use crate::world::{EventSetup, FirstValue, Kind, Prefer, Setup, ThreadSetup};
 
-/// The kinds of the cells (or registers) that a value of this type takes.
+/// Returns the kinds of the cells or registers that a value of this type takes.
 pub(super) fn cell_kinds(ty: &Type) -> Vec<Kind> {
     match ty {
         Type::Object(_) => vec![Kind::Object],
@@ -34,7 +34,7 @@ fn first_values(globals: &[program::Global]) -> Vec<FirstValue> {
     globals.iter().flat_map(|g| g.init.iter().map(first)).collect()
 }
 
-// `x`, `a[2]`, `m[1][0]`, cell by cell.
+// The names of the cells of globals or fields: `x`, `a[2]`, `m[1][0]`.
 fn cell_names(globals: &[program::Global]) -> Vec<String> {
     fn names(prefix: &str, ty: &Type, into: &mut Vec<String>) {
         match ty {
@@ -94,12 +94,12 @@ pub(super) fn setup(program: &Program) -> Setup {
         classes: program.classes.iter().map(|c| (c.name.clone(), first_values(&c.fields))).collect(),
         objects: program.objects.iter().map(|c| c.0).collect(),
         uncaught_ends_thread: program.uncaught == Uncaught::Thread,
-        // The rest is told by [`Times`].
+        // [`Times`] sets the remaining fields.
         ..Setup::default()
     }
 }
 
-/// The delays and instants that a program names as constants, met while it is compiled.
+/// The delays and instants that a program names as constants. The compiler collects them.
 #[derive(Default)]
 pub(super) struct Times {
     delays: Vec<u64>,

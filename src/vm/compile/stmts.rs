@@ -1,4 +1,4 @@
-//! Statements.
+//! Compiles statements.
 
 use super::super::blame::Blame;
 use super::super::instr::{Instr, ListGet, ListPut, Reg, Regs, Visible, WaitRef};
@@ -92,7 +92,7 @@ impl<'p> Compiler<'p> {
             Stmt::Continue => self.leave_loop(true),
             Stmt::Return(value) => {
                 let value = value.as_ref().map(|e| {
-                    // Kept apart: what the way out runs may assign to a local.
+                    // A copy is returned, because the code that the exit runs may assign to a local.
                     let src = self.expr(e);
                     let dst = self.regs.temp(super::kind(&e.ty));
                     self.emit(Instr::Move { dst, src });
@@ -171,7 +171,7 @@ impl<'p> Compiler<'p> {
 
     fn for_range(&mut self, local: LocalId, from: &'p Expr, to: &'p Expr, body: &'p [Stmt]) {
         let (from, to) = (self.expr(from), self.expr(to));
-        // The counter and the end are the loop's own: the body may assign to the variable.
+        // The counter and the end have registers of their own, because the body may assign to the loop variable.
         let (counter, end) = (self.regs.temp(Kind::Word), self.regs.temp(Kind::Word));
         self.emit(Instr::Move { dst: counter, src: from });
         self.emit(Instr::Move { dst: end, src: to });
