@@ -1,11 +1,13 @@
-//! When two failures are one.
+//! Decides when two failures are the same.
 //!
-//! - Threads that were forked, and tasks, are told apart by what they run, and not by the how-manieth of their kind they are.
-//! - Two threads of one array (`thread t(i in 0..2)`) change their names for each other where they change their roles: if `t[1]` waits for ever with `t[0]` first, and `t[0]`
-//!   with `t[1]` first, then whoever comes second waits for ever, in either order.
-//! - Findings are grouped by [`same_failure`], which tells no threads of one array apart at all.
+//! - Forked threads and tasks are identified by what they run, and not by their ordinal.
+//! - Two threads of one array (`thread t(i in 0..2)`) exchange their names where they exchange their roles. If `t[1]`
+//!   waits for ever with `t[0]` first, and `t[0]` waits for ever with `t[1]` first, then the second thread waits for
+//!   ever in either order: that is one failure.
+//! - Findings are grouped by [`same_failure`], which does not distinguish the threads of an array.
 
-/// What failures of one kind have in common: their signature without the indices of threads of an array and the numbers of forked threads and tasks. Messages are left as they are.
+/// Returns the common name of a class of failures: the signature without the indices of array threads and without the
+/// ordinals of forked threads and tasks. Messages are left as they are.
 ///
 /// # Examples
 ///
@@ -21,12 +23,14 @@ pub fn same_failure(signature: &str) -> String {
     renamed(signature, |root| root.split_once('[').map_or(root, |(array, _)| array).to_owned())
 }
 
-/// What tells a failure from others where the threads of an array have their indices.
+/// Returns the name of a failure: its signature without the ordinals of forked threads and tasks. Threads of an array
+/// keep their indices.
 pub(super) fn key(signature: &str) -> String {
     renamed(signature, str::to_owned)
 }
 
-/// The [`key`] of the failure if these two threads or tasks change their roles; the same if they are no two threads of one array, or made by such.
+/// Returns the [`key`] of the failure after these two threads or tasks have exchanged their roles. It is the plain key
+/// unless they are two threads of one array, or made by such threads.
 pub(super) fn swapped(signature: &str, [a, b]: &[String; 2]) -> String {
     let (a, b) = (root(a), root(b));
     if !of_one_array(a, b) {
@@ -44,7 +48,7 @@ pub(super) fn swapped(signature: &str, [a, b]: &[String; 2]) -> String {
     })
 }
 
-/// Whether two threads are of one array, or two threads or tasks made by such.
+/// Returns whether the two are different threads of one array, or threads or tasks made by such.
 pub(super) fn are_twins([a, b]: &[String; 2]) -> bool {
     of_one_array(root(a), root(b))
 }
@@ -54,12 +58,12 @@ fn of_one_array(a: &str, b: &str) -> bool {
     a != b && array(a).is_some() && array(a) == array(b)
 }
 
-// The thread that starts with the app, of a pedigree.
+// Returns the root of a pedigree: the thread that starts with the program.
 fn root(name: &str) -> &str {
     name.split('/').next().unwrap_or(name)
 }
 
-// Only deadlocks name threads.
+// Renames the threads in a signature. Only signatures of deadlocks contain thread names.
 fn renamed(signature: &str, rename: impl Fn(&str) -> String) -> String {
     let Some(names) = signature.strip_prefix("deadlock ") else { return signature.to_owned() };
     let one = |name: &str| {

@@ -1,7 +1,13 @@
-//! What brings an access about: the operations that can be held so that another access comes first.
+//! Finds the causes of an access: the operations that can be held so that another access comes first.
 //!
-//! The causes of an access are, going back from it: the post, fork or firing of its thread or task, the enable of that firing, the writes, notifies,
-//! releases of semaphores and ends of threads that let its thread or task go on, and the causes of all these. Those that the other access has as well cannot be held: it would wait, too.
+//! The causes of an access are, going back from it:
+//!
+//! - the post, fork or firing that made its thread or task, and the enable of that firing;
+//! - the wake-ups of its thread or task: writes, notifies, releases of semaphores, arrivals at barriers, interrupts and
+//!   ends of threads;
+//! - the causes of all these.
+//!
+//! Causes that both accesses have in common cannot be held, since the other access would wait, too.
 
 use super::orders::InstancePair;
 use super::sightings::{Touch, common_place, touched};
@@ -12,58 +18,62 @@ use crate::sched::{Hold, Moment};
 use crate::world::{Change, Effects, How, LockHold, Signal, Thing, Touch as Effect, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-// One operation of the run, or a firing.
+// One operation of the run, or the firing of an event.
 #[derive(Default)]
 struct Done {
-    // Nobody's, of a firing.
+    // Thread and context that performed the operation; `None` for a firing.
     performer: Option<(ThreadId, ContextId)>,
     site: Option<SiteId>,
-    // Ordinal of this step at its statement in its context, from 1; both halves of an operation count, as in `Moment::Step`.
+    // Ordinal of this step at its statement in its context, from 1. Both halves of an operation count, as in
+    // `Moment::Step`.
     nth: u32,
-    // Ordinal of this execution of the statement, from 1: an operation of two halves counts once, as in `Instance`.
+    // Ordinal of this execution of the statement in its context, from 1. An operation of two halves counts once, as in
+    // `Instance`.
     visit: u32,
-    // What was done; nothing of a firing.
+    // Operation with its value; `None` for a firing.
     op: Option<(Op, Value)>,
-    // The context that it makes.
+    // Context that the operation makes.
     makes: Option<ContextId>,
-    // Of a post: to whom, and in which delay class.
+    // Target and delay class, if the operation is a post.
     post: Option<(ThreadId, PostTime, bool)>,
-    // It may have to wait for the clock: a post with a delay, the end of a sleep.
+    // Whether the operation may have to wait for the clock: a post with a delay, the end of a sleep, a wait with a
+    // timeout.
     timed: bool,
-    // What let it go on, besides its context.
+    // Operation that woke it up, or enabled it if it is a firing. The maker of its context is not meant.
     let_go: Option<usize>,
-    // The acquisition of the outermost lock that its performer holds.
+    // Acquisition of the outermost lock that the performer holds.
     outermost: Option<usize>,
 }
 
-/// Watches a run for what brings what about.
+/// Observer that records the operations of a run with their causes.
 #[derive(Default)]
 pub(super) struct Causes {
     done: Vec<Done>,
-    // Indices into it: of each context, of each step.
+    // Indices into `done`, by context and by step.
     of: BTreeMap<ContextId, Vec<usize>>,
     at_step: BTreeMap<u64, usize>,
     made_by: BTreeMap<ContextId, usize>,
-    // Of each statement in its context: steps, and executions.
+    // Number of steps at each statement in its context, and of its executions.
     counts: BTreeMap<(ContextId, SiteId), (u32, u32)>,
-    // Locks that are held, with their acquisitions, the outermost first.
+    // Locks that each thread holds, with the index of their acquisition, the outermost first.
     held: BTreeMap<ThreadId, Vec<(LockHold, usize)>>,
-    // The last operation that has sent something to those that wait for a thing. Writes of memory are those of `AllMemory`.
+    // Index of the last operation that may have woken a thread that waits for a thing. Writes of memory are those of
+    // `AllMemory`.
     sent: BTreeMap<Thing, usize>,
     enables: BTreeMap<EventId, Vec<usize>>,
     last: BTreeMap<ThreadId, usize>,
 }
 
-// Operations of a run that are looked at: enough for what models do, and no endless memory.
+// Maximum number of operations of a run that are recorded. It is enough for models, and bounds the memory.
 const MOST: usize = 1 << 16;
 
-// Performances of a statement that are looked through for two that conflict.
+// Maximum number of executions of a statement that are searched for two that conflict.
 const MOST_OF_A_SITE: usize = 64;
 
-// Pairs of later tasks that are tried.
+// Maximum number of pairs of later tasks.
 const MOST_LATER: usize = 5;
 
-// Ways that are tried for an order.
+// Maximum number of ways for an order.
 const MOST_WAYS: usize = 8;
 
 impl Causes {
@@ -117,7 +127,7 @@ impl Causes {
         }
     }
 
-    // The locks that the thread holds after it, and what it has sent.
+    // Records the locks that are held, and the operations that may wake up later ones.
     fn keep(&mut self, thread: ThreadId, effects: Effects, at: usize) {
         let locks = self.held.entry(thread).or_default();
         match effects.hold() {
@@ -139,12 +149,12 @@ impl Causes {
         }
     }
 
-    // The accesses at these two steps.
+    // Returns the accesses at these two steps.
     fn at_steps(&self, steps: (u64, u64)) -> Option<(usize, usize)> {
         Some((*self.at_step.get(&steps.0)?, *self.at_step.get(&steps.1)?))
     }
 
-    // The first two operations of these statements that conflict, of different threads or tasks.
+    // Returns the first two operations of these statements that conflict and are of different threads or tasks.
     fn first_pair(&self, world: &World, a: SiteId, b: SiteId) -> Option<(usize, usize)> {
         let of =
             |site: SiteId| self.done.iter().enumerate().filter(move |(_, d)| d.site == Some(site)).take(MOST_OF_A_SITE);
@@ -163,7 +173,7 @@ impl Causes {
         touched(world, Some(done.performer?.0), op, *value)
     }
 
-    /// The accesses at these steps, else the first of these statements that conflict.
+    /// Returns the accesses at these steps, or else the first accesses of these statements that conflict.
     pub(super) fn pair(
         &self,
         world: &World,
@@ -173,8 +183,9 @@ impl Causes {
         steps.and_then(|steps| self.at_steps(steps)).or_else(|| self.first_pair(world, a, b))
     }
 
-    /// Pairs of later operations of these statements that conflict, at least one of them in another task than in the first pair: with the last tasks first, since what is between
-    /// them is likelier to be like one of the two.
+    /// Returns pairs of later operations of these statements that conflict, at least one of them in another task than
+    /// in the first pair. Pairs near the last or the first task come first, and of equally near ones the later: the
+    /// tasks between them are likely to be like one of the two ends.
     pub(super) fn later(&self, world: &World, sites: (SiteId, SiteId), (a, b): (usize, usize)) -> Vec<(usize, usize)> {
         let (of_a, of_b) = (self.first_of_each(sites.0, a), self.first_of_each(sites.1, b));
         let is_task = |at: usize| self.done[at].performer.is_some_and(|(t, c)| world.thread(t).home != c);
@@ -192,7 +203,7 @@ impl Causes {
                 }
             }
         }
-        // By how near each is to the last of its statement, or to the first.
+        // Distance of an operation to the first or the last one of its statement, whichever is nearer.
         let ends = |of: &[usize], at: usize| {
             let i = of.iter().position(|x| *x == at).unwrap_or(0);
             i.min(of.len() - 1 - i)
@@ -202,7 +213,8 @@ impl Causes {
         all
     }
 
-    // The first operation of a statement in each task or thread; this one of its own, and first.
+    // Returns the first operation of a statement in each thread or task. `first` comes first, and stands for its own
+    // thread or task.
     fn first_of_each(&self, site: SiteId, first: usize) -> Vec<usize> {
         let mut seen: BTreeSet<ContextId> = self.done[first].performer.iter().map(|(_, context)| *context).collect();
         let mut all = vec![first];
@@ -214,7 +226,7 @@ impl Causes {
         all
     }
 
-    /// These two accesses by name.
+    /// Returns the two accesses as instances, with the location that they share.
     pub(super) fn instances(&self, world: &World, a: usize, b: usize) -> Option<InstancePair> {
         let instance = |done: &Done| {
             let (_, context) = done.performer?;
@@ -228,12 +240,12 @@ impl Causes {
         Some(InstancePair { a: instance(x)?, b: instance(y)?, place })
     }
 
-    /// How often a statement was stepped at in the run.
+    /// Returns the number of executions of a statement in the run.
     pub(super) fn visits(&self, site: SiteId) -> u32 {
         self.done.iter().filter(|d| d.site == Some(site)).count() as u32
     }
 
-    // All causes of an operation, with itself.
+    // Returns all causes of an operation, with the operation itself.
     fn causes(&self, of: usize) -> BTreeSet<usize> {
         let mut found = BTreeSet::from([of]);
         let mut open = vec![of];
@@ -256,13 +268,15 @@ impl Causes {
         found
     }
 
-    /// The statements of these two operations and of all their causes.
+    /// Returns the statements of these two operations and of all their causes.
     pub(super) fn sites(&self, (a, b): (usize, usize)) -> Vec<SiteId> {
         let both = self.causes(a).into_iter().chain(self.causes(b));
         let sites: BTreeSet<SiteId> = both.filter_map(|i| self.done[i].site).collect();
         sites.into_iter().collect()
     }
 
+    // Moment at which an operation can be held: the making of its context if it makes one, otherwise the operation
+    // itself.
     fn moment(&self, world: &World, at: usize) -> Option<Moment> {
         match self.done[at].makes {
             Some(made) => Some(Moment::Makes(world.contexts().chain(made))),
@@ -270,28 +284,31 @@ impl Causes {
         }
     }
 
-    // The operation itself, also if it makes something.
+    // Moment of the operation itself, even if it makes a context.
     fn itself(&self, world: &World, at: usize) -> Option<Moment> {
         let done = &self.done[at];
         let (context, site) = (done.performer?.1, done.site?);
         Some(Moment::Step { context: world.contexts().chain(context), site, nth: done.nth })
     }
 
-    /// The ways to let `first` come before `then`, the nearest to `then` first. The world is that of the end of the run.
+    /// Returns the ways to force `first` before `then`, the nearest to `then` first. `world` is the state at the end of
+    /// the run.
     pub(super) fn ways(&self, world: &World, first: usize, then: usize) -> Vec<Hold> {
         let (of_first, of_then) = (self.causes(first), self.causes(then));
         let Some((whole, second)) = self.moment(world, first).zip(self.itself(world, then)) else { return Vec::new() };
         let looper = self.done[first].performer.map(|(thread, _)| thread);
-        // Nothing may be held that `first` needs after it in the same thread or task.
+        // A cause must not be held if `first` needs a later operation of the same thread or task.
         let needed = |p: usize| {
             let context = self.done[p].performer.map(|(_, c)| c);
             context.is_some() && of_first.iter().any(|q| *q > p && self.done[*q].performer.map(|(_, c)| c) == context)
         };
-        // Inside its lock, where that is what brings the access about: who comes first through a lock may decide whether it is performed.
+        // Ways that hold inside a lock come last: the default is to stop before the outermost lock. They are for
+        // accesses that are performed only if their thread comes first through the lock.
         let (mut ways, mut inside) = (Vec::new(), Vec::new());
         for p in of_then.iter().rev().copied().filter(|p| !of_first.contains(p)) {
             let done = &self.done[p];
-            // A post of the other access to the same queue in the same class: whoever stands there first runs first.
+            // The other access may depend on a post to the same queue in the same class: the task that is posted first
+            // runs first. It is enough to hold one post until the other one.
             let same = |q: &usize| done.post.is_some() && self.done[*q].post == done.post;
             let post = of_first.iter().rev().copied().filter(|q| !of_then.contains(q)).find(same);
             let until = post.and_then(|q| self.moment(world, q));
@@ -330,7 +347,8 @@ impl Observer for Causes {
             Happening::Fire(fired, context) => {
                 let at = self.done.len();
                 let nth = world.contexts().chain(*context).last().map_or(1, |(_, n)| *n) as usize;
-                // Those that the event starts with pay the first firings.
+                // The events that may fire initially pay for the first firings. Later ones are paid for by an enable
+                // each.
                 let paid = world.setup().events[*fired].initially as usize;
                 let nth = nth.checked_sub(1 + paid);
                 let enable = nth.and_then(|n| self.enables.get(fired)?.get(n)).copied();

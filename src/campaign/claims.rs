@@ -1,10 +1,14 @@
-//! Does an order hurt? A failure is blamed on one order if the other one does not have it *from the same state*. That is decided
+//! Decides which failures an order of a pair is to blame for. An order is to blame for a failure if the other order
+//! does not have it *from the same state*. That is decided in one of two ways:
 //!
-//! - by a search, if few states follow: all that the other order can come to is known then (*exhaustive*);
-//! - else by fresh runs of the other order from that state: none of them may fail so, and they are so many that its chance there is below [`BELOW`], and below that of the first order.
-//!   A wrong claim of a pair has at most the chance [`CHANCE`], however many failures, states and looks there were: each of them has its part of it (Bonferroni).
+//! - By a search, if few states follow. It finds all ends that the other order can reach (*exhaustive*).
+//! - Otherwise by fresh runs of the other order from that state. None of them may have the failure, and there must be
+//!   so many of them that its probability there is below [`BELOW`], and below its probability with the first order. The
+//!   probability of a wrong claim about a pair is at most [`CHANCE`], however many failures, states and looks there
+//!   are: each of them gets an equal share of it (Bonferroni).
 //!
-//! The runs that made a failure suspect do not count for that: what is chosen since it looks rare is rarer among the runs by which it was chosen than it is.
+//! The runs that made a failure suspect are not used for that. A failure that was chosen because it looked rare is
+//! rarer in the runs by which it was chosen than it really is.
 
 use super::alike::{are_twins, key, swapped};
 use super::continuing::{Continuing, Point};
@@ -22,68 +26,74 @@ use crate::world::{Canonicalizer, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
-/// The chance that some failure of a pair is blamed wrongly by runs is at most this.
+/// Upper bound of the probability that runs wrongly blame an order of a pair for some failure.
 pub const CHANCE: f64 = 0.001;
 
-/// Below this is the chance of a failure in the other order, if runs have decided.
+/// Upper bound of the probability that the other order has a failure, if runs have decided that it does not.
 pub const BELOW: f64 = 1.0 / 64.0;
 
-// Runs of the other order at least; with its part of CHANCE they say BELOW. A quarter as many of the first order tell that it fails more often.
+// Minimum number of runs of the other order: with one look's share of CHANCE it gives a bound below BELOW. A quarter as
+// many runs of the first order show that it fails more often.
 const RUNS: u64 = 832;
 
-// How often these are doubled where the first order fails seldom.
+// Number of looks. After each of them the number of runs is doubled, where the first order fails seldom.
 const LOOKS: u32 = 4;
 
-// Failures of a pair that are looked into, and states by whose runs each of them is.
+// Maximum number of failures of a pair that are decided, and of states by whose runs each of them is.
 const MOST_SUSPECTS: usize = 16;
 const MOST_BY_RUNS: usize = 4;
 
-// Runs that are made for one of the order that is wanted, on average, before a state is given up.
+// Maximum number of runs, for each run of the other order that is wanted, before a state is given up.
 const MOST_OF_ONE: u64 = 8;
 
-// The part of CHANCE of one look.
+// Share of CHANCE of a single look.
 const PART: f64 = CHANCE / (MOST_SUSPECTS * MOST_BY_RUNS * LOOKS as usize) as f64;
 
-// A part of the states that a plan allows is searched from one state on; a pair is left to its runs after so many searches that were cut.
+// Share of the plan's states that a search from one state may visit (the divisor), and number of cut searches after
+// which a pair is decided by runs alone.
 const PART_OF_STATES: u64 = 4;
 const MOST_CUT: u32 = 2;
 const MEMORY: u64 = 1 << 30;
 
-/// What was decided of one failure: why it is blamed on its order, and from which point.
+/// Decision on one failure: the claim that blames its order, and the point that it holds for. `None` if no order is to
+/// blame.
 pub(super) type Decided = Option<(Claim, usize)>;
 
-/// Failures by order and [`key`], each with what says so and from which point.
+/// Blamed failures by order and [`key`], each with its claim and the point that it holds for.
 pub(super) type Blamed = BTreeMap<(First, String), (Claim, usize)>;
 
-// A failure that one order has and the other one was not seen to have, with the points of which that is true.
+// Failure that one order has and the other one was not seen to have, with the points for which that is true.
 struct Suspect {
     first: First,
     key: String,
     at: Vec<usize>,
 }
 
-// What one order can come to from a point.
+// Ends that one order can reach from a point, as a search has found them.
 struct Reached {
     states: u64,
-    // Whether it can be at all.
+    // Whether any run from the point has this order.
     possible: bool,
     failures: BTreeSet<String>,
 }
 
-/// What is known of the orders of a pair.
+/// Decides the suspect failures of a pair.
 pub(super) struct Claims<'k, 'c, 'd> {
     continuing: &'k mut Continuing<'c, 'd>,
-    // By point; what was cut is not there.
+    // Results of complete searches, by point and order.
     searched: BTreeMap<(usize, First), Reached>,
     cut: u32,
     either: BTreeSet<(First, String)>,
 }
 
-/// The failures for which an order is to blame, by order and [`key`]; and failures of one order that a search has shown for the other as well, though no run from the same state had it.
+/// Decides all suspect failures of a pair.
+///
+/// Returns the failures that an order is to blame for, by order and [`key`]. Also returns the failures of one order
+/// that a search has shown for the other order as well, although no run of it from the same state had them.
 pub(super) fn claims(continuing: &mut Continuing<'_, '_>) -> (Blamed, BTreeSet<(First, String)>) {
     let mut claims = Claims { continuing, searched: BTreeMap::new(), cut: 0, either: BTreeSet::new() };
     let mut decided: BTreeMap<(First, String), Decided> = BTreeMap::new();
-    // Runs that are made to decide one may show others.
+    // The suspects are computed again each time: the runs that decide one failure may show others.
     while decided.len() < MOST_SUSPECTS && !claims.continuing.is_stopped() {
         let Some(suspect) = claims.suspects(&decided).into_iter().next() else { break };
         let claim = claims.decide(&suspect);
@@ -93,19 +103,19 @@ pub(super) fn claims(continuing: &mut Continuing<'_, '_>) -> (Blamed, BTreeSet<(
     (decided.into_iter().filter_map(|(failure, claim)| Some((failure, claim?))).collect(), either)
 }
 
-// A point at which a failure came with one order and not yet with the other.
+// Point from which one order was seen to fail and the other one was not.
 struct Suspicion {
-    // The rank of the point: those of a lesser one are looked at first.
+    // Rank of the point. Points with a lower rank are tried first.
     last: u8,
-    // Runs of the order from there, and how many of them failed so.
+    // Runs of the order from the point that had the failure, and all runs of the order from there.
     hits: u32,
     runs: u32,
-    // The number of the point.
+    // Index of the point.
     at: usize,
 }
 
 impl Claims<'_, '_, '_> {
-    // Those that are not decided, by order and name.
+    // Returns the failures that are suspect and not decided yet, by order and key.
     fn suspects(&self, decided: &BTreeMap<(First, String), Decided>) -> Vec<Suspect> {
         let (points, pair) = (&self.continuing.points, self.continuing.driven.pair);
         let both: Vec<_> = self
@@ -122,7 +132,8 @@ impl Claims<'_, '_, '_> {
         let mut found: BTreeMap<(First, String), Vec<Suspicion>> = BTreeMap::new();
         for (at, (tallies, point)) in both.iter().zip(points).enumerate() {
             for (first, signature, hits) in tallies.lacking(&point.roles) {
-                // Two threads of one array at one statement: from the state with both exchanged the other order does what this one does here.
+                // Two threads of one array at one statement: with both threads exchanged the other order does what this
+                // one does here, so that the failure says nothing about the order.
                 let mirrored = || {
                     let mirror = swapped(signature, &point.roles);
                     let other = first.other() as usize;
@@ -134,13 +145,14 @@ impl Claims<'_, '_, '_> {
                 }
                 let runs = tallies.of[first as usize].runs;
                 let of_other = tallies.of[first.other() as usize].runs;
-                // Behind the start of the app there are the most states; where the other order seldom comes about it cannot be had often enough.
+                // From the start of the program the most states follow. Where the other order is rare, it cannot be
+                // forced often enough.
                 let last = if point.is_start { 1 } else { 2 * u8::from(of_other * 4 < runs) };
                 found.entry(failure).or_default().push(Suspicion { last, hits, runs, at });
             }
         }
         let suspect = |((first, key), mut suspicions): ((First, String), Vec<Suspicion>)| {
-            // Where it comes most often the fewest runs are needed.
+            // The point with the highest failure rate comes first: it needs the fewest runs.
             suspicions.sort_by(|x, y| {
                 let rate = |p: &Suspicion, q: &Suspicion| u64::from(p.hits) * u64::from(q.runs);
                 x.last.cmp(&y.last).then(rate(y, x).cmp(&rate(x, y))).then(x.at.cmp(&y.at))
@@ -150,6 +162,8 @@ impl Claims<'_, '_, '_> {
         found.into_iter().map(suspect).collect()
     }
 
+    // Decides a failure at its points in turn. A complete search decides a point. Where the search is cut, fresh runs
+    // decide, for a limited number of points.
     fn decide(&mut self, suspect: &Suspect) -> Decided {
         let mut by_runs = 0;
         for &at in &suspect.at {
@@ -180,7 +194,8 @@ impl Claims<'_, '_, '_> {
         None
     }
 
-    // Fresh runs of both orders from one point: none of the other order fails so, and significantly more of this one.
+    // Decides a failure by fresh runs of both orders from one point. There is a claim if no run of the other order has
+    // the failure, and significantly more runs of this order have it.
     fn by_runs(&mut self, at: usize, suspect: &Suspect) -> Option<Claim> {
         let (this, other) = (suspect.first, suspect.first.other());
         let mirror = swapped(&suspect.key, &self.continuing.points[at].roles);
@@ -188,9 +203,9 @@ impl Claims<'_, '_, '_> {
         let fails_too = |signature: &str| key(signature) == suspect.key || key(signature) == mirror;
         let (mut wanted, mut tried, mut of_other, mut of_this, mut hits) = (RUNS, 0, 0, 0, 0);
         for _ in 0..LOOKS {
-            // A few tell most of those that fail either way.
+            // The first 64 runs sort out most of the failures that come with either order.
             for most in [64, wanted, wanted, wanted] {
-                // Where the order comes about in a part of the runs alone it takes more of them.
+                // Only a share of the runs has the wanted order: more of them are made accordingly.
                 let missing = wanted.min(most).saturating_sub(of_other);
                 let n = (missing * tried).checked_div(of_other).unwrap_or(missing);
                 if n > MOST_OF_ONE * wanted {
@@ -208,7 +223,7 @@ impl Claims<'_, '_, '_> {
             let made: Vec<_> = made.iter().filter(|c| c.first == Some(this)).collect();
             of_this += made.len() as u64;
             hits += made.iter().filter(|c| is_it(&c.trial.signature)).count() as u32;
-            // From here the order cannot be brought about often enough.
+            // The other order cannot be forced often enough from here.
             if self.continuing.is_stopped() || of_other < wanted {
                 return None;
             }
@@ -221,7 +236,7 @@ impl Claims<'_, '_, '_> {
         None
     }
 
-    // Looks for all that an order can come to from a point, if that is wanted and not too much.
+    // Searches all ends that an order can reach from a point, unless searches are off or too many were cut.
     fn search(&mut self, at: usize, order: First) {
         let plan = self.continuing.driven.plan;
         if plan.explore == Explore::Off || self.cut >= MOST_CUT || self.searched.contains_key(&(at, order)) {
@@ -253,7 +268,7 @@ impl Claims<'_, '_, '_> {
             self.cut += 1;
             return;
         };
-        // Of threads that are side by side one search has one order.
+        // A search from two threads that are side by side covers one order. A search with a monitor covers both.
         let orders = if point.threads.is_some() { vec![order] } else { vec![First::A, First::B] };
         for order in orders {
             let of_order = ends.iter().filter(|end| point.threads.is_some() || end.mark == order as u64 + 1);
@@ -269,7 +284,9 @@ fn is_failure(kind: &EndKind) -> bool {
     matches!(kind, EndKind::Failure { .. } | EndKind::Deadlock | EndKind::Stuck)
 }
 
-// The choices that lead to a point, in milliseconds; and of threads that are side by side there their steps in this order, as far as each can act.
+// Returns the choices that lead to a point, with clock arguments in milliseconds. If threads are side by side there,
+// their next steps follow in the given order, as far as each is enabled. `None` if one of these steps needs an
+// argument.
 fn prefix(plan: &Plan, point: &Point, order: First) -> Option<Vec<Choice>> {
     let mut beginning = UpTo::new(Rerun::new(point.choices.clone()), point.steps);
     let mut machine = plan.model.machine(plan.limits);
@@ -290,13 +307,14 @@ fn prefix(plan: &Plan, point: &Point, order: First) -> Option<Vec<Choice>> {
     Some(made)
 }
 
-// Which of two instances comes first. What becomes of the other one does not matter: a failure may keep it from coming.
+// Monitor that records which of two instances comes first. The other one need not follow, since a failure may prevent
+// it.
 #[derive(Clone)]
 struct FirstOf<'p> {
     instances: &'p [explore::Instance; 2],
     place: &'p str,
     visits: [u32; 2],
-    // From 1.
+    // Instance that came first, from 1; 0 if none has come yet.
     came: u64,
 }
 
@@ -341,7 +359,7 @@ mod tests {
 
     #[test]
     fn the_page_on_verdicts_has_the_bound_that_is_printed() {
-        // To four decimals, as it is printed.
+        // To four decimals, as the bound is printed.
         let bound = (at_most_by(RUNS as u32, PART) * 1e4).round() / 1e4;
         let says = format!("below 1/{} at 99.9 %", (1.0 / bound).floor());
         assert!(include_str!("../../docs/verdicts.md").contains(&says), "{says}");

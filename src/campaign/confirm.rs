@@ -1,4 +1,7 @@
-//! Detect, drive, judge: RaceFuzzer's two phases with the flip for two tasks of one looper; then what both orders of a confirmed pair come to, and proofs that others are false.
+//! Performs a whole campaign: detection, trials of each pair, comparison of both orders, and proofs.
+//!
+//! It follows RaceFuzzer's two phases, and adds the flip for two tasks of one looper. Both orders of a confirmed pair
+//! are compared, and searches prove that other pairs are false.
 
 use super::continued::{Compared, compare, seen};
 use super::detection::{add_searched, detect_in, may_add};
@@ -16,27 +19,29 @@ use crate::event::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-/// A whole campaign.
+/// Result of a whole campaign.
 #[derive(Clone, Debug)]
 pub struct Confirmation {
-    /// What detection found.
+    /// Result of detection.
     pub phase1: Phase1,
-    /// Each potential pair with its verdict, in the order of `phase1.candidates`.
+    /// Report of each potential pair, in the order of `phase1.candidates`.
     pub pairs: Vec<PairReport>,
-    /// Each order pair with its verdict, in the order of `phase1.orders`, if these were driven.
+    /// Report of each order pair, in the order of `phase1.orders`; empty if order pairs were not driven.
     pub orders: Vec<PairReport>,
-    /// Failures of trials that came after neither order of the pair that was driven, and that no pair explains.
+    /// Failures of trials that no order of any pair has, and no detection run either. Of order pairs only the harmful
+    /// ones explain a failure.
     pub unexplained: Vec<FailureReport>,
-    /// The search of all states, if there was one.
+    /// Search of all states; `None` if there was none.
     pub searched: Option<Searched>,
     /// Possible livelocks; `None` if they were not looked for, or if there are too many states.
     pub livelocks: Option<Vec<Endless>>,
-    /// Whether somebody stopped it: what was at work then may have come to less than it would have.
+    /// Whether the stop flag was set before the campaign ended. The pair in progress may have a weaker result than it
+    /// would have had.
     pub interrupted: bool,
 }
 
 impl Confirmation {
-    /// Whether nothing was cut short.
+    /// Returns whether the campaign is complete: nothing was interrupted or left out.
     #[must_use]
     pub fn complete(&self) -> bool {
         !self.interrupted
@@ -46,7 +51,7 @@ impl Confirmation {
     }
 }
 
-/// Both phases.
+/// Performs a campaign: both phases, the comparison of both orders, and the proofs.
 ///
 /// # Examples
 ///
@@ -78,7 +83,7 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
     } else {
         Vec::new()
     };
-    // What was searched for these pairs may show others.
+    // The trials may have led to a search of more states than detection did, and that may show further pairs.
     let stopped = context.stop.load(Ordering::Relaxed);
     if let Some(Ok(states)) = campaign.states.as_ref().filter(|_| may_add(plan, &phase1.left_out) && !stopped) {
         let mut all = Candidates::new();
@@ -95,7 +100,7 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
         Err(states) => Searched { states, complete: false },
     });
     let explained = |f: &FailureReport| {
-        // Order pairs that do no harm explain nothing.
+        // Order pairs without harm explain no failure.
         let harmful = orders.iter().filter(|p| !p.harms.is_empty());
         let all = pairs.iter().chain(harmful).flat_map(|p| &p.orders);
         all.flat_map(|o| &o.failures).any(|g| g.signature == f.signature)
@@ -111,33 +116,34 @@ struct Campaign<'c> {
     plan: &'c Plan,
     context: Context<'c>,
     stream: &'c Stream,
-    // Runs of detection, and the steps of the longest.
+    // Number of detection runs, and of steps of the longest one.
     runs: u32,
     longest: u64,
-    // Once somebody has asked.
+    // States, once a pair has needed them; their minimum number if there are too many.
     states: Option<Result<States, u64>>,
-    // Failures of trials that had neither order of their pair.
+    // Failures of trials that no order of their pair has.
     others: Failures,
 }
 
-// A pair after it was driven and searched for.
+// Pair after its trials and its search.
 enum Tried<'d> {
     Decided(Box<PairReport>),
     Open(Box<Resists<'d>>),
 }
 
-// A pair that was neither confirmed nor refuted.
+// Pair that is neither confirmed nor refuted.
 struct Resists<'d> {
     driven: Driven<'d>,
-    // Why a search has not decided it.
+    // Reason why a search did not decide the pair.
     undecided: Option<Undecided>,
 }
 
-// Pairs that share their trials: of each all runs are kept until then.
+// Maximum number of open pairs that share a budget of trials. All their runs are kept until then.
 const MOST_OPEN: usize = 16;
 
 impl<'c> Campaign<'c> {
-    // These pairs, until somebody stops it. Those that resist are tried together, since the trials go where they pay.
+    // Reports these pairs, until the stop flag is set. Open pairs get their further trials together, since one budget
+    // goes to the pairs where trials pay off.
     fn pairs(&mut self, candidates: &[Candidate], from: usize) -> Vec<PairReport> {
         let (mut open, mut reports) = (Vec::new(), BTreeMap::new());
         let stop = self.context.stop;
@@ -154,7 +160,7 @@ impl<'c> Campaign<'c> {
         reports.into_values().collect()
     }
 
-    // Further trials of the pairs that are open, and what has come of them.
+    // Performs further trials of the open pairs, and reports them.
     fn resist(
         &mut self,
         candidates: &[Candidate],
@@ -168,7 +174,7 @@ impl<'c> Campaign<'c> {
         }
     }
 
-    // Drives a pair, and searches for it.
+    // Performs the trials of a pair, and searches for it if they do not confirm it.
     fn attempt(&mut self, candidate: &Candidate, number: u64) -> Tried<'c> {
         let (plan, context) = (self.plan, self.context);
         let mut driven = Driven::new(plan, context, candidate.pair, number, self.longest);
@@ -199,7 +205,7 @@ impl<'c> Campaign<'c> {
         Tried::Decided(Box::new(self.report(candidate, driven, refuted, undecided)))
     }
 
-    // What has come of a pair.
+    // Judges a pair and reports it.
     fn report(
         &mut self,
         candidate: &Candidate,
@@ -222,7 +228,8 @@ impl<'c> Campaign<'c> {
         let proof = proof.iter().map(|run| evidence(plan, run)).collect();
         let beside: BTreeSet<usize> = driven.hits.iter().map(|(at, _)| *at).collect();
         let adjacent = beside.len() as u32;
-        // What a trial fails with is there whatever becomes of its pair.
+        // Failures are counted before the verdict: a trial that fails is a failure of the program, whatever the verdict
+        // on its pair is.
         let trials = driven.trials();
         let first_failure = trials.iter().position(|i| driven.trials[*i].failed()).map(|i| i as u32 + 1);
         let failed: Vec<_> = trials.iter().map(|i| &driven.trials[*i]).filter(|t| t.failed()).cloned().collect();

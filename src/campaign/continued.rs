@@ -1,6 +1,8 @@
-//! Does it hurt? From the states in which a pair is decided both orders are continued with the same seeds, so that what differs is the order and nothing before it.
+//! Compares both orders of a confirmed pair. From the states in which the order is open, both orders are continued with
+//! the same seeds, so that they differ in the order and in nothing before it.
 //!
-//! Which failures an order is to blame for is the matter of `claims`. Those of both orders may come more often with one of them: that is told as well, and is no harm.
+//! `claims` decides which failures an order is to blame for. A failure of both orders may come more often with one of
+//! them. That is reported as well, and is no harm.
 
 use super::alike::key;
 use super::claims::{CHANCE, claims};
@@ -23,26 +25,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-// What is tried to make a run smaller that is shown.
+// Effort to shrink a run that is shown.
 const EFFORT: Effort = Effort { runs: 300, steps: 200_000 };
 
-// Runs of a failure, those with the least stall, of which it is looked which order they had.
+// Maximum number of failing runs that are checked for their order; for one failure those with the least stall.
 const MOST_KNOWN: usize = 32;
 
-/// What came of both orders.
+/// Result of the comparison of both orders.
 pub(super) struct Compared {
     pub(super) orders: [OrderReport; 2],
-    /// Failures of one order that the other has not, from some point on: the order, the signature, and what says so.
+    /// Failures that one order has and the other one has not, from some point: the order and the signature, with the
+    /// claim that they rest on.
     pub(super) harms: BTreeMap<(First, String), Claim>,
     pub(super) more_often: Vec<MoreOften>,
-    /// Whether a search has shown a failure of one order for the other as well that no run of that has.
+    /// Whether a search has shown that a failure of one order also comes with the other one, although no run of the
+    /// other one had it.
     pub(super) either: bool,
-    /// Runs in which neither order was seen.
+    /// Number of runs in which neither order was seen.
     pub(super) undecided: u32,
 }
 
 impl Compared {
-    /// No runs at all.
+    /// Result without any runs.
     pub(super) fn nothing() -> Self {
         let order = |first| OrderReport { first, runs: 0, cut_off: 0, failures: Vec::new(), passes: None };
         let orders = [order(First::A), order(First::B)];
@@ -50,13 +54,13 @@ impl Compared {
     }
 }
 
-/// Both orders of a confirmed pair, continued.
+/// Continues both orders of a confirmed pair, and compares them.
 pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
     let mut continuing = Continuing::new(driven, verdict);
     let pilot = continuing.pilot();
     let (claims, either) = claims(&mut continuing);
     let Continuing { driven, scenes, points, of_points, .. } = continuing;
-    // What is shown is shown from a state for which something is claimed.
+    // Points with a claim come first, so that the run that is shown starts from a state for which the claim holds.
     let claimed: BTreeSet<usize> = claims.values().map(|(_, at)| *at).collect();
     let mut in_turn: Vec<usize> = (0..points.len()).collect();
     in_turn.sort_by_key(|at| !claimed.contains(at));
@@ -65,7 +69,7 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
         scenes_of(&mut scene_of, points[at].scene, &of_points[at]);
         all.join(of_points[at].clone());
     }
-    // From some states an order cannot be brought about; then the trials say what there is to say.
+    // Some order could not be forced from any of the states. Then the trials are reported instead of the continuations.
     if all.of.iter().any(|tally| tally.runs == 0) && points.iter().any(|p| p.threads.is_none()) {
         (all, scene_of) = (Tallies::default(), SceneOf::new());
         for point in points.iter().filter(|p| p.threads.is_none() && p.scene == 0) {
@@ -73,7 +77,8 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
             all.join(point.before.clone());
         }
     }
-    // "No failure" is said only where no run that is known to have had an order fails: else those are counted as well.
+    // "No failure" is reported only if no run of a known order fails. Otherwise the failing runs from before the
+    // comparison are counted as well.
     if !all.fail() {
         let known = known_failing(driven, verdict, &points);
         for (scene, tallies) in known.into_iter().filter(|(_, tallies)| tallies.fail()) {
@@ -81,7 +86,8 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
             all.join(tallies);
         }
     }
-    // What was held or directed may have stood still for longer than the failure needs: trials and detection's runs that failed so with this order are known as well.
+    // A hold or a directed scheduler may cause more stall than the failure needs. Trials and detection runs with the
+    // same failure and order are shown if they have less.
     for point in points.iter().filter(|p| p.is_start) {
         scenes_of(&mut scene_of, point.scene, &point.before);
         all.show(&point.before);
@@ -90,7 +96,7 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
         show_known(driven, &mut all);
     }
     let more_often = if driven.complete { more_often(&pilot, points.len(), &claims) } else { Vec::new() };
-    // What the runs that are told of did not show of either order is not told.
+    // A search may show a failure that none of the reported runs of its first order has. It is not reported then.
     let either = either.iter().any(|(first, failure)| all.of[*first as usize].keys().contains(failure));
     let Tallies { of: [for_a, for_b], undecided } = all;
     let mut harms = BTreeMap::new();
@@ -112,7 +118,7 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
     Compared { orders, harms, more_often, either, undecided }
 }
 
-/// The orders that the runs of an unconfirmed pair had, as they came.
+/// Returns the orders of the trials of an unconfirmed pair, without a comparison.
 pub(super) fn seen(driven: &Driven<'_>) -> Compared {
     let decided = |runs: &mut dyn Iterator<Item = usize>| {
         let mut all = Tallies::default();
@@ -132,13 +138,14 @@ pub(super) fn seen(driven: &Driven<'_>) -> Compared {
     Compared { orders, undecided, ..Compared::nothing() }
 }
 
-// What came of the runs that were made before the orders were compared, with the scene that they are of: trials from the start, and of two statements side by side the runs that failed.
+// Returns the runs from before the comparison, each with its scene: for a held pair the trials from the start, for a
+// pair that is side by side the runs that failed.
 fn known_failing(driven: &mut Driven<'_>, verdict: &Verdict, points: &[Point]) -> Vec<(usize, Tallies)> {
     if *verdict != Verdict::Adjacent {
         return points.iter().filter(|p| p.is_start).map(|p| (p.scene, p.before.clone())).collect();
     }
     let mut failed = Tallies::default();
-    // Of one statement twice which thread is meant is not known.
+    // For one statement twice it is not known which thread is meant.
     if driven.pair.a != driven.pair.b {
         let fails: Vec<usize> = (0..driven.trials.len()).filter(|i| driven.trials[*i].failed()).collect();
         for i in fails.into_iter().take(MOST_KNOWN) {
@@ -151,7 +158,7 @@ fn known_failing(driven: &mut Driven<'_>, verdict: &Verdict, points: &[Point]) -
     vec![(0, failed)]
 }
 
-// Shows the trials and runs of detection that need less stall for a failure of an order.
+// Shows those trials and detection runs that have less stall for the same failure and order.
 fn show_known(driven: &mut Driven<'_>, all: &mut Tallies) {
     for (first, tally) in [First::A, First::B].into_iter().zip(&mut all.of) {
         let shown: Vec<(String, u64)> =
@@ -170,10 +177,10 @@ fn show_known(driven: &mut Driven<'_>, all: &mut Tallies) {
     }
 }
 
-// By order and signature (none of a run that does not fail) the stall of the run that is shown, and the scene that it is of.
+// Stall and scene of the run that is shown, by order and signature (`None` for a run that does not fail).
 type SceneOf = BTreeMap<(First, Option<String>), (u64, usize)>;
 
-// Keeps the scene of the run that is shown of each end: of the first with the least stall.
+// Records the scene of the run that is shown of each end: the first one with the least stall.
 fn scenes_of(scenes: &mut SceneOf, scene: usize, tallies: &Tallies) {
     for (first, tally) in [First::A, First::B].into_iter().zip(&tallies.of) {
         let fails = tally.failures.shown().map(|t| (Some(t.signature.clone()), t.summary.stall));
@@ -186,8 +193,8 @@ fn scenes_of(scenes: &mut SceneOf, scene: usize, tallies: &Tallies) {
     }
 }
 
-// Failures of both orders whose rates differ. Only runs of the first round count, from each point as many of one order as of the other: whatever the points
-// have to do with the failure, they have it to do with both.
+// Failures of both orders whose rates differ significantly. Only runs of the pilot count, and from each point the same
+// number for both orders. So the choice of points influences both orders alike.
 fn more_often(
     pilot: &[Continued],
     points: usize,
@@ -225,7 +232,8 @@ fn more_often(
     fails.into_iter().filter_map(rate).collect()
 }
 
-// The run that is shown, as small as it gets with the same end, the same order, and no more than this stall; what a smaller one came to.
+// Returns the run to show, shrunk as far as the end and the order stay the same and the stall does not grow. The
+// summary is that of the smaller run, if there is one.
 fn shown(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run, most_stall: u64) -> Told {
     let drawn = Worker::new(driven.plan).token(run);
     match smaller(driven, instances, first, (&drawn, most_stall)) {
@@ -249,7 +257,7 @@ fn smaller(
     (order == Some(first)).then_some((shrunk.token, summary))
 }
 
-// Which access comes first in the run of a token, and what that run came to.
+// Returns which access comes first in the run of a token, and the summary of that run.
 fn order_of(driven: &mut Driven<'_>, instances: Option<&InstancePair>, token: &Token) -> (Option<First>, RunSummary) {
     let mut worker = Worker::new(driven.plan);
     let mut watch = Watch::new(&driven.sites);
@@ -258,7 +266,7 @@ fn order_of(driven: &mut Driven<'_>, instances: Option<&InstancePair>, token: &T
     let sightings = watch.finish(&worker.machine.world);
     let order = match instances {
         Some(instances) => driven.order_in(&trial, &sightings, instances).map(|came| came.first),
-        // Of one statement twice which thread is meant is not known.
+        // For one statement twice it is not known which thread is meant.
         None if driven.pair.a == driven.pair.b => None,
         None => driven.any_order_in(&trial, &sightings),
     };

@@ -1,7 +1,8 @@
-//! The states from which both orders of a pair are continued, and the runs from there.
+//! Finds the states from which both orders of a pair are continued, and performs the runs from there.
 //!
-//! Where the accesses are side by side such a state is known. Where one was held it is the step at which that began: from there it is held on, or the other order is brought about in
-//! the same way. Of several pairs of instances each is a scene of its own.
+//! If the accesses are side by side, such a state is known. If one access was held, it is the state in which the hold
+//! began: from there the hold continues, or the other order is forced in the same way. Each pair of instances is a
+//! scene of its own.
 
 use super::drive::Driven;
 use super::orders::{Came, First, InstancePair};
@@ -20,66 +21,70 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Seeds with which each order is continued from each state, at least.
+/// Minimum number of seeds with which each order is continued from each state.
 pub const SEEDS: u64 = 8;
 
-// Runs of each order at least, from all states.
+// Minimum number of runs of each order, from all states of a scene together.
 const LEAST_RUNS: u64 = 64;
 
-// States from which a pair is continued, and from which each pair of later instances is.
+// Maximum number of states from which a pair is continued, and from which each pair of instances in later tasks is.
 const POINTS: usize = 12;
 const LATER_POINTS: usize = 4;
 
-// Seeds from here on are those of runs after the first ones.
+// First seed of the runs after the pilot.
 const FURTHER: u64 = 1 << 32;
 
-/// What is put in order: two threads that are side by side, or two instances.
+/// Pair whose order is forced: two threads that are side by side, or two instances.
 pub(super) struct Scene {
-    /// The instances, if something was held.
+    /// Instances, if one of them was held; `None` if the accesses are side by side.
     pub(super) instances: Option<InstancePair>,
-    /// The same for a search.
+    /// Instances with the pedigrees that a search needs.
     pub(super) pedigrees: Option<[explore::Instance; 2]>,
-    // How each order is brought about where something was held: as its best way does it, or by a walk.
+    // Strategy that forces each order if an access was held: the best way of the order, or a random walk if no way was
+    // successful.
     ways: [Named; 2],
 }
 
-/// A state in which the order is open.
+/// State in which the order is open.
 pub(super) struct Point {
     pub(super) choices: Arc<RawChoices>,
     pub(super) steps: u64,
-    /// The threads that stand there, if they are side by side: that of the first statement, and that of the second.
+    /// Threads that are pending at the two statements, if they are side by side: that of the first statement, then that
+    /// of the second.
     pub(super) threads: Option<[ThreadId; 2]>,
-    /// The two threads or tasks, by name.
+    /// Names of the two threads or tasks.
     pub(super) roles: [String; 2],
     pub(super) scene: usize,
-    /// Whether it is the start of the app, from which all trials are runs.
+    /// Whether the point is the start of the program, from which all trials run.
     pub(super) is_start: bool,
-    /// What came of it before: the trials.
+    /// Trials from the start of the program, by order; empty for other points.
     pub(super) before: Tallies,
 }
 
-/// From which point, which order, with which seed.
+/// Index of a point, order to force, and seed.
 type Work = (usize, First, u64);
 
-/// A run that was continued: from which point, which order it was meant to have, which it has.
+/// Continued run: the index of its point, the order that it has (`None` if neither was seen), and the run.
 pub(super) struct Continued {
     pub(super) at: usize,
     pub(super) first: Option<First>,
     pub(super) trial: Trial,
 }
 
-/// Both orders of a confirmed pair, being continued.
+/// Both orders of a confirmed pair, with the points that they are continued from.
 pub(super) struct Continuing<'c, 'd> {
     pub(super) driven: &'c mut Driven<'d>,
     pub(super) scenes: Vec<Scene>,
     pub(super) points: Vec<Point>,
-    /// What came of the runs from each point.
+    /// Continued runs of each point, by order.
     pub(super) of_points: Vec<Tallies>,
-    // Seeds that were taken.
+    // Next seed of each point and order, for runs after the pilot.
     taken: BTreeMap<(usize, First), u64>,
 }
 
 impl<'c, 'd> Continuing<'c, 'd> {
+    /// Collects the points: the states that are side by side, or the states in which a hold began, and the start of the
+    /// program.
     pub(super) fn new(driven: &'c mut Driven<'d>, verdict: &Verdict) -> Self {
         let mut all =
             Self { driven, scenes: Vec::new(), points: Vec::new(), of_points: Vec::new(), taken: BTreeMap::new() };
@@ -101,12 +106,12 @@ impl<'c, 'd> Continuing<'c, 'd> {
         all
     }
 
-    /// Whether somebody has stopped it.
+    /// Returns whether the continuation is interrupted or incomplete.
     pub(super) fn is_stopped(&self) -> bool {
         !self.driven.complete || self.driven.context.stop.load(Ordering::Relaxed)
     }
 
-    /// Continues both orders from every point with the same seeds, and returns how that came out.
+    /// Continues both orders from every point except the start, with the same seeds, and returns the runs.
     pub(super) fn pilot(&mut self) -> Vec<Continued> {
         let mut work = Vec::new();
         for at in (0..self.points.len()).filter(|at| !self.points[*at].is_start) {
@@ -119,7 +124,7 @@ impl<'c, 'd> Continuing<'c, 'd> {
         self.go_on(&work)
     }
 
-    /// So many further runs that are meant to have this order, from one point.
+    /// Performs `n` further runs from one point that are meant to have the given order.
     pub(super) fn further(&mut self, at: usize, first: First, n: u64) -> Vec<Continued> {
         let taken = self.taken.entry((at, first)).or_insert(FURTHER);
         let from = *taken;
@@ -128,7 +133,7 @@ impl<'c, 'd> Continuing<'c, 'd> {
         self.go_on(&work)
     }
 
-    // States in which both accesses are side by side: the first runs that come to different ones.
+    // Adds the states in which both accesses are side by side, in the order of their runs, each state once.
     fn side_by_side(&mut self) {
         self.scenes.push(Scene { instances: None, pedigrees: None, ways: [walk(), walk()] });
         let mut worker = Worker::new(self.driven.plan);
@@ -138,7 +143,7 @@ impl<'c, 'd> Continuing<'c, 'd> {
             let machine = worker.machine_after(&choices, hit.step);
             let world = &machine.world;
             let (x, y) = hit.threads;
-            // Of one statement twice the instance of the thread with the lesser name is the first.
+            // If both are one statement, the thread with the lesser name counts as the first.
             let swaps = match self.driven.pair.a == self.driven.pair.b {
                 true => world.thread_name(x) > world.thread_name(y),
                 false => hit.first != self.driven.pair.a,
@@ -154,7 +159,8 @@ impl<'c, 'd> Continuing<'c, 'd> {
         }
     }
 
-    // A pair of instances, with the states in which something began to be held, in runs in which the two came in some order.
+    // Adds a pair of instances as a scene, with the different states in which a hold began. Only runs in which the two
+    // came in some order count.
     fn instances(&mut self, instances: InstancePair, held: Option<&Held>, most: usize) {
         let scene = self.scenes.len();
         let roles = [instances.a.context.clone(), instances.b.context.clone()];
@@ -179,7 +185,8 @@ impl<'c, 'd> Continuing<'c, 'd> {
         self.scenes.push(Scene { instances: Some(instances), pedigrees, ways });
     }
 
-    // The start of the app, from which all trials are runs: from some states an order cannot be brought about.
+    // Adds the start of the program to each scene: from some states an order cannot be forced, but all trials run from
+    // the start.
     fn add_the_start(&mut self) {
         for (scene, of) in self.scenes.iter().enumerate() {
             let Some(instances) = of.instances.as_ref() else { continue };
@@ -193,18 +200,19 @@ impl<'c, 'd> Continuing<'c, 'd> {
         }
     }
 
-    // How an order is brought about from a point on.
+    // Returns the strategy that forces an order from a point.
     fn strategy(&self, at: usize, first: First) -> Prefixed<Named> {
         let point = &self.points[at];
         let (forced, then) = match point.in_order(first) {
-            // Both at once: what one of them does to a later statement of the other is the matter of another pair.
+            // Both threads act at once. A conflict of one access with a later statement of the other thread belongs to
+            // another pair.
             Some(threads) => (threads.to_vec(), walk()),
             None => (vec![], self.scenes[point.scene].ways[first as usize].clone()),
         };
         Prefixed::new(point.choices.clone(), point.steps, forced, then)
     }
 
-    // Makes these runs, says which order came of each, and counts them.
+    // Performs these runs, judges their order, and counts them.
     fn go_on(&mut self, work: &[Work]) -> Vec<Continued> {
         let context = self.driven.context;
         context.progress.phase("both orders", work.len() as u64);
@@ -216,7 +224,7 @@ impl<'c, 'd> Continuing<'c, 'd> {
             |worker, i| {
                 let (at, first, seed) = work[i];
                 let strategy = self.strategy(at, first);
-                // The same for both orders.
+                // Both orders use the same seeds.
                 let seed = mix(mix(self.driven.plan.seed, 1 << 48 | at as u64), seed);
                 if self.points[at].threads.is_some() {
                     return (worker.make(strategy, seed, &mut Unobserved, context.stop), None);
@@ -250,7 +258,7 @@ impl Point {
         Self { choices, steps, threads: None, roles, scene, is_start: false, before: Tallies::default() }
     }
 
-    /// The threads that stand there side by side, in the order in which they act.
+    /// Returns the threads that are side by side at the point, in the order in which they act.
     pub(super) fn in_order(&self, first: First) -> Option<[ThreadId; 2]> {
         self.threads.map(|[a, b]| if first == First::A { [a, b] } else { [b, a] })
     }
@@ -260,7 +268,8 @@ fn walk() -> Named {
     Named::Random(RandomWalk::new())
 }
 
-// The runs with both side by side, one of each strategy in turn: what the first visits come to says little of later ones.
+// Returns the runs with both accesses side by side, one of each strategy in turn: the first visits say little about
+// later ones.
 fn by_turns(driven: &Driven<'_>) -> Vec<(usize, Hit)> {
     let mut made: Vec<(&StrategySpec, usize)> = Vec::new();
     let turn = |(at, hit): &(usize, Hit)| {
@@ -277,10 +286,11 @@ fn by_turns(driven: &Driven<'_>) -> Vec<(usize, Hit)> {
     all.into_iter().map(|(_, at, hit)| (at, hit)).collect()
 }
 
-// Two instances as a search tells them: a run that performed both has the pedigrees to their names.
+// Returns the two instances with their pedigrees, as a search needs them. A run that performed both has the pedigrees
+// for the names.
 fn pedigrees(driven: &Driven<'_>, pair: &InstancePair, worker: &mut Worker<'_>) -> Option<[explore::Instance; 2]> {
     let run = driven.trials[driven.orders.known(pair)?].run.clone();
-    // To its end also after Ctrl-C: a run that stops early may not have these threads.
+    // The run must reach its end even after Ctrl-C: an interrupted run may lack these threads.
     worker.perform(&run, &mut Unobserved, &AtomicBool::new(false));
     let world = &worker.machine.world;
     let [a, b] = [&pair.a, &pair.b].map(|instance| {

@@ -1,13 +1,21 @@
-//! An order that is cut off: a run performed `y`, and then failed or went past `x`, so that `x` never came. Was `x` still to come when `y` was performed, or had it long been
-//! settled that it would not? What was performed so far looks the same in both cases, since values are not seen in it.
+//! Decides whether a run cut off an order: it performed `y`, and then failed or went past `x`, so that `x` never came.
+//! `x` may have been still to come when `y` was performed, or it may have been settled long before that `x` would not
+//! come. The statements performed so far look the same in both cases, since they do not show values.
 //!
-//! So it is tried. The run is made again up to right before `y`. There `y`'s task is given up (its thread, if it runs no task), with the locks that it holds, as if it had ended. If
-//! `x` comes in a run from there, it was still to come, and what kept it from coming is `y` and what its task did from there on.
+//! So the module tries it out. It performs the run again up to the step right before `y`. There the task of `y` (or its
+//! thread, if it runs no task) is abandoned together with its locks, as if it had ended. If `x` comes in a run from
+//! there, it was still to come: `y`, or what its task did afterwards, has prevented it.
 //!
-//! If it comes in none of the runs that are made, it is searched for in all runs from there. If the statement of `x` is performed in none of them, it had been settled before that it would not
-//! come. A semaphore has no owner: a unit that the task has taken may be a lock that guards `y`, or a signal. For a proof that `x` was still to come no unit is given back, since somebody would go on who was never let
-//! go. For a proof that it was not, `x` must not come either if the units are given back; unless the task gave them back itself later in that run. Then `x` could not have come until the task had done what
-//! it does under that lock, and the order of the two is that of the sections, which is no order of its own.
+//! If `x` comes in none of these runs, a proof needs a search of all runs from there. If none of them performs the
+//! statement of `x`, it had been settled before that `x` would not come.
+//!
+//! A semaphore has no owner: a unit that the task has taken may be a lock that guards `y`, or a signal.
+//!
+//! - For a proof that `x` was still to come no unit is given back. Otherwise a thread could continue that no thread has
+//!   woken up.
+//! - For a proof that `x` was not to come any more, `x` must not come with the units given back either, unless the task
+//!   gives them back itself later in the run. In that case `x` could not come before the task had left that section.
+//!   The order of the two is then the order of the sections, and not one of its own.
 
 use super::Plan;
 use super::orders::{First, InstancePair};
@@ -23,36 +31,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-// Runs from such a state: the first does what a run does that performed both, the others are random walks.
+// Number of runs from such a state. The first one follows a run that performed both accesses, the others are random
+// walks.
 const TRIES: u64 = 24;
 
-// States that are visited to show that an access does not come any more.
+// Maximum number of states that are visited to prove that an access does not come any more.
 const MOST_STATES: usize = 4_096;
 
-// States of one order from which all of these were in vain, before no more are tried.
+// Maximum number of states of one order from which no run performed the other access. After that no further state of
+// this order is tried.
 const MOST_IN_VAIN: usize = 32;
 
-/// The cuts of one pair that were looked into.
+/// Cuts of one pair that were tried out.
 #[derive(Default)]
 pub(super) struct Cuts {
     guides: BTreeMap<InstancePair, Guide>,
-    // By the state right before the access that came first: whether the other one was still to come.
+    // Whether the other access was still to come, by the state right before the first access.
     states: BTreeMap<(InstancePair, First, u128), bool>,
-    // By the same: whether no run from there performs it.
+    // Whether no run performs the other access any more, by the state right before the first access.
     settled: BTreeMap<(InstancePair, First, u128), bool>,
 }
 
-/// A run that may be a cut.
+/// Run that may be a cut.
 pub(super) struct Suspect<'s> {
     pub(super) run: &'s Run,
     pub(super) pair: &'s InstancePair,
-    /// Which of the two it performed,
+    /// Access that the run performed.
     pub(super) first: First,
-    /// after so many steps.
+    /// Step at which the run performed it.
     pub(super) step: u64,
 }
 
-/// The program, and which statements a run is watched for.
+/// Plan, statements that runs are watched for, and stop flag.
 pub(super) struct Trying<'t> {
     pub(super) plan: &'t Plan,
     pub(super) sites: &'t [SiteId],
@@ -60,7 +70,8 @@ pub(super) struct Trying<'t> {
 }
 
 impl Cuts {
-    /// Whether the other access was still to come, as far as one can tell. `known` is a run that performed both.
+    /// Returns whether the other access was still to come: true only if a run from the state before the first access
+    /// performs it. `known` is a run that performed both.
     pub(super) fn is_cut(&mut self, trying: &Trying<'_>, suspect: &Suspect<'_>, known: &Run) -> bool {
         let Suspect { pair, first, .. } = *suspect;
         let Trying { plan, stop, .. } = *trying;
@@ -92,7 +103,7 @@ impl Cuts {
         comes
     }
 
-    /// Whether it is proved that the other access was not to come any more.
+    /// Returns whether it is proved that the other access was not to come any more.
     pub(super) fn is_settled(&mut self, trying: &Trying<'_>, suspect: &Suspect<'_>) -> bool {
         let Suspect { pair, first, .. } = *suspect;
         let Before { mut machine, thread, taken, .. } = before(trying, suspect, Guide::default());
@@ -115,17 +126,19 @@ impl Cuts {
     }
 }
 
-// A run up to right before the access that came first.
+// Run up to the step right before the first access.
 struct Before<'t> {
     machine: Machine<Vm>,
     watch: Watch<'t>,
     strategy: Prefixed<Holding>,
-    // Whose access it is, if that thread can act.
+    // Thread that is about to perform the first access, if it is enabled.
     thread: Option<ThreadId>,
-    // Units of semaphores that its task, or its thread if it runs none, has taken and not given back.
+    // Units of semaphores that the task of that thread (or the thread, if it runs none) has taken and not given back.
     taken: Vec<(SemaphoreId, u64)>,
 }
 
+// Performs the run of a suspect again up to the step right before its first access. From there `strategy` follows the
+// guide.
 fn before<'t>(trying: &Trying<'t>, suspect: &Suspect<'_>, guide: Guide) -> Before<'t> {
     let Suspect { run: of, pair, first, step } = *suspect;
     let Trying { plan, sites, stop } = *trying;
@@ -143,7 +156,7 @@ fn before<'t>(trying: &Trying<'t>, suspect: &Suspect<'_>, guide: Guide) -> Befor
     Before { machine, watch, strategy, thread, taken }
 }
 
-// Whether the task has none of these units any more at the end of the whole run.
+// Whether the task has given back all these units at the end of the whole run.
 fn gives_back(trying: &Trying<'_>, suspect: &Suspect<'_>, task: ContextId, taken: &[(SemaphoreId, u64)]) -> bool {
     let mut units = Units::default();
     Worker::new(trying.plan).perform(suspect.run, &mut units, trying.stop);
@@ -151,7 +164,7 @@ fn gives_back(trying: &Trying<'_>, suspect: &Suspect<'_>, task: ContextId, taken
     taken.iter().all(|(semaphore, _)| left.iter().all(|(other, _)| other != semaphore))
 }
 
-// The units of semaphores that each thread or task has taken, less those that it has given.
+// Units of semaphores that each thread or task has taken, minus those that it has given back.
 #[derive(Default)]
 struct Units {
     taken: BTreeMap<(ContextId, SemaphoreId), i64>,
@@ -177,9 +190,11 @@ impl Observer for Units {
     }
 }
 
-// Whether nobody performs this statement in any run from here, on a clock of milliseconds; `false` as well if that takes too many states.
+// Whether no run from this state performs the statement; the clock advances by single milliseconds. Also `false` if
+// there are too many states, or on a stop.
 fn never_performs(machine: Machine<Vm>, site: SiteId, stop: &AtomicBool) -> bool {
-    // Instants that lie ahead are no deadlines: they are left to others.
+    // Instants that the model posts `at` are no deadlines, and this search does not handle them: nothing is proved for
+    // such models.
     if !machine.world.setup().instants.is_empty() {
         return false;
     }

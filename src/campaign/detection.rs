@@ -1,4 +1,6 @@
-//! Phase 1: potential pairs over many seeded runs (`stream`), until further runs bring nothing; and the pairs that a search of all states has besides, where the states are few.
+//! Phase 1: finds potential pairs over many seeded runs (`stream`), until further runs show nothing new.
+//!
+//! Where the states are few, a search of all states adds the pairs that no run has shown.
 
 use super::failures::Failures;
 use super::flips::{Flips, Seen as OfTasks, Tasks};
@@ -14,12 +16,12 @@ use crate::sched::StrategySpec;
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-// A pair that somebody wants to be driven, with what detection has seen of it.
+// Returns the candidate of a pair that the plan names, with what detection has seen of it.
 fn given(plan: &Plan, found: &Candidates, pair: Pair) -> Candidate {
     found.get(pair).cloned().unwrap_or_else(|| Candidate {
         pair,
         rank: Rank::Unordered,
-        // Whatever may bring it about is tried.
+        // No kinds: every way to drive the pair is tried.
         kinds: BTreeSet::new(),
         evidence: Evidence::unseen(pair, 0, plan.model.code.setup.sites[pair.a].place.clone()),
         by: BTreeSet::new(),
@@ -27,13 +29,14 @@ fn given(plan: &Plan, found: &Candidates, pair: Pair) -> Candidate {
     })
 }
 
-// Whether it is a pair of operations that are no race.
+// Whether the pair is an order pair: at least one of its statements is no access.
 fn is_order(plan: &Plan, pair: Pair) -> bool {
     let sites = &plan.model.code.setup.sites;
     sites[pair.a].is_operation() || sites[pair.b].is_operation()
 }
 
-// The order pairs that somebody wants to be driven. A label may stand for many operations: those count that detection has seen, and where it has seen none of them, all.
+// Order pairs among the pairs that the plan names. A label may cover many operations: the pairs that detection has seen
+// are taken, or all of them if it has seen none.
 fn given_orders(plan: &Plan, found: &Candidates, pairs: &[Pair]) -> Vec<Candidate> {
     let wanted = || pairs.iter().filter(|pair| is_order(plan, **pair));
     let seen: Vec<Candidate> = wanted().filter_map(|pair| found.get(*pair).cloned()).collect();
@@ -43,7 +46,7 @@ fn given_orders(plan: &Plan, found: &Candidates, pairs: &[Pair]) -> Vec<Candidat
     wanted().map(|pair| Candidate { rank: Rank::Order, ..given(plan, found, *pair) }).collect()
 }
 
-// What detection watches.
+// Observers of one detection run.
 struct Seen<'s> {
     hybrid: Hybrid,
     traced: Option<Traced>,
@@ -57,7 +60,7 @@ impl<'s> Seen<'s> {
         Self { hybrid, traced, tasks: Tasks::new(sites) }
     }
 
-    // The races by detector, and the order pairs.
+    // Returns the races that the detectors report, the order pairs, and the accesses of tasks.
     fn finish(self, detectors: &[Detector], world: &World) -> (Found, OfTasks) {
         let Findings { races, orders, left_out } = self.hybrid.finish_all();
         let mut races = if detectors.contains(&Detector::Hybrid) { races } else { Vec::new() };
@@ -66,7 +69,7 @@ impl<'s> Seen<'s> {
     }
 }
 
-// What one run has shown. A pair that two detectors have seen is there twice.
+// Findings of one run. A pair that two detectors report is in it twice.
 struct Found {
     races: Vec<Candidate>,
     orders: Vec<Candidate>,
@@ -83,15 +86,18 @@ impl Observer for Seen<'_> {
     }
 }
 
-/// Adds the pairs that stand side by side in some state and that are not there yet.
+/// Adds the pairs that are side by side in some state and that no run has shown.
 pub(super) fn add_searched(plan: &Plan, states: &States, candidates: &mut Candidates) {
     for pair in states.adjacent() {
         candidates.add_searched(pair, plan.model.code.setup.sites[pair.a].place.clone());
     }
 }
 
-/// Whether a search of all states may add pairs to those that runs show. It goes with the detector that recall is asked of. Where pairs of runs were left out
-/// (these locations have more than the plan keeps) it adds none: they would come back as pairs that no run has shown.
+/// Whether a search of all states may add pairs to those that runs show.
+///
+/// Such pairs count as findings of the hybrid detector, which is the one for recall. If pairs of runs were left out
+/// (their locations have more than the plan keeps), the search adds none: the omitted pairs would return as pairs that
+/// no run has shown.
 pub(super) fn may_add(plan: &Plan, left_out: &BTreeSet<String>) -> bool {
     left_out.is_empty()
         && plan.detectors.contains(&Detector::Hybrid)
@@ -99,17 +105,19 @@ pub(super) fn may_add(plan: &Plan, left_out: &BTreeSet<String>) -> bool {
         && plan.explore != Explore::Off
 }
 
-// Runs between two looks at whether more are needed.
+// Runs between two checks whether more runs are needed.
 const ROUND: u32 = 8;
 
-// The most states that are searched after the runs. Few if no run failed and none was cut short, since few pairs are hidden then; else as many as take some ten milliseconds.
+// Maximum number of states that are searched after the runs. It is small if no run failed and none was cut short, since
+// few pairs are hidden then. Otherwise it is the number of states that takes some ten milliseconds.
 const FEW_STATES: u64 = 200;
 const BEHIND_FAILURES: u64 = 10_000;
 
-// Detection ends after so many times the runs that are made in any case.
+// Maximum number of detection runs, as a multiple of the minimum.
 const MOST: u32 = 20;
 
-/// Phase 1: potential pairs, by hybrid detection over seeded runs, until two thirds of them have brought nothing new.
+/// Performs phase 1: finds potential pairs by detection over seeded runs, until the last two thirds of the runs have
+/// shown nothing new.
 ///
 /// # Examples
 ///
@@ -129,7 +137,10 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
     detect_in(plan, &Stream::new(plan, context.stop), context).0
 }
 
-/// The same with these runs; and all states, if they were searched and are not more than there may be: else how many there are at least, if that is more than the plan allows.
+/// Performs phase 1 with the runs of `stream`.
+///
+/// Returns the states as well, if they were searched: all of them if they are at most as many as this search allows, or
+/// else their minimum number if that exceeds what the plan allows.
 pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (Phase1, Option<Result<States, u64>>) {
     context.progress.phase("detecting", u64::from(plan.runs));
     let accesses = plan.model.code.setup.sites.enumerate().filter(|(_, s)| s.kind.access().is_some());
@@ -137,17 +148,19 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
     let new = || Candidates::at_most(plan.most_pairs);
     let (mut candidates, mut orders, mut left_out) = (new(), new(), BTreeSet::new());
     let mut flips = Flips::default();
-    // Pairs that no run shows by itself are found by no detector of one run: they go with the one that recall is asked of.
+    // No detector of a single run reports a flip of two tasks. Such pairs count as findings of the hybrid detector,
+    // which is the one for recall.
     let hybrid = plan.detectors.contains(&Detector::Hybrid);
     let mut failures = Failures::default();
     let (mut runs, mut longest, mut limits) = (0, 0, BTreeMap::new());
-    // In how many of the random walks each pair was seen, and how many those were.
+    // Number of random walks that showed each pair, and number of random walks.
     let (mut sightings, mut walks): (BTreeMap<Pair, u32>, u32) = (BTreeMap::new(), 0);
     let (mut planned, mut news, mut complete) = (0, 0, true);
     let most = plan.runs.saturating_mul(MOST);
     while complete && planned < most && planned < plan.runs.max(3 * news) {
         let round = if planned == 0 { plan.runs } else { ROUND.min(most - planned) };
-        // Each run is taken up as soon as it and those before it are done: all together they may have shown more than fits into memory.
+        // Each run is added as soon as it and all runs before it are finished. The findings of all runs together may
+        // not fit into memory.
         let mut taken = 0;
         parallel::in_order(
             plan.jobs,
@@ -200,7 +213,7 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
     for flip in flips.finish() {
         candidates.add_flip(flip.pair, flip.run, flip.place);
     }
-    // What a failing run hides, or what comes to pass in few runs.
+    // Pairs that a failing run hides, or that only few runs show, are left to a search.
     left_out.extend([&candidates, &orders].into_iter().flat_map(|all| all.left_out().iter().cloned()));
     let searches = complete && may_add(plan, &left_out);
     let most = match plan.explore {
@@ -230,6 +243,6 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
     };
     let (failures, risk) = (failures.finish(plan), Risk { once, walks });
     let phase1 = Phase1 { runs, candidates, orders, failures, limits, longest, risk, searched, left_out, complete };
-    // Where fewer states were enough for this, others may want more.
+    // The smaller bound of this search was exceeded, not that of the plan: a later search may visit more states.
     (phase1, states.filter(|states| states.is_ok() || most == plan.states))
 }

@@ -1,8 +1,9 @@
-//! Phase 2 for one pair: the runs that may bring its two accesses side by side, or into both orders.
+//! Performs phase 2 for one pair: the trials that may bring its two accesses side by side, or into both orders.
 //!
-//! Detection's runs are looked at once more: they may show both orders already. Accesses of two threads are driven by RaceFuzzer's scheduler, and from a later
-//! visit on. What is never side by side is flipped: one of them is held until the other has been performed, in each way that the causes
-//! allow, first a few runs of each, then most of the way that does it most often.
+//! - Detection's runs are checked again, since they may show both orders already.
+//! - RaceFuzzer's scheduler drives accesses of two threads: from their first visits on, and from a later visit on.
+//! - A pair that is seldom side by side is flipped: one access is held until the other one has been performed, in each
+//!   way that the causes allow. Each way gets a few runs. Most runs go to the way that succeeds most often.
 
 use super::causes::Causes;
 use super::cuts::{Cuts, Suspect, Trying};
@@ -24,57 +25,58 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-// Runs of each way before the best one is known.
+// Number of runs of each way before the best one is chosen.
 const PILOT: u32 = 4;
 
-// Ways that are tried for a pair of later tasks, the nearest ones.
+// Maximum number of ways that are tried for a pair of later tasks: the nearest ones.
 const MOST_OF_LATER: usize = 4;
 
-// Pairs of instances that came in one order only, and runs of each, that are looked through for one that is cut off.
+// Maximum number of pairs of instances with one order only, and of runs for each of them, that are checked for a cut.
 const MOST_OF_ONE_ORDER: usize = 16;
 const MOST_SUSPECTS: usize = 32;
 
-// Runs that are looked through for how a pair comes about that detection has not seen.
+// Maximum number of detection runs that are searched for the causes of a pair that detection has not seen.
 const MOST_PROFILES: u64 = 8;
 
-/// One pair, and what its runs have shown.
+/// A pair with the runs that were performed for it, and their results.
 pub(super) struct Driven<'d> {
     pub(super) plan: &'d Plan,
     pub(super) context: Context<'d>,
     pub(super) pair: Pair,
-    // Its number in the campaign: its runs have seeds of their own.
+    // Index of the pair in the campaign. It gives its runs seeds of their own.
     number: u64,
-    /// Steps of the longest run of detection.
+    /// Number of steps of the longest detection run.
     pub(super) longest: u64,
     pub(super) sites: Vec<SiteId>,
     pub(super) orders: Orders,
     cuts: Cuts,
     pub(super) trials: Vec<Trial>,
-    // For each trial, which statement came first, judged by the first two accesses that conflict.
+    // For each run the statement that came first, judged by the first two accesses that conflict.
     pub(super) decided: Vec<Option<First>>,
-    /// Trials after those of detection.
+    /// Index of the first run that is not one of detection's.
     pub(super) from: usize,
-    // The kinds of runs that were made, and how often they did what they were to do.
+    // Trials and hits by strategy.
     pub(super) ways: Vec<WayReport>,
-    /// Runs with both accesses side by side.
+    /// Runs with both accesses side by side, by their index in `trials`.
     pub(super) hits: Vec<(usize, Hit)>,
-    /// The ways to bring each order about, and the best one of each.
+    /// Ways to force each order of the driven instances, with their hits; `None` before the first hold.
     pub(super) held: Option<Held>,
-    /// The same for pairs of later tasks.
+    /// Ways to force each order of the instances in later tasks.
     pub(super) later: Vec<Held>,
-    /// Whether all runs were made.
+    /// Whether no run was interrupted.
     pub(super) complete: bool,
-    // Whether runs that hold something are looked through for both accesses side by side: whoever is held at its access stands there when the other one acts.
+    // Whether runs are also checked for adjacency: a thread that is held at its access is pending there while the other
+    // one acts. Directed runs report their races themselves.
     looks: bool,
     drawn: u64,
 }
 
-// Whether what was tried comes about nearly always: in 95 % of the trials.
+// Whether a way succeeds nearly always: in at least 95 % of its trials.
 fn is_sure(hits: u32, trials: u32) -> bool {
     hits * 20 >= trials * 19
 }
 
-// A trial that is watched.
+// Observers of a trial.
 struct Looking<'s> {
     watch: Watch<'s>,
     side: Option<SideBySide>,
@@ -115,18 +117,18 @@ impl<'d> Driven<'d> {
         }
     }
 
-    /// The runs that are trials: neither detection's nor those that a search has found.
+    /// Returns the indices of the trials: all runs except those of detection and those that a search has found.
     pub(super) fn trials(&self) -> Vec<usize> {
         let searched = |i: &usize| matches!(self.trials[*i].run, Run::Made { by: SEARCHED, .. });
         (self.from..self.trials.len()).filter(|i| !searched(i)).collect()
     }
 
-    /// Whether a run has proved it.
+    /// Returns whether some run, or two of them, have proved the pair.
     pub(super) fn is_confirmed(&mut self) -> bool {
         !self.hits.is_empty() || self.flip().is_some()
     }
 
-    /// Two runs that performed two instances in both orders; one that needs no cut if there is one.
+    /// Returns two runs that performed two instances in both orders. A flip without a cut is preferred.
     pub(super) fn flip(&mut self) -> Option<Flip> {
         if let Some((instances, runs)) = self.orders.flip() {
             return Some(Flip { instances, runs: runs.map(|i| self.trials[i].run.clone()), cut: None });
@@ -144,14 +146,16 @@ impl<'d> Driven<'d> {
         None
     }
 
-    // Runs that may have cut off an order of two instances, each with the step of the one that it performed.
+    // Returns the runs that may have cut off one order of two instances, each with the step at which it performed the
+    // first one.
     fn suspects(&self, instances: &InstancePair, cut: First) -> Vec<(usize, u64)> {
         let suspect =
             |i| self.orders.suspect(i, instances).filter(|(first, _)| *first == cut).map(|(_, step)| (i, step));
         (0..self.trials.len()).filter_map(suspect).take(MOST_SUSPECTS).collect()
     }
 
-    /// Whether some run may have cut an order off that no run shows: it is not proved that the access that did not come was not to come any more.
+    /// Returns whether some run may have cut off an order that no run shows: there is no proof that the missing access
+    /// was no longer to come.
     pub(super) fn may_be_cut(&mut self) -> bool {
         self.orders.of_one_order().iter().any(|(instances, cut)| {
             self.suspects(instances, *cut).into_iter().any(|(i, step)| {
@@ -162,13 +166,15 @@ impl<'d> Driven<'d> {
         })
     }
 
+    // Whether the run cut off the other one of two instances. Without a run that performed both there is nothing to
+    // follow.
     fn is_cut(&mut self, run: &Run, pair: &InstancePair, (first, step): (First, u64)) -> bool {
         let Some(known) = self.orders.known(pair).map(|known| self.trials[known].run.clone()) else { return false };
         let trying = Trying { plan: self.plan, sites: &self.sites, stop: self.context.stop };
         self.cuts.is_cut(&trying, &Suspect { run, pair, first, step }, &known)
     }
 
-    /// Which of these two instances came first in a run of the pair, or cut off the other one.
+    /// Returns which of the two instances came first in a run of the pair, or cut off the other one.
     pub(super) fn order(&mut self, i: usize, pair: &InstancePair) -> Option<Came> {
         self.orders.order(i, pair).map(Came::both).or_else(|| {
             let run = self.trials[i].run.clone();
@@ -177,7 +183,7 @@ impl<'d> Driven<'d> {
         })
     }
 
-    /// The same of a run that is not one of the pair's.
+    /// Returns which of the two instances came first, or cut off the other one, in a run that is not one of the pair's.
     pub(super) fn order_in(&mut self, trial: &Trial, sightings: &Sightings, pair: &InstancePair) -> Option<Came> {
         order_in(sightings, pair).map(Came::both).or_else(|| {
             let suspect = self.orders.suspect_in(sightings, trial.failed(), pair)?;
@@ -185,7 +191,8 @@ impl<'d> Driven<'d> {
         })
     }
 
-    /// Which statement came first in a run of the pair: judged by the first two accesses that conflict, or by one that cut off another.
+    /// Returns the statement that came first in a run of the pair, judged by the first two accesses that conflict, or
+    /// by a cut.
     pub(super) fn any_order(&mut self, i: usize) -> Option<First> {
         self.decided[i].or_else(|| {
             let pairs = self.orders.pairs(MOST_OF_ONE_ORDER);
@@ -193,7 +200,8 @@ impl<'d> Driven<'d> {
         })
     }
 
-    /// The same of a run that is not one of the pair's.
+    /// Returns the statement that came first in a run that is not one of the pair's, judged by the first two accesses
+    /// that conflict, or by a cut.
     pub(super) fn any_order_in(&mut self, trial: &Trial, sightings: &Sightings) -> Option<First> {
         let first = self.orders.first_in(sightings);
         first.or_else(|| {
@@ -202,7 +210,7 @@ impl<'d> Driven<'d> {
         })
     }
 
-    // Long enough that no run of phase 1 would have been cut, short enough that a livelock is left soon.
+    // Patience of directed runs: long enough for every run of phase 1, short enough to leave a livelock soon.
     fn patience(&self) -> u64 {
         patience(self.longest)
     }
@@ -211,32 +219,32 @@ impl<'d> Driven<'d> {
         self.context.stop.load(Ordering::Relaxed)
     }
 
-    /// Looks at the runs of detection.
+    /// Performs the runs of detection again, and adds them to those of the pair.
     pub(super) fn look_at_detection(&mut self, stream: &Stream, runs: u32) {
         let runs: Vec<Run> = (0..u64::from(runs)).map(|i| stream.run(seed_of(self.plan, i))).collect();
         self.perform(&runs);
         self.from = self.trials.len();
     }
 
-    /// Makes a run that somebody else has found.
+    /// Performs a run that a search has found, checks it for adjacency, and adds it to the runs of the pair.
     pub(super) fn look_at(&mut self, run: Run) {
         self.looks = true;
         self.perform(&[run]);
         self.looks = false;
     }
 
-    /// The trials.
+    /// Performs the trials of the pair.
     pub(super) fn drive(&mut self, candidate: &Candidate, stream: &Stream) {
-        // Of a pair that detection has not seen no kinds are known.
+        // A pair that detection has not seen has no kinds, so that every way is tried.
         let only_looper = candidate.kinds.iter().eq([&ContextKind::SameLooper]);
         if !only_looper && candidate.is_race() {
             self.direct(stream);
         }
-        // What is seldom brought side by side may be brought into either order all the same.
+        // A pair that is seldom side by side may still come in both orders.
         let seldom = self.ways.iter().all(|way| !is_sure(way.hits, way.trials));
         if seldom || candidate.kinds.contains(&ContextKind::SameLooper) {
-            // The run that detection has seen it in; else the first one that shows how it comes about.
             self.looks = !only_looper && candidate.is_race();
+            // The run that detection has seen the pair in; otherwise the first detection run that shows its causes.
             let others = 0..if candidate.count == 0 { MOST_PROFILES } else { 0 };
             let runs = std::iter::once(candidate.evidence.run).chain(others);
             self.hold(stream, runs.map(|run| seed_of(self.plan, run)));
@@ -244,12 +252,13 @@ impl<'d> Driven<'d> {
         }
     }
 
-    /// The statements that matter for it: its own, and those of what brings them about.
+    /// Returns the statements that matter for the pair: its own ones, and those of its causes.
     pub(super) fn interesting(&self) -> Vec<SiteId> {
         self.held.as_ref().map_or_else(|| self.sites.clone(), |held| held.causes.clone())
     }
 
-    /// Trials by a scheduler that drives nothing; how many of them showed something new of it.
+    /// Performs trials with a scheduler that does not drive the pair. Returns how many of them showed a new failure, or
+    /// a new order of two instances.
     pub(super) fn look(&mut self, strategy: &StrategySpec, n: u32) -> u32 {
         self.looks = true;
         let runs = self.draw(strategy, n);
@@ -265,7 +274,7 @@ impl<'d> Driven<'d> {
         news
     }
 
-    // Runs of this strategy.
+    // Performs runs of a strategy with new seeds of the pair. Returns their indices.
     fn draw(&mut self, strategy: &StrategySpec, n: u32) -> Range<usize> {
         let seed = mix(self.plan.seed, 1 << 32 | self.number);
         let ids =
@@ -275,7 +284,7 @@ impl<'d> Driven<'d> {
         self.perform(&runs)
     }
 
-    // Makes these runs, and watches them; those that were interrupted are left out.
+    // Performs these runs, watches them, and adds them. Interrupted runs are left out, and make the trials incomplete.
     fn perform(&mut self, runs: &[Run]) -> Range<usize> {
         let from = self.trials.len();
         self.context.progress.phase("driving a pair", runs.len() as u64);
@@ -303,7 +312,7 @@ impl<'d> Driven<'d> {
         from..self.trials.len()
     }
 
-    // Adds a run that was watched.
+    // Adds a run that was watched. Returns its index.
     fn add(&mut self, trial: Trial, sightings: Sightings) -> usize {
         let Pair { a, b } = self.pair;
         self.decided.push(self.orders.add(sightings, trial.failed()));
@@ -313,6 +322,7 @@ impl<'d> Driven<'d> {
         at
     }
 
+    // Adds these runs to the counts of a strategy. Returns the number of runs, and of those that reached their goal.
     fn tally(&mut self, strategy: String, runs: Range<usize>, hit: impl Fn(&mut Self, usize) -> bool) -> (u32, u32) {
         let (trials, hits) = (runs.len() as u32, runs.clone().filter(|i| hit(self, *i)).count() as u32);
         let at = self.ways.iter().position(|w| w.strategy == strategy).unwrap_or_else(|| {
@@ -333,7 +343,8 @@ impl<'d> Driven<'d> {
         self.trials[run].races.iter().any(|h| h.is_of(a, b))
     }
 
-    // RaceFuzzer; and from a later visit on.
+    // Drives the pair with RaceFuzzer's scheduler, from the first visits on and from a later visit on. The strategy
+    // with more hits in the first runs gets the rest of the trials.
     fn direct(&mut self, stream: &Stream) {
         let Pair { a, b } = self.pair;
         let (a, b) = (spec(self.plan, a), spec(self.plan, b));
@@ -348,7 +359,8 @@ impl<'d> Driven<'d> {
             let runs = self.draw(&strategy, first);
             let (trials, hits) = self.tally(strategy.to_string(), runs, Self::is_hit);
             rates.push((hits, trials, strategy));
-            // A statement that is visited once has no later visit. Else what harm there is may come with one, however often the first ones meet.
+            // A statement that is visited once has no later visit. Otherwise both strategies are tried, even if the
+            // first visits meet often: harm may come only with a later visit.
             if counts.0.max(counts.1) <= 1 || n <= first {
                 break;
             }
@@ -361,14 +373,14 @@ impl<'d> Driven<'d> {
         }
     }
 
-    // How often each statement is visited, in the round robin.
+    // Number of visits of each statement in the round robin, at least 1.
     fn visits(&self, stream: &Stream) -> (u32, u32) {
         let mut causes = Causes::default();
         Worker::new(self.plan).perform(&stream.run(0), &mut causes, self.context.stop);
         (causes.visits(self.pair.a).max(1), causes.visits(self.pair.b).max(1))
     }
 
-    // Some runs of each way.
+    // Performs a few runs of each way, with fresh counts.
     fn pilot(&mut self, mut ways: Vec<HeldWay>, instances: &InstancePair) -> Vec<HeldWay> {
         for way in &mut ways {
             (way.trials, way.hits) = (0, 0);
@@ -377,7 +389,7 @@ impl<'d> Driven<'d> {
         ways
     }
 
-    // The rest of the trials by the best way of each of these orders.
+    // Gives the best way of each of these orders its share of the trials: half of the plan's.
     fn settle(&mut self, held: &mut Held, orders: &[First]) {
         for wanted in orders {
             if let Some(at) = held.best(*wanted) {
@@ -387,6 +399,7 @@ impl<'d> Driven<'d> {
         }
     }
 
+    // Performs `n` trials of a way, and counts those with the wanted order.
     fn try_way(&mut self, way: &mut HeldWay, n: u32, instances: &InstancePair) {
         if self.stopped() {
             return;
@@ -399,7 +412,7 @@ impl<'d> Driven<'d> {
         way.hits += hits;
     }
 
-    // Hold one of them until the other has been performed.
+    // Holds one access until the other one has been performed, in every way that the causes allow.
     fn hold(&mut self, stream: &Stream, profiles: impl Iterator<Item = u64>) {
         let prepared = profiles
             .map(|seed| prepare(self.plan, stream, self.pair, seed, self.context.stop))
@@ -410,7 +423,8 @@ impl<'d> Driven<'d> {
         let ways = std::mem::take(&mut held.ways);
         held.ways = self.pilot(ways, &held.instances);
         self.settle(&mut held, &[First::A, First::B]);
-        // Where walks seldom come to both operations the run that shows them is followed.
+        // Random walks may seldom reach both operations. For orders without a reliable way the others follow the run
+        // that shows both operations.
         let good = |w: &HeldWay, wanted| w.wanted == wanted && w.hits > 0 && is_sure(w.hits, w.trials);
         let seldom = [First::A, First::B].into_iter().filter(|wanted| !held.ways.iter().any(|w| good(w, *wanted)));
         let seldom: Vec<First> = seldom.collect();
@@ -420,7 +434,7 @@ impl<'d> Driven<'d> {
         held.ways.extend(guided);
         self.settle(&mut held, &seldom);
         self.held = Some(held);
-        // Harm may come with a later task alone.
+        // Harm may come only with a later task.
         for mut later in prepared {
             let mut ways = std::mem::take(&mut later.ways);
             ways.truncate(MOST_OF_LATER);

@@ -1,4 +1,5 @@
-//! Possible livelocks of a model whose runs come to the limit of steps: a run that is cut off says nothing of what comes later, and it may never end.
+//! Finds possible livelocks of a model whose runs reach the step limit. A run that is cut off says nothing about its
+//! continuation, which may never end.
 
 use super::report::{Endless, Evidence, Phase1};
 use super::trial::{SEARCHED, remake};
@@ -7,10 +8,11 @@ use crate::event::LimitKind;
 use crate::explore::{self, Bounds, livelocks};
 use crate::world::Limits;
 
-// The memory of a search beside other work.
+// Memory of a search beside other work, in bytes.
 const MEMORY: u64 = 1 << 30;
 
-/// The possible livelocks; `None` if nobody asks (no run came to the limit of steps, and the plan does not want it), if searches are off, or if there are too many states.
+/// Returns the possible livelocks. `None` if they are not looked for (no run reached the step limit, and the plan does
+/// not ask for them), if searches are off, or if there are too many states.
 pub(super) fn endless(plan: &Plan, phase1: &Phase1, context: Context<'_>) -> Option<Vec<Endless>> {
     let is_cut = phase1.limits.keys().any(|(kind, _)| *kind == LimitKind::Steps);
     if plan.explore == Explore::Off || !(is_cut || plan.livelocks) {

@@ -1,14 +1,16 @@
-//! How runs ended, and whether that is what a model's `expect` lines say.
+//! Judges the `expect` lines of a model that are about the ends of runs.
 //!
-//! A line of existence (`failure`, `deadlock`, `stuck`) holds if some run ended so, a line of absence (`no failure`) if none did, and
-//! `outcomes` is both. A run that came to a limit of the tool ended in none of the ways that `outcomes` can name.
+//! - A line of existence (`failure`, `deadlock`, `stuck`) holds if some run ended so.
+//! - A line of absence (`no failure`) holds if no run ended so.
+//! - An `outcomes` line is both: each outcome that it lists must be seen, and no other one. A run that hit a limit of
+//!   the tool has no outcome that the line could list, so it contradicts the line.
 
 use crate::exec::{EndKind, Ended, value_text};
 use crate::lang::Program;
 use crate::lang::program::{ExpectationKind, FailureRef, GlobalId, OrderWord, OutcomeRef, OutcomeRefKind, SiteRef};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The variables that `expect outcomes of` lines name.
+/// Returns the variables that `expect outcomes of` lines name.
 #[must_use]
 pub fn named(program: &Program) -> BTreeSet<GlobalId> {
     let of = program.expectations.iter().filter_map(|e| match &e.kind {
@@ -18,24 +20,24 @@ pub fn named(program: &Program) -> BTreeSet<GlobalId> {
     of.flatten().copied().collect()
 }
 
-/// What keeps an expectation about the ends of runs from holding.
+/// Ends of runs that contradict an expectation, and ends that it misses.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Unmet {
-    /// Ends that should have been seen and were not, in words.
+    /// Texts of the ends that should have been seen and were not.
     pub missing: Vec<String>,
-    /// Ends that should not have been seen, as numbers in what was given, ascending.
+    /// Ends that should not have been seen, as ascending indices into the given ends.
     pub surplus: Vec<usize>,
 }
 
 impl Unmet {
-    /// Whether the expectation holds.
+    /// Returns whether the expectation holds.
     #[must_use]
     pub fn is_met(&self) -> bool {
         self.missing.is_empty() && self.surplus.is_empty()
     }
 }
 
-/// Holds an expectation against all ends that were seen; `None` if it is about something else.
+/// Judges an expectation by all ends that were seen. Returns `None` if it is not about ends.
 ///
 /// # Examples
 ///
@@ -78,7 +80,7 @@ pub fn judge<'e>(expectation: &ExpectationKind, ends: impl Iterator<Item = &'e E
     })
 }
 
-/// An end as far as a line tells it from others: without the values that it does not speak of.
+/// Returns an end with only those properties that the line distinguishes: without the values that it does not name.
 #[must_use]
 pub(super) fn told_apart(expectation: &ExpectationKind, end: &Ended) -> Ended {
     let stuck = end.stuck && matches!(expectation, ExpectationKind::Stuck { .. });
@@ -100,7 +102,7 @@ pub(super) fn is_kind(expected: &OutcomeRef, kind: &EndKind) -> bool {
     }
 }
 
-/// Whether an end is the one that is expected; `None` if that depends on values that are not known.
+/// Whether an end is the expected outcome; `None` if that depends on values that are not known.
 fn is_end(expected: &OutcomeRef, of: &[GlobalId], end: &Ended) -> Option<bool> {
     let kind = is_kind(expected, &end.kind);
     let Some(values) = expected.values.as_ref().filter(|_| kind) else { return Some(kind) };
@@ -144,7 +146,7 @@ fn outcome_text(outcome: &OutcomeRef) -> String {
     }
 }
 
-// Lines that hold if nothing is seen.
+// Whether a line holds if nothing is seen.
 pub(super) fn is_of_absence(kind: &ExpectationKind) -> bool {
     use ExpectationKind as K;
     match kind {
@@ -155,7 +157,7 @@ pub(super) fn is_of_absence(kind: &ExpectationKind) -> bool {
     }
 }
 
-// Lines that no engine judges yet.
+// Reason why no engine judges such a line yet; `None` if one does.
 pub(super) fn unchecked(kind: &ExpectationKind) -> Option<&'static str> {
     match kind {
         ExpectationKind::Atomicity { .. } => Some("atomicity is not checked yet"),

@@ -1,7 +1,7 @@
-//! `expect order` and `expect executes_before` lines: what they need to know of a run, and what many runs say of them.
+//! Judges `expect order` and `expect executes_before` lines: watches single runs, and counts the results of many runs.
 //!
-//! A run performs `@a, @b` in this order if some operation of `@b` comes after some operation of `@a`. An order is harmful if some failure was
-//! seen in runs with it and, of at least one run without it, in none.
+//! A run performs `@a, @b` in this order if some operation of `@b` comes after some operation of `@a`. An order is
+//! harmful if some failure comes in runs with the order and in no run without it, and if there is a run without it.
 
 use crate::event::{BodyId, Event, Happening, Op, Outcome, SiteId};
 use crate::exec::Observer;
@@ -9,22 +9,23 @@ use crate::lang::program::{Expectation, ExpectationKind, OrderWord, SiteRef};
 use crate::world::{Made, World};
 use std::collections::BTreeMap;
 
-/// Whether a line speaks of what happens within a run, so that runs must be watched to judge it.
+/// Whether a line is about the order of operations within a run, so that runs must be watched to judge it.
 #[must_use]
 pub(super) fn is_about_order(expectation: &ExpectationKind) -> bool {
     matches!(expectation, ExpectationKind::Order { .. } | ExpectationKind::ExecutesBefore(..))
 }
 
+// State of one line about order in a run.
 #[derive(Clone)]
 enum Question<'p> {
-    // How many of these were performed, one after the other.
+    // Statements of the line, and number of them that were performed so far, one after the other.
     Order(&'p [SiteRef], usize),
-    // Whether the second began before the first had ended.
+    // Two tasks, and whether the second began, and whether it did before the first had ended.
     Before { first: BodyId, second: BodyId, began: bool, broken: bool },
 }
 
 impl Question<'_> {
-    // How many stages there are.
+    // Number of stages of the question.
     fn stages(&self) -> u64 {
         match self {
             Question::Order(refs, _) => refs.len() as u64 + 1,
@@ -32,7 +33,7 @@ impl Question<'_> {
         }
     }
 
-    // Which one it is at.
+    // Current stage of the question, from 0.
     fn stage(&self) -> u64 {
         match self {
             Question::Order(_, at) => *at as u64,
@@ -48,7 +49,7 @@ impl Question<'_> {
     }
 }
 
-/// Watches a run for all lines about order.
+/// Observer of a run for all lines about order.
 #[derive(Clone)]
 pub(super) struct OrderWatch<'p> {
     questions: Vec<Question<'p>>,
@@ -66,28 +67,28 @@ impl<'p> OrderWatch<'p> {
         Self { questions: expectations.iter().filter_map(question).collect() }
     }
 
-    /// Whether there is no such line.
+    /// Returns whether no line is about order.
     pub(super) fn is_idle(&self) -> bool {
         self.questions.is_empty()
     }
 
-    /// How many such lines there are.
+    /// Returns the number of lines about order.
     pub(super) fn questions(&self) -> usize {
         self.questions.len()
     }
 
-    /// Whether how far it is with all of them can be told in one number.
+    /// Returns whether the stages of all lines fit into one number.
     pub(super) fn fits_a_word(&self) -> bool {
         self.questions.iter().try_fold(1u64, |all, question| all.checked_mul(question.stages())).is_some()
     }
 
-    /// How far it is with all of them, in one number.
+    /// Returns the stages of all lines, packed into one number.
     pub(super) fn code(&self) -> u64 {
         debug_assert!(self.fits_a_word());
         self.questions.iter().fold(0, |code, question| code * question.stages() + question.stage())
     }
 
-    /// One that is as far as this number says.
+    /// Returns a watch whose lines are at the stages that the number encodes.
     pub(super) fn at(&self, mut code: u64) -> Self {
         let mut watch = self.clone();
         for question in watch.questions.iter_mut().rev() {
@@ -108,9 +109,10 @@ impl<'p> OrderWatch<'p> {
         }
     }
 
-    /// For each line about order, whether this run shows it (of `executes_before`: whether it breaks it).
+    /// Returns for each line about order whether this run has the order; for `executes_before` whether the run breaks
+    /// the line.
     pub(super) fn finish(mut self, outcome: Option<&Outcome>) -> Vec<bool> {
-        // What fails is no operation of its own.
+        // The statement that fails performs no operation, but counts as performed.
         if let Some(Outcome::Failure(failure)) = outcome
             && let Some(site) = failure.site
         {
@@ -159,26 +161,27 @@ impl Observer for OrderWatch<'_> {
     }
 }
 
-/// What many runs say of one line: how they ended, with the order and without.
+/// Results of many runs for one line: their ends with the order and without it.
 #[derive(Default)]
 pub(super) struct OrderTally {
-    // All ends were counted, not walks.
+    // Whether all ends of a search were counted instead of walks.
     of_ends: bool,
-    // Some run has the order, whether it ends or not.
+    // Whether some run has the order, even if it never ends.
     anywhere: bool,
     with: u32,
     without: u32,
-    // By signature: failures with the order and without.
+    // Number of runs with each failure, by signature: with the order, and without it.
     failures: BTreeMap<String, (u32, u32)>,
 }
 
 impl OrderTally {
-    /// One that counts all ends, of a search; `anywhere` says whether some state shows it, since a run need not end.
+    /// Returns an empty tally for the ends of a search. `anywhere` says whether some state shows the order, since a run
+    /// need not end.
     pub(super) fn of_ends(anywhere: bool) -> Self {
         Self { of_ends: true, anywhere, ..Self::default() }
     }
 
-    /// Adds a run; `failure` is its signature, if it failed.
+    /// Adds a run. `failure` is its signature, if it failed.
     pub(super) fn add(&mut self, shows: bool, failure: Option<&str>) {
         *(if shows { &mut self.with } else { &mut self.without }) += 1;
         if let Some(signature) = failure {
@@ -187,11 +190,12 @@ impl OrderTally {
         }
     }
 
+    // Whether the order is harmful: some failure comes in runs with it and in no run without it.
     fn hurts(&self) -> bool {
         self.without > 0 && self.failures.values().any(|(with, without)| *with > 0 && *without == 0)
     }
 
-    /// Why the line does not hold; `None` if it does.
+    /// Returns the reason why the line does not hold; `None` if it holds.
     pub(super) fn judge(&self, expectation: &ExpectationKind) -> Option<String> {
         let (with, all) = (self.with, self.with + self.without);
         let runs = if self.of_ends { "ends" } else { "walks" };
@@ -211,7 +215,7 @@ impl OrderTally {
         }
     }
 
-    /// Whether more runs could make the line hold.
+    /// Returns whether more runs could make the line hold.
     pub(super) fn wants_more(&self, expectation: &ExpectationKind) -> bool {
         let existence = matches!(expectation, ExpectationKind::Order { word, .. } if *word != OrderWord::Never);
         existence && self.judge(expectation).is_some()

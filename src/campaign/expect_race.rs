@@ -1,30 +1,30 @@
-//! `expect race`, `expect order @a ~ @b` and `expect races` lines against what a campaign confirmed.
+//! Judges `expect race`, `expect order @a ~ @b` and `expect races` lines by the result of a campaign.
 
 use super::{Confirmation, PairReport};
 use crate::lang::program::{ExpectationKind, SiteRef};
 
-/// Whether a line speaks of pairs, so that a campaign is needed to judge it.
+/// Whether a line is about pairs, so that a campaign is needed to judge it.
 #[must_use]
 pub(super) fn is_about_pairs(expectation: &ExpectationKind) -> bool {
     matches!(expectation, ExpectationKind::Race { .. } | ExpectationKind::Races { .. })
 }
 
-/// Whether a line speaks of order pairs, which a campaign drives only where it is asked to.
+/// Whether a line is about order pairs, which a campaign drives only if its plan says so.
 #[must_use]
 pub(super) fn is_about_order_pairs(expectation: &ExpectationKind) -> bool {
     matches!(expectation, ExpectationKind::Race { order: true, .. })
 }
 
-/// Why a line about pairs does not hold.
+/// Reason why a line about pairs does not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Broken {
-    /// In words.
+    /// Text of the reason.
     pub why: String,
-    /// Whether something was not seen that more runs may show.
+    /// Whether more runs may show what the line misses.
     pub more_may_help: bool,
 }
 
-/// Holds a line about pairs against a campaign; `None` if it holds, or if it is about something else.
+/// Judges a line about pairs by a campaign. Returns `None` if it holds, or if it is not about pairs.
 #[must_use]
 pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Option<Broken> {
     let broken = |why: &str, more_may_help| Some(Broken { why: why.to_owned(), more_may_help });
@@ -66,7 +66,7 @@ pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Optio
     }
 }
 
-/// The pairs that two references select.
+/// Returns the pairs whose statements the two references cover, in either order.
 pub(super) fn selected<'c>(pairs: &'c [PairReport], left: &SiteRef, right: &SiteRef) -> Vec<&'c PairReport> {
     let is = |p: &PairReport, x: &SiteRef, y: &SiteRef| x.sites.contains(&p.pair.a) && y.sites.contains(&p.pair.b);
     pairs.iter().filter(|p| is(p, left, right) || is(p, right, left)).collect()

@@ -1,4 +1,4 @@
-//! How runs failed: one report for each signature, with the run to show.
+//! Collects the failures of runs: one report for each signature, with the run to show.
 
 use super::Plan;
 use super::report::{Evidence, FailureReport};
@@ -8,7 +8,7 @@ use crate::exec::RunSummary;
 /// Failures by signature, in the order of their first run.
 #[derive(Clone, Default)]
 pub(super) struct Failures {
-    // The run with the least stall, the first of these, and how many runs there are.
+    // For each signature the first run with the least stall, and the number of runs.
     all: Vec<(Trial, u32)>,
 }
 
@@ -23,7 +23,7 @@ impl Failures {
         }
     }
 
-    /// Adds those of other runs, which come later.
+    /// Adds the failures of later runs.
     pub(super) fn join(&mut self, other: Failures) {
         for (trial, runs) in other.all {
             match self.all.iter_mut().find(|(t, _)| t.signature == trial.signature) {
@@ -36,39 +36,40 @@ impl Failures {
         }
     }
 
-    /// Shows a run that is not counted, if it fails in a way that is known and has a lesser stall.
+    /// Shows a run without counting it, if its failure is known and its stall is less than that of the run shown so
+    /// far.
     pub(super) fn show(&mut self, trial: &Trial) {
         if let Some((shown, _)) = self.all.iter_mut().find(|(t, _)| t.signature == trial.signature) {
             prefer(shown, trial);
         }
     }
 
-    /// The run that is shown of each signature.
+    /// Returns the run to show of each signature.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Trial> {
         self.all.iter().map(|(trial, _)| trial)
     }
 
-    /// How many signatures there are.
+    /// Returns the number of signatures.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// The signatures, with how many runs have each.
+    /// Returns the signatures, each with its number of runs.
     pub(super) fn counts(&self) -> impl Iterator<Item = (&str, u32)> {
         self.all.iter().map(|(trial, runs)| (trial.signature.as_str(), *runs))
     }
 
-    /// A report for each, the most frequent first.
+    /// Returns a report for each signature, the most frequent first.
     pub(super) fn finish(self, plan: &Plan) -> Vec<FailureReport> {
         self.finish_with(|trial| (evidence(plan, &trial.run), None))
     }
 
-    /// The same, with somebody who chooses the run to show of those with this signature.
+    /// Returns a report for each signature, the most frequent first. `show` chooses the run to show.
     pub(super) fn finish_with(mut self, mut show: impl FnMut(&Trial) -> Told) -> Vec<FailureReport> {
         self.all.sort_by_key(|x| std::cmp::Reverse(x.1));
         let report = |(trial, runs): (Trial, u32)| {
             let (evidence, other) = show(&trial);
-            // All that is said is said of the run that is shown.
+            // All facts of a report are those of the run that is shown.
             let summary = other.unwrap_or(trial.summary);
             let outcome = summary.outcome()?.clone();
             let (steps, virtual_time, stall) = (summary.steps, summary.now, summary.stall);
@@ -79,17 +80,18 @@ impl Failures {
     }
 }
 
-// A failure that needs less stall is likelier in the field, and what is told beside a token is the stall of its run.
+// A failure that needs less stall is likelier in the field, and the stall that is printed beside a token is that of its
+// run.
 fn prefer(shown: &mut Trial, other: &Trial) {
     if other.summary.stall < shown.summary.stall {
         *shown = other.clone();
     }
 }
 
-/// The run to show, and what it came to if it is another one than was asked for.
+/// Run to show, and its summary if it is another run than the given one.
 pub(super) type Told = (Evidence, Option<RunSummary>);
 
-/// The run, made again for its token.
+/// Performs the run again, and returns it with its token.
 pub(super) fn evidence(plan: &Plan, run: &Run) -> Evidence {
     Evidence::of(&Worker::new(plan).token(run))
 }

@@ -1,6 +1,8 @@
-//! Pairs that every run orders and that flip all the same: two tasks of one looper whose posts one thread makes, in an order that others have decided.
+//! Finds pairs that every run orders and that flip nevertheless: two tasks of one looper that one thread posts, in an
+//! order that other threads have decided.
 //!
-//! No happens-before of one run shows them, since it orders the tasks by their posts. Two runs do: the same two accesses on one location, in both orders.
+//! No happens-before relation of a single run shows them, since it orders the tasks by their posts. Two runs do: they
+//! perform the same two accesses on one location in both orders.
 
 use super::sightings::{OfTask, Watch, common_place};
 use crate::detect::Pair;
@@ -10,22 +12,24 @@ use crate::sched::{ContextNames, NameId, Names};
 use crate::world::World;
 use std::collections::BTreeMap;
 
-// Accesses of a run that are compared, and pairs of accesses that are kept.
+// Maximum number of accesses of a run that are compared, and of pairs of accesses that are kept.
 const MOST_ACCESSES: usize = 400;
 const MOST_PAIRS: usize = 20_000;
 
-/// Watches a run for accesses of tasks.
+/// Observer of a run that records the accesses of tasks.
 pub(super) struct Tasks<'s> {
     watch: Watch<'s>,
 }
 
-/// The accesses of tasks that one run has shown, and which two of them flip if another run has them the other way round.
+/// Accesses of tasks in one run, with the pairs that flip if another run has them in the other order.
 #[derive(Default)]
 pub(super) struct Seen {
-    // The names of the tasks: in a chain of posts each is longer than the one before, so that they are compared by their numbers.
+    // Names of the tasks. In a chain of posts each name is longer than the one before, so that they are compared by
+    // their numbers.
     names: Names,
     accesses: Vec<Access>,
-    // Of one looper and on one location, of two tasks; the one that was performed first comes first.
+    // Pairs of conflicting accesses of two tasks of one looper, as indices into `accesses`. The access that was
+    // performed first comes first.
     pairs: Vec<(u32, u32)>,
 }
 
@@ -37,12 +41,12 @@ struct Access {
 }
 
 impl<'s> Tasks<'s> {
-    /// Watches all these statements, which are sorted.
+    /// Creates an observer for these statements, which must be sorted.
     pub(super) fn new(sites: &'s [SiteId]) -> Self {
         Self { watch: Watch::new(sites) }
     }
 
-    /// What was seen.
+    /// Returns the accesses that were seen.
     pub(super) fn finish(self, world: &World) -> Seen {
         let of_tasks: Vec<OfTask> = self.watch.of_tasks().take(MOST_ACCESSES).collect();
         let mut seen = Seen::default();
@@ -66,23 +70,23 @@ impl Observer for Tasks<'_> {
     }
 }
 
-/// A pair that flips, with a run that shows it.
+/// Pair that flips, with a run that shows it.
 pub(super) struct Flip {
     pub(super) pair: Pair,
     pub(super) place: String,
-    /// The number of the run that showed the second order.
+    /// Number of the run that showed the second order.
     pub(super) run: u64,
 }
 
-// One access of a task, by what means the same in every run.
+// Name of one access of a task, which is the same in every run: statement, task, and ordinal in the task.
 type Key = (SiteId, NameId, u32);
 
-/// Collects what many runs have shown.
+/// Collects the accesses of tasks over many runs.
 #[derive(Default)]
 pub(super) struct Flips {
     names: Names,
     places: BTreeMap<String, u32>,
-    // Two accesses on one place, and in which orders they were seen: the lesser one first, or last.
+    // Orders that were seen of two accesses at one place: whether the lesser one came last, and whether it came first.
     seen: BTreeMap<(Key, Key, u32), [bool; 2]>,
     found: BTreeMap<Pair, Flip>,
 }
@@ -113,7 +117,7 @@ impl Flips {
         }
     }
 
-    /// How many pairs flip.
+    /// Returns the number of pairs that flip.
     pub(super) fn len(&self) -> usize {
         self.found.len()
     }

@@ -1,10 +1,11 @@
-//! What a model without `expect` lines expects: that no run fails, blocks or is stuck.
+//! Adds the implied `expect` lines of a model that has none: no run fails, deadlocks or is stuck.
 
 use crate::lang::ast::{File, ItemKind};
 use crate::lang::program::{Expectation, ExpectationKind};
 use crate::vm::Model;
 
-/// The model with the lines that it does not say; `None` if it says some, be it for other constants than those that it was loaded with.
+/// Returns the model with its implied lines. `None` if it has `expect` lines, even if they are for other constants than
+/// the given ones.
 pub(super) fn expecting_no_failure(model: &Model) -> Option<Model> {
     if !model.program.expectations.is_empty() || says_something(model) {
         return None;
@@ -15,7 +16,7 @@ pub(super) fn expecting_no_failure(model: &Model) -> Option<Model> {
         ("no stuck", ExpectationKind::Stuck { no: true }),
     ];
     let mut model = model.clone();
-    // Line 0: nobody has written it.
+    // Line 0 marks a line that is not in the model.
     let implied = lines.map(|(text, kind)| Expectation { line: 0, text: text.to_owned(), kind });
     model.program.expectations.extend(implied);
     Some(model)

@@ -1,10 +1,13 @@
-//! Orders of instances over all runs: the product of the app with an automaton that knows which instances of a pair's statements were performed.
+//! Searches for orders of instances over all runs: a product of the program with an automaton that knows which
+//! instances of a pair's statements were performed.
 //!
-//! Two statements may come in both orders, and still no two of their instances do: the handler of an event's first firing always comes before that of the second, since they are
-//! messages of one queue. So it is asked for a run in which two instances come in an order that is not known yet. Each such run makes more orders known; if there is none, these are all.
+//! Two statements may come in both orders although no two of their instances do. For example, the handler of an event's
+//! first firing always comes before that of the second one, since both are messages of one queue. So the search looks
+//! for a run in which two instances come in an order that is not known yet. Each such run makes more orders known. If
+//! there is none, all orders are known.
 //!
-//! Two ways to a state are told apart unless the same instances have been performed on what is the same memory in both, and unless all that can still act has the same name in
-//! both: else what happens later would be called differently.
+//! Two paths to a state are distinguished unless both have performed the same instances on the same memory, and all
+//! contexts that can still act have the same names. Otherwise later instances would have different names.
 
 use super::sightings::{Touch, touched};
 use crate::base::{Digester, Id};
@@ -15,17 +18,19 @@ use crate::world::{Canonicalizer, Made, MessageKind, World};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Two instances, the one that came first before the other.
+/// Two instances in the order in which they came.
 pub(super) type Came = (Instance, Instance);
 
-/// A run in which two instances of the pair come in an order that is not known, in different threads or tasks, and on the same memory, lock or queue; and how many states were visited.
+/// Searches for a run in which two instances of the pair come in an order that is not in `known`. They must be of
+/// different threads or tasks, and on the same memory, lock or queue. Also returns the number of states that were
+/// visited.
 pub(super) fn new_order(plan: &Plan<'_>, pair: Pair, known: &BTreeSet<Came>, context: Context<'_>) -> (Order, u64) {
     let races = plan.model.code.setup.sites[pair.a].kind.access().is_some()
         && plan.model.code.setup.sites[pair.b].kind.access().is_some();
     search_for(plan, &Instances { pair, known, races, done: Vec::new(), found: false }, context)
 }
 
-// An instance that was performed.
+// Instance that was performed.
 #[derive(Clone)]
 struct Done {
     instance: Arc<Instance>,
@@ -37,7 +42,7 @@ struct Done {
 struct Instances<'k> {
     pair: Pair,
     known: &'k BTreeSet<Came>,
-    // Whether both are accesses of plain memory: names of objects are no matter then.
+    // Whether both statements are accesses of plain memory. Names of objects do not matter then.
     races: bool,
     done: Vec<Done>,
     found: bool,
@@ -89,7 +94,8 @@ impl Monitor for Instances<'_> {
     }
 }
 
-// What was performed, in the numbers of the state; `None` if nobody can tell any more: its thread or task is over, and nobody can touch that memory.
+// Digest of a performed instance, in the numbers of the state. `None` if it no longer matters: its thread or task has
+// ended, and no thread can reach that memory any more.
 fn digest(done: &Done, world: &World, state: &Canonicalizer, lives: bool) -> Option<u128> {
     let mut digester = Digester::new();
     let Instance { site, context, visit } = &*done.instance;
@@ -119,7 +125,8 @@ fn digest(done: &Done, world: &World, state: &Canonicalizer, lives: bool) -> Opt
     (lives || !gone).then(|| digester.finish())
 }
 
-// Tells apart what all are called that can still act or make something, and how much they have made; says who they are.
+// Adds to the state the names of all contexts that can still act, and how many contexts each of them has made. Returns
+// these contexts.
 fn names(world: &World, state: &mut Canonicalizer) -> BTreeSet<ContextId> {
     let contexts = world.contexts();
     let mut threads: Vec<_> = world.threads().enumerate().filter_map(|(id, t)| Some((state.thread(id)?, t))).collect();
@@ -167,7 +174,7 @@ fn word(made: Made) -> (u64, u64) {
     }
 }
 
-// Monitors are called by their objects.
+// Adds the names of all objects to the state, since monitors are named by their objects.
 fn names_of_objects(world: &World, state: &mut Canonicalizer) {
     let ids = (0..world.memory().objects_len()).map(crate::event::ObjectId::new);
     let mut objects: Vec<_> = ids.filter_map(|object| Some((state.object(object)?, object))).collect();

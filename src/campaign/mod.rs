@@ -1,11 +1,16 @@
-//! From a program to verdicts: detection runs, trials of each pair, in parallel, and what they prove; and whether a model's `expect` lines hold.
+//! Finds and judges the races of a program, and checks the `expect` lines of a model.
 //!
-//! - [`detect()`] is phase 1: potential pairs over many runs.
-//! - [`confirm()`] is both phases: each pair with a [`Verdict`], the failures of each order, and a token for each.
-//! - [`test()`] tests one variant of a model: random walks, saved failures and a campaign, until each `expect` line is judged.
-//! - [`judge`] and [`judge_pairs`] hold a line against ends, or against a campaign, that somebody has already.
+//! A campaign consists of detection runs, trials of each pair, a comparison of both orders, and proofs.
 //!
-//! A [`Plan`] says all that a result depends on. A [`Context`] is how to stop it and whom to tell how far it is.
+//! - [`detect()`] is phase 1: it finds potential pairs over many runs.
+//! - [`confirm()`] is both phases: it returns each pair with a [`Verdict`], the failures of each order, and a token for
+//!   each failure.
+//! - [`test()`] tests one variant of a model with random walks, saved failures and a campaign, until each `expect` line
+//!   is judged.
+//! - [`judge`] and [`judge_pairs`] check one line against known ends of runs, or against a finished campaign.
+//!
+//! A [`Plan`] holds everything that a result depends on. A [`Context`] holds the stop flag and the receiver of progress
+//! reports. Work runs in parallel; the number of workers does not change a result.
 
 mod alike;
 mod causes;
@@ -70,7 +75,8 @@ use crate::world::Limits;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What a campaign does: everything that its result depends on, but for `jobs`, which it must not.
+/// Plan of a campaign: everything that its result depends on. The one exception is `jobs`, which does not change the
+/// result.
 ///
 /// # Examples
 ///
@@ -84,57 +90,60 @@ use std::sync::atomic::AtomicBool;
 /// ```
 #[derive(Clone)]
 pub struct Plan {
-    /// The model.
+    /// Model under test.
     pub model: Arc<Model>,
     /// Limits of each run.
     pub limits: Limits,
-    /// The campaign's seed; run `i` has `mix(seed, i)`.
+    /// Seed of the campaign. Run `i` has the seed `mix(seed, i)`.
     pub seed: u64,
-    /// Detection runs at least: they go on until two thirds of them have brought nothing new, up to twenty times as many.
+    /// Minimum number of detection runs. Detection continues until the last two thirds of its runs have shown nothing
+    /// new, up to twenty times this number.
     pub runs: u32,
-    /// Potential pairs that are kept of one location, and order pairs of one lock, queue ...: there may be as many as the square of its statements.
+    /// Maximum number of potential pairs kept for one location, and of order pairs for one lock, queue and so on.
+    /// Without it their number may be the square of the number of statements.
     pub most_pairs: u32,
-    /// Which detectors find the pairs.
+    /// Detectors that find the pairs.
     pub detectors: Vec<Detector>,
-    /// Whether order pairs are driven as well.
+    /// Whether trials also drive order pairs.
     pub orders: bool,
-    /// The pairs to drive, whatever detection finds; `None` for those that it finds.
+    /// Pairs to drive, whether or not detection finds them; `None` for the pairs that detection finds.
     pub pairs: Option<Vec<Pair>>,
-    /// Trials of each pair, for each kind of driving it.
+    /// Number of trials of each pair, for each kind of scheduler that drives it.
     pub trials: u32,
-    /// Whether all states are searched: for pairs that no run of detection shows, and for those that no run confirms.
+    /// Whether the campaign searches all states: for pairs that no detection run shows, and for pairs that no run
+    /// confirms.
     pub explore: Explore,
-    /// States that are searched at most.
+    /// Maximum number of states that a search visits.
     pub states: u64,
-    /// Whether possible livelocks are looked for although no run came to the limit of steps.
+    /// Whether the campaign looks for possible livelocks even if no run reached the step limit.
     pub livelocks: bool,
-    /// Workers.
+    /// Number of workers.
     pub jobs: usize,
 }
 
-/// What a campaign leaves to a search of all states.
+/// Part of a campaign that is left to a search of all states.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Explore {
-    /// Pairs that detection has not seen, and pairs that no run confirms, if there are not too many states.
+    /// Pairs that detection has not seen and pairs that no run confirms, if the states are few enough.
     #[default]
     Auto,
-    /// Nothing.
+    /// Nothing: no search is made.
     Off,
     /// All pairs: no trials are made.
     Only,
 }
 
 impl Plan {
-    /// Detection runs at least, unless told otherwise.
+    /// Default of [`runs`](Self::runs): the minimum number of detection runs.
     pub const RUNS: u32 = 50;
-    /// Potential pairs of one location, unless told otherwise.
+    /// Default of [`most_pairs`](Self::most_pairs): potential pairs of one location.
     pub const MOST_PAIRS: u32 = crate::detect::MOST_PAIRS;
-    /// Trials unless told otherwise.
+    /// Default of [`trials`](Self::trials).
     pub const TRIALS: u32 = 60;
-    /// States unless told otherwise.
+    /// Default of [`states`](Self::states).
     pub const STATES: u64 = 20_000;
 
-    /// The plan of `raceflip confirm`, with one worker.
+    /// Returns the plan of `raceflip confirm` with its defaults and one worker.
     #[must_use]
     pub fn new(model: &Model) -> Self {
         Self {
@@ -156,7 +165,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// A larger campaign, of other runs.
+    /// Returns the plan of a campaign that is `times` as large and uses other seeds.
     pub(crate) fn larger(&self, times: u32) -> Self {
         Self {
             seed: mix(self.seed, u64::MAX),
@@ -167,15 +176,15 @@ impl Plan {
     }
 }
 
-/// Who is told how far a campaign is; it may be told from several threads.
+/// Receiver of progress reports. A campaign may call it from several threads.
 pub trait Progress: Sync {
-    /// A phase begins: its name, and the number of runs it will do.
+    /// Reports that a phase begins: its name, and the number of runs that it will perform.
     fn phase(&self, name: &str, runs: u64);
-    /// One run is done.
+    /// Reports that one run is finished.
     fn done(&self);
 }
 
-/// Tells nobody.
+/// Ignores all progress reports.
 pub struct Silent;
 
 impl Progress for Silent {
@@ -183,11 +192,12 @@ impl Progress for Silent {
     fn done(&self) {}
 }
 
-/// What a campaign needs besides its plan.
+/// Environment of a campaign: its stop flag and its receiver of progress reports. It is not part of the [`Plan`].
 #[derive(Clone, Copy)]
 pub struct Context<'c> {
-    /// Set to stop: no further run is begun, the one at hand is given up, and what is known is returned.
+    /// Stop flag. Once it is set, no further run begins, the current runs are abandoned, and the campaign returns what
+    /// it knows.
     pub stop: &'c AtomicBool,
-    /// Told of each run.
+    /// Receiver of progress reports.
     pub progress: &'c dyn Progress,
 }

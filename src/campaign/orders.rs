@@ -1,4 +1,5 @@
-//! Orders of instances over many runs: two runs that performed the same two instances on one location in both orders prove that a pair flips.
+//! Records the orders of instances over many runs. Two runs that performed the same two instances on one location in
+//! both orders prove that a pair flips.
 
 use super::sightings::{Sighting, Sightings, common_place};
 use super::trial::Run;
@@ -6,17 +7,17 @@ use crate::detect::Instance;
 use crate::event::SiteId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which statement of a pair came first.
+/// Statement of a pair that comes first; it names an order of the pair.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum First {
-    /// The first statement of the pair (of one statement twice: the instance whose name is less).
+    /// The first statement of the pair. If both are one statement: the instance with the lesser name.
     A,
-    /// The second.
+    /// The second statement of the pair. If both are one statement: the instance with the greater name.
     B,
 }
 
 impl First {
-    /// The other order.
+    /// Returns the other order.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -26,21 +27,21 @@ impl First {
     }
 }
 
-/// How the two accesses of a pair came in a run.
+/// Order of the two accesses of a pair in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Came {
     pub(super) first: First,
-    /// Whether the other one never came, though it was still to come.
+    /// Whether the second access never came, although it was still to come.
     pub(super) is_cut_off: bool,
 }
 
 impl Came {
-    /// Both came.
+    /// Order of a run that performed both accesses.
     pub(super) fn both(first: First) -> Self {
         Self { first, is_cut_off: false }
     }
 
-    /// The other one was cut off.
+    /// Order of a run in which the first access cut off the other one.
     pub(super) fn cut_off(first: First) -> Self {
         Self { first, is_cut_off: true }
     }
@@ -49,41 +50,42 @@ impl Came {
 /// Two instances of a pair, on one location.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct InstancePair {
-    /// The instance of the first statement.
+    /// Instance of the first statement.
     pub a: Instance,
-    /// Of the second.
+    /// Instance of the second statement.
     pub b: Instance,
-    /// The location, by name.
+    /// Name of the location.
     pub place: String,
 }
 
-/// What was seen of two instances: in each order, the first run that had it.
+/// First run with each order of two instances.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Seen {
     runs: [Option<usize>; 2],
 }
 
-/// A flip: the runs that show the two orders.
+/// Flip: two runs that show both orders of the same two instances.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flip {
-    /// Which instances.
+    /// Instances that flip.
     pub instances: InstancePair,
-    /// A run in which the first statement came first, and one with the other order.
+    /// Run in which the first statement came first, and run with the other order.
     pub runs: [Run; 2],
-    /// The order that only a *cut* shows: that run performed its first instance while the other one was still to come, and then failed or went past it.
+    /// Order that only a *cut* shows: its run performed the first instance while the other one was still to come, and
+    /// then failed or went past it. `None` if both runs performed both instances.
     pub cut: Option<First>,
 }
 
-/// Collects the orders of one pair.
+/// Collects the orders of the instances of one pair.
 pub(super) struct Orders {
     pair: (SiteId, SiteId),
     seen: BTreeMap<InstancePair, Seen>,
-    // Those that trials flip: if they do it is told of these, as their runs are the most.
+    // Pair of instances that held trials aim at. Preferred as evidence for a flip, because it has the most runs.
     driven: Option<InstancePair>,
     runs: Vec<(Sightings, bool)>,
 }
 
-// Instance pairs that are kept of one pair; more come from loops only.
+// Maximum number of pairs of instances that are kept. Only loops exceed it.
 const MOST_INSTANCE_PAIRS: usize = 10_000;
 
 impl Orders {
@@ -91,7 +93,8 @@ impl Orders {
         Self { pair: (a, b), seen: BTreeMap::new(), driven: None, runs: Vec::new() }
     }
 
-    // The pair of two sightings of which `x` came first, and which side that is.
+    // Returns the pair of instances of two sightings, of which `x` came first, and the order. `None` if they do not
+    // conflict or are no instances of this pair.
     fn instance_pair(&self, x: &Sighting, y: &Sighting) -> Option<(InstancePair, First)> {
         let sites = (x.instance.site, y.instance.site);
         let (a, b) = self.pair;
@@ -105,7 +108,7 @@ impl Orders {
         Some((InstancePair { a: a.instance.clone(), b: b.instance.clone(), place: place.to_owned() }, first))
     }
 
-    /// Adds the next run; returns which statement came first in it, judged by the first two instances that conflict.
+    /// Adds the next run. Returns the statement that came first in it, judged by the first two instances that conflict.
     pub(super) fn add(&mut self, sightings: Sightings, failed: bool) -> Option<First> {
         let run = self.runs.len();
         let mut decided = None;
@@ -122,17 +125,17 @@ impl Orders {
         decided
     }
 
-    /// Whether a run was the first to have two instances in some order.
+    /// Whether a run was the first one to show an order of two instances.
     pub(super) fn is_new(&self, run: usize) -> bool {
         self.seen.values().any(|seen| seen.runs.contains(&Some(run)))
     }
 
-    /// These two are what trials flip from now on.
+    /// Sets the pair of instances that held trials aim at from now on.
     pub(super) fn drive(&mut self, instances: InstancePair) {
         self.driven = Some(instances);
     }
 
-    /// Whether a run performed both statements (of one statement twice: in two threads or tasks).
+    /// Whether a run performed both statements. If both are one statement: whether two threads or tasks performed it.
     pub(super) fn reached(&self, run: usize) -> bool {
         let seen = &self.runs[run].0.seen;
         let (a, b) = self.pair;
@@ -140,25 +143,28 @@ impl Orders {
         of(a).any(|x| of(b).any(|y| x.instance.context != y.instance.context))
     }
 
-    /// Which of these two instances came first in a run that performed both.
+    /// Returns which of the two instances came first in an added run; `None` if it did not perform both.
     pub(super) fn order(&self, run: usize, pair: &InstancePair) -> Option<First> {
         order_in(&self.runs[run].0, pair)
     }
 
-    /// Which of these two instances an added run may have cut off the other one with, and after how many steps.
+    /// Returns which of the two instances may have cut off the other one in an added run, and the step at which it was
+    /// performed.
     pub(super) fn suspect(&self, run: usize, pair: &InstancePair) -> Option<(First, u64)> {
         let (sightings, failed) = &self.runs[run];
         self.suspect_in(sightings, *failed, pair)
     }
 
-    /// The same of a run that is not added.
+    /// Returns which of the two instances may have cut off the other one in a run that is not added, and the step at
+    /// which it was performed.
     pub(super) fn suspect_in(&self, sightings: &Sightings, failed: bool, pair: &InstancePair) -> Option<(First, u64)> {
         let cuts = |y, x| self.cuts((sightings, failed), pair, y, x);
         let by_b = cuts(&pair.b, &pair.a).map(|step| (First::B, step));
         by_b.or_else(|| cuts(&pair.a, &pair.b).map(|step| (First::A, step)))
     }
 
-    // The step at which the run performed `y` while `x` was still to come, as far as what was performed tells, if it then failed or went past `x`.
+    // Returns the step at which the run performed `y`, if `x` seems to have been still to come then, and the run failed
+    // or went past `x` afterwards. Only the performed statements are compared, not the values.
     fn cuts(
         &self,
         (sightings, failed): (&Sightings, bool),
@@ -177,7 +183,7 @@ impl Orders {
         (went_past && known.any(|known| is_ahead(sightings, y, x, known))).then_some(y.step)
     }
 
-    /// Adds the orders that were seen, wherever the two met: who came first, and who then.
+    /// Adds all orders of instances that were seen, at any location, each as the first and the second instance.
     pub(super) fn came(&self, orders: &mut BTreeSet<(Instance, Instance)>) {
         for (InstancePair { a, b, .. }, seen) in &self.seen {
             let both = [(a, b), (b, a)].into_iter().zip(seen.runs).filter(|(_, run)| run.is_some());
@@ -185,17 +191,17 @@ impl Orders {
         }
     }
 
-    /// The first run that performed these two instances, in whichever order.
+    /// Returns the first run that performed both instances, in either order.
     pub(super) fn known(&self, pair: &InstancePair) -> Option<usize> {
         self.seen.get(pair)?.runs.into_iter().flatten().min()
     }
 
-    /// Some pairs of instances that a run performed.
+    /// Returns at most `most` pairs of instances that some run performed both of.
     pub(super) fn pairs(&self, most: usize) -> Vec<InstancePair> {
         self.seen.keys().take(most).cloned().collect()
     }
 
-    /// The pairs of instances that came in one order only, with the other one.
+    /// Returns the pairs of instances that came in one order only, each with the order that was not seen.
     pub(super) fn of_one_order(&self) -> Vec<(InstancePair, First)> {
         let missing = |seen: &Seen| match seen.runs {
             [Some(_), None] => Some(First::B),
@@ -205,14 +211,15 @@ impl Orders {
         self.seen.iter().filter_map(|(pair, seen)| Some((pair.clone(), missing(seen)?))).collect()
     }
 
-    /// Which statement came first in a run that is not added, judged by the first two instances that conflict.
+    /// Returns the statement that came first in a run that is not added, judged by the first two instances that
+    /// conflict.
     pub(super) fn first_in(&self, sightings: &Sightings) -> Option<First> {
         let seen = &sightings.seen;
         let pairs = seen.iter().enumerate().flat_map(|(i, x)| seen[i + 1..].iter().map(move |y| (x, y)));
         pairs.filter_map(|(x, y)| self.instance_pair(x, y)).map(|(_, first)| first).next()
     }
 
-    /// Two instances that runs performed in both orders, and the first run of each order.
+    /// Returns two instances that runs performed in both orders, with the first run of each order.
     pub(super) fn flip(&self) -> Option<(InstancePair, [usize; 2])> {
         let driven = self.driven.as_ref().and_then(|pair| self.seen.get_key_value(pair));
         driven.into_iter().chain(&self.seen).find_map(|(pair, seen)| match seen.runs {
@@ -222,15 +229,17 @@ impl Orders {
     }
 }
 
-/// Which of these two instances came first in a run that performed both.
+/// Returns which of the two instances came first in a run; `None` if it did not perform both.
 pub(super) fn order_in(sightings: &Sightings, pair: &InstancePair) -> Option<First> {
     let at = |i: &Instance| sightings.seen.iter().position(|s| s.instance == *i && s.is_at(&pair.place));
     let (a, b) = (at(&pair.a)?, at(&pair.b)?);
     Some(if a < b { First::A } else { First::B })
 }
 
-// Whether `x` was still to come when `y` was performed. Its thread or task (if that was not made yet: who makes it, and so on) is there, and what it has done
-// is the beginning of what it did in a run that performed `x`. Else it has gone another way before.
+// Whether `x` seems to have been still to come when `y` was performed. That is so if the thread or task of `x` exists
+// at that step, and the statements that it has performed are a prefix of those in a run that performed `x`. Otherwise
+// it had taken another path before. If it did not exist yet, its maker is judged, and so on; without a maker, its event
+// must have been able to fire.
 fn is_ahead(sightings: &Sightings, y: &Sighting, x: &Instance, known: &Sightings) -> bool {
     let mut name = &x.context;
     loop {

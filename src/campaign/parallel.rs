@@ -1,11 +1,13 @@
-//! Work that is done by several workers and comes out in order: the number of workers cannot change a result.
+//! Distributes work over several workers and returns the results in order, so that the number of workers does not
+//! change a result.
 
 use crossbeam::channel;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Does items `0..n` with `jobs` workers, each with a state of its own, and returns the results by item.
-/// When `stop` is set no further item is begun: those are `None`. `done` is told of each finished item, in no order.
+/// Performs items `0..n` with `jobs` workers, each with a state of its own, and returns the results by item. Once
+/// `stop` is set, no further item begins; these items are `None`. `done` is called for each finished item, in any
+/// order.
 pub(super) fn map<W, R: Send>(
     jobs: usize,
     n: usize,
@@ -24,7 +26,9 @@ pub(super) fn map<W, R: Send>(
     results
 }
 
-/// The same, and `each` is given every result as soon as it and those before it are there: also those after an item that was not begun, at the end.
+/// Performs items `0..n` with `jobs` workers, each with a state of its own. Once `stop` is set, no further item begins.
+/// `each` receives every result as soon as it and all results before it are there. Results behind an item that did not
+/// begin are passed at the end.
 pub fn in_order<W, R: Send>(
     jobs: usize,
     n: usize,
@@ -53,7 +57,7 @@ pub fn in_order<W, R: Send>(
                     }
                 }
             });
-            // The system gives no more threads: those that there are do the work.
+            // The system provides no more threads: the existing workers do the work.
             if worker.is_err() {
                 break;
             }
@@ -70,7 +74,7 @@ pub fn in_order<W, R: Send>(
             }
             return;
         }
-        // Results that came before their turn.
+        // Results that have arrived before their turn.
         let mut early = BTreeMap::new();
         let mut turn = 0;
         for (item, result) in receive {

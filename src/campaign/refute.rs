@@ -1,4 +1,5 @@
-//! What a search of all states says of pairs that no run confirmed: that they are false, or that they are real after all.
+//! Judges pairs that no run confirmed by a search of all states: it proves that they are false, or finds runs that
+//! confirm them.
 
 use super::drive::Driven;
 use super::instances::new_order;
@@ -15,24 +16,26 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-// States of the product with an order, for each state that the plan allows; memory of a search beside other work.
+// Maximum number of states of the product with an order, as a multiple of the plan's; memory of a search beside other
+// work, in bytes.
 const PRODUCT: u64 = 10;
 const MEMORY: u64 = 1 << 30;
 
-// States of the product with instances, for each state, that are visited for an order pair.
+// Maximum number of states of the product with instances that one search visits for an order pair, as a multiple of the
+// program's states.
 const MORE_BY_INSTANCES: u64 = 8;
 
-// Ends that are looked at for an order that is cut off.
+// Maximum number of ends that are checked for a cut.
 const MOST_ENDS: usize = 64;
 
-/// All states of a program, with the pairs that can stand side by side.
+/// All states of a program, with the pairs that are side by side in some state.
 pub(super) struct States {
     found: Explored,
-    // States that may still be visited for the orders of pairs that are no races.
+    // Number of states that may still be visited for order pairs. All of them share this budget.
     left: Cell<u64>,
 }
 
-/// Searches all states, up to so many; how many there are at least, if there are more.
+/// Searches all states, up to `most`. Returns the minimum number of states as an error if there are more.
 pub(super) fn states(plan: &Plan, most: u64, context: Context<'_>) -> Result<States, u64> {
     context.progress.phase("searching all states", 0);
     let searched = explore::Plan { pairs: true, ..search(plan, most) };
@@ -40,23 +43,25 @@ pub(super) fn states(plan: &Plan, most: u64, context: Context<'_>) -> Result<Sta
     Ok(States { found, left: Cell::new(plan.states.saturating_mul(PRODUCT)) })
 }
 
+// Plan of a search with at most this number of states.
 fn search(plan: &Plan, states: u64) -> explore::Plan<'_> {
     let bounds = Bounds { states, memory: MEMORY, ..Bounds::default() };
     explore::Plan { limits: plan.limits, jobs: plan.jobs, bounds, ..explore::Plan::new(&plan.model) }
 }
 
 impl States {
-    /// How many.
+    /// Returns the number of states.
     pub(super) fn len(&self) -> u64 {
         self.found.states
     }
 
-    /// The pairs that can stand side by side.
+    /// Returns the pairs that are side by side in some state.
     pub(super) fn adjacent(&self) -> impl Iterator<Item = Pair> {
         self.found.adjacent.keys().copied()
     }
 
-    /// What it says of a pair: proof that it is false; else the runs that it has found are added to those of the pair, and may confirm it.
+    /// Judges a pair: returns a proof that it is false, or the reason why there is none. The runs that the search finds
+    /// are added to those of the pair, and may confirm it.
     pub(super) fn judge(&self, driven: &mut Driven<'_>) -> Result<Refutation, Undecided> {
         let Pair { a, b } = driven.pair;
         if let Some(way) = self.found.adjacent.get(&driven.pair) {
@@ -77,7 +82,7 @@ impl States {
             for (first, then, order) in &orders {
                 let Order::Happens(way) = order else { continue };
                 add(driven, way);
-                // The other order of the same two instances, if there is such a run.
+                // The other order of the same two instances, if some run has it, makes a flip.
                 if driven.flip().is_none()
                     && let Some((one, other)) = witness(&plan, *first, *then, way)
                     && let Order::Happens(way) = instance_order(&plan, &other, &one, context)
@@ -92,12 +97,14 @@ impl States {
         self.by_instances(driven, &Cell::new(most), most)
     }
 
-    /// What it says of a pair of operations that are no race: whether some two of their instances come in both orders.
+    /// Judges an order pair by the orders of its instances: returns a proof that no two of them come in both orders, or
+    /// the reason why there is none.
     pub(super) fn judge_order(&self, driven: &mut Driven<'_>) -> Result<Refutation, Undecided> {
         self.by_instances(driven, &self.left, self.len().saturating_mul(MORE_BY_INSTANCES))
     }
 
-    // The orders in which instances come, one run after the other, until these are all. `left` is how many states may be visited in all, `most` in one search.
+    // Collects the orders in which instances come, run by run, until all are known. `left` is the number of states that
+    // may be visited in all, `most` that of one search.
     fn by_instances(&self, driven: &mut Driven<'_>, left: &Cell<u64>, most: u64) -> Result<Refutation, Undecided> {
         let mut known = BTreeSet::new();
         driven.orders.came(&mut known);
@@ -123,14 +130,15 @@ impl States {
             }
             let before = known.len();
             driven.orders.came(&mut known);
-            // Of a run with many instances only some are kept.
+            // The run shows no new order, since only some instances of a run are kept.
             if known.len() == before {
                 return Err(Undecided::Cut);
             }
         }
     }
 
-    // An order also counts that is cut off: then it is no proof that the other access never comes after this one.
+    // Returns the proof unless some known run may be a cut. A run that cut off the other access proves nothing about
+    // the missing order.
     fn unless_cut_off(&self, driven: &mut Driven<'_>, never: Never) -> Result<Refutation, Undecided> {
         for way in self.found.ends.values().take(MOST_ENDS) {
             add(driven, way);
@@ -145,12 +153,13 @@ impl States {
     }
 }
 
-// Adds the run to those of the pair.
+// Performs the run that the search has found, and adds it to those of the pair.
 fn add(driven: &mut Driven<'_>, way: &Way) {
     driven.look_at(Run::Made { choices: Arc::new(way.choices.clone()), by: SEARCHED });
 }
 
-/// Watches for the first step at which both accesses of a pair are pending, enabled, of different threads and on one location: what RaceFuzzer calls a race.
+/// Observer that finds the first step at which both accesses of a pair are pending and enabled, of different threads
+/// and on one location. RaceFuzzer calls that a race.
 pub(super) struct SideBySide {
     pair: Pair,
     pub(super) hit: Option<Hit>,

@@ -1,4 +1,4 @@
-//! What a campaign says of a program: plain data, to be printed or written by others.
+//! Defines what a campaign reports about a program: plain data that other modules print or write.
 
 use super::orders::{First, Flip};
 use crate::detect::{Candidate, ContextKind, Pair, Rank};
@@ -7,297 +7,311 @@ use crate::sched::Released;
 use crate::token::Token;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What detection found.
+/// Result of detection (phase 1).
 #[derive(Clone, Debug)]
 pub struct Phase1 {
-    /// Detection runs that were done.
+    /// Number of detection runs.
     pub runs: u32,
-    /// Potential pairs, by statement.
+    /// Potential pairs, in the order of their statements.
     pub candidates: Vec<Candidate>,
-    /// Pairs of operations that are no race, and whose order may matter.
+    /// Order pairs: pairs of operations that are not a race, but whose order may matter.
     pub orders: Vec<Candidate>,
-    /// Failures of those runs.
+    /// Failures of the detection runs.
     pub failures: Vec<FailureReport>,
-    /// Limits that cut runs short, with how many: what comes after is not known.
+    /// Limits that cut detection runs short, each with the number of runs. What these runs would have done later is
+    /// unknown.
     pub limits: BTreeMap<(LimitKind, u64), u32>,
-    /// The steps of the longest of them.
+    /// Number of steps of the longest detection run.
     pub longest: u64,
-    /// What they say of pairs that none of them showed.
+    /// Estimate of the pairs that no detection run showed.
     pub risk: Risk,
-    /// The search of all states for pairs that none of them showed, if there was one.
+    /// Search of all states for pairs that no detection run showed; `None` if there was none.
     pub searched: Option<Searched>,
-    /// Locations, locks, queues ... with more pairs than [`Plan::most_pairs`](super::Plan::most_pairs): of these some are left out.
+    /// Names of the locations, locks, queues and so on with more pairs than
+    /// [`Plan::most_pairs`](super::Plan::most_pairs). Some of their pairs are left out.
     pub left_out: BTreeSet<String>,
-    /// Whether none was interrupted.
+    /// Whether no detection run was interrupted.
     pub complete: bool,
 }
 
-/// Good and Turing's estimate of what detection may have missed: the chance that one more random walk shows a pair that none has shown. It is taken over the random walks
-/// among the detection runs, since these are alike.
+/// Residual risk after Good and Turing: an estimate of the probability that one more random walk shows a pair that no
+/// walk has shown. Only the random walks among the detection runs count, since they all have the same distribution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Risk {
-    /// Pairs that just one of the random walks showed.
+    /// Number of pairs that exactly one random walk showed.
     pub once: u32,
-    /// Random walks.
+    /// Number of random walks.
     pub walks: u32,
 }
 
 impl Risk {
-    /// The estimate, from 0 to 1. Of no walks nothing is known: 1.
+    /// Returns the estimate, from 0 to 1. It is 1 without random walks, since nothing is known then.
     #[must_use]
     pub fn estimate(self) -> f64 {
         if self.walks == 0 { 1.0 } else { (f64::from(self.once) / f64::from(self.walks)).min(1.0) }
     }
 }
 
-/// A search of all states.
+/// Extent of a search of all states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Searched {
-    /// States that were visited.
+    /// Number of states that the search visited.
     pub states: u64,
-    /// Whether these are all.
+    /// Whether the search visited all states.
     pub complete: bool,
 }
 
-/// A possible livelock: a run that can go on for ever, although every thread gets its turns.
+/// Possible livelock: a run that can go on for ever although every thread gets its turns.
 #[derive(Clone, Debug)]
 pub struct Endless {
-    /// The threads that never come to an end, by their pedigree.
+    /// Pedigrees of the threads that never end.
     pub threads: Vec<String>,
-    /// How many states a run can go round in.
+    /// Number of states in which a run can go round.
     pub states: usize,
-    /// A run there and twice round, cut off by its limit of steps.
+    /// Run that enters these states and goes round them twice. Its step limit cuts it off there.
     pub evidence: Evidence,
 }
 
-/// A way in which runs ended.
+/// Failure with all runs that ended in it.
 #[derive(Clone, Debug)]
 pub struct FailureReport {
-    /// What makes two ends the same.
+    /// Signature of the failure. Two ends with equal signatures are the same failure.
     pub signature: String,
-    /// How many runs ended so.
+    /// Number of runs that ended in this failure.
     pub runs: u32,
-    /// The run to show: the first of those with the least stall, with its token. What follows is said of this run.
+    /// Run to show: the first of the runs with the least stall, with its token. `outcome`, `steps`, `virtual_time` and
+    /// `stall` are those of this run.
     pub evidence: Evidence,
-    /// How it ended.
+    /// Outcome of the run to show.
     pub outcome: Outcome,
-    /// Its steps.
+    /// Number of steps of the run to show.
     pub steps: u64,
-    /// The virtual clock at its end, in milliseconds.
+    /// Virtual clock at the end of the run to show, in milliseconds.
     pub virtual_time: u64,
-    /// Its stall, in virtual milliseconds.
+    /// Stall of the run to show, in virtual milliseconds.
     pub stall: u64,
 }
 
-/// A run with its token.
+/// Run with its token.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// The strategy that it comes from.
+    /// Strategy that performed the run.
     pub strategy: String,
-    /// The seed that it comes from.
+    /// Seed of the run.
     pub seed: u64,
-    /// Its token as text.
+    /// Token of the run, as text.
     pub token: String,
 }
 
 impl Evidence {
-    /// The run of a token.
+    /// Returns the run that a token replays.
     pub(super) fn of(token: &Token) -> Self {
         Self { strategy: token.strategy.clone(), seed: token.seed, token: token.to_string() }
     }
 }
 
-/// What is known of a pair.
+/// Everything that a campaign knows about one pair.
 #[derive(Clone, Debug)]
 pub struct PairReport {
-    /// The pair.
+    /// Pair of statements.
     pub pair: Pair,
-    /// The location of the first evidence, by name.
+    /// Name of the location in the first evidence.
     pub place: String,
-    /// How suspicious it is.
+    /// Rank of the pair: how suspicious it is.
     pub rank: Rank,
-    /// The kinds of contexts that detection saw.
+    /// Kinds of contexts in which detection saw the pair.
     pub kinds: BTreeSet<ContextKind>,
-    /// Whether no run of detection showed it, and a search of all states did.
+    /// Whether only a search of all states showed the pair, and no detection run.
     pub searched: bool,
-    /// What the trials prove.
+    /// Verdict that the trials and the search prove.
     pub verdict: Verdict,
-    /// The runs that prove it: one that has both statements side by side, or two with both orders of the same two accesses, that of the first statement first.
+    /// Runs that prove the verdict: one run with both statements side by side, or two runs with both orders of the same
+    /// two accesses. The first of the two has the first statement first.
     pub proof: Vec<Evidence>,
-    /// Trials that were done.
+    /// Number of trials.
     pub trials: u32,
-    /// Each of them.
+    /// Trials of the pair, one by one.
     pub made: Vec<MadeTrial>,
-    /// Of those, how many were made in each way, in the order in which they were tried.
+    /// Trials of the pair by strategy, in the order in which the strategies were tried.
     pub ways: Vec<WayReport>,
-    /// Why a search has not decided it, if it was asked and has not.
+    /// Reason why a search did not decide the pair; `None` if it decided it, or if there was no search.
     pub undecided_by_search: Option<Undecided>,
-    /// Runs that had both statements side by side.
+    /// Number of runs with both statements side by side.
     pub adjacent: u32,
-    /// Trials that performed both statements.
+    /// Number of trials that performed both statements.
     pub reached: u32,
-    /// The first trial that failed, from 1, in whatever way.
+    /// Ordinal of the first trial that failed in any way, from 1.
     pub first_failure: Option<u32>,
-    /// Continuations of a confirmed pair, or else trials, by which statement came first: [`First::A`], [`First::B`].
+    /// Runs by the statement that came first: [`First::A`], then [`First::B`]. They are the continuations of a
+    /// confirmed pair, otherwise its trials.
     pub orders: [OrderReport; 2],
-    /// Of those the ones in which neither order was seen.
+    /// Number of the runs behind `orders` in which neither order was seen.
     pub undecided: u32,
-    /// What [`hurts`](Self::hurts): the order, and the signature of the failure, with what that rests on.
+    /// Failures that an order is to blame for: the order and the signature, with the claim that they rest on. See
+    /// [`hurts`](Self::hurts).
     pub harms: BTreeMap<(First, String), Claim>,
     /// Failures of both orders that come significantly more often with one of them.
     pub more_often: Vec<MoreOften>,
-    /// Whether a search has shown a failure of one order for the other order as well, from the same state, though no run of that order had it.
+    /// Whether a search has shown that a failure of one order also comes with the other order from the same state,
+    /// although no run of the other order had it.
     pub either: bool,
-    /// Trials that were cut by a limit of the tool.
+    /// Number of trials that a limit of the tool cut short.
     pub limits: u32,
-    /// Whether all trials were done.
+    /// Whether all planned trials were performed.
     pub complete: bool,
 }
 
-/// Why a failure is blamed on one order: what the other order does from the same state.
+/// Reason why a failure is blamed on one order: what the other order does from the same state.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Claim {
-    /// A search of all that the other order can come to from there has no such failure.
+    /// Proof by search: no state that the other order can reach from there ends in this failure.
     Exhaustive {
-        /// States that follow.
+        /// Number of states that follow with the other order.
         states: u64,
     },
-    /// No run has it.
+    /// Statistical claim: no run of the other order has this failure.
     Runs {
-        /// Runs of the other order from there.
+        /// Number of runs of the other order from the same state.
         runs: u32,
-        /// Its chance in them is at most this: otherwise none in so many runs would have less than this pair's failure's part of [`CHANCE`](super::CHANCE).
+        /// Upper bound of the probability that a run of the other order has this failure. With a higher one, no failure
+        /// in so many runs would be less likely than the share that this failure has of [`CHANCE`](super::CHANCE).
         at_most: f64,
-        /// Runs of the order itself that failed so,
+        /// Number of runs of the blamed order that had this failure.
         fails: u32,
-        /// of so many.
+        /// Number of runs of the blamed order.
         of: u32,
     },
 }
 
-/// A failure that comes with both orders, and significantly more often with one of them: the order matters, and is not to blame.
+/// Failure that comes with both orders, and significantly more often with one of them. The order matters, but is not to
+/// blame.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MoreOften {
-    /// The order with which it comes more often.
+    /// Order with which the failure comes more often.
     pub first: First,
-    /// The failure.
+    /// Signature of the failure.
     pub signature: String,
-    /// Runs of this order that failed so, and how many there were.
+    /// Runs of this order: how many had the failure, and how many there were.
     pub this: (u32, u32),
-    /// The same of the other order, from the same states with the same seeds.
+    /// Runs of the other order, from the same states with the same seeds: how many had the failure, and how many there
+    /// were.
     pub other: (u32, u32),
-    /// Fisher's exact test: how likely such a difference is where the order does not matter. Less than [`CHANCE`](super::CHANCE) by the number of failures that were compared.
+    /// Result of Fisher's exact test: the probability of such a difference if the order does not matter. It is less
+    /// than [`CHANCE`](super::CHANCE) divided by the number of failures that were compared.
     pub chance: f64,
 }
 
-/// A trial of a pair.
+/// One trial of a pair.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MadeTrial {
-    /// How its choices were made,
+    /// Strategy that made the choices of the trial.
     pub strategy: String,
-    /// and from which seed.
+    /// Seed of the trial.
     pub seed: u64,
-    /// How it ended; empty if it came to no end.
+    /// Signature of the outcome; empty if the trial had none.
     pub signature: String,
-    /// How long it was.
+    /// Number of steps of the trial.
     pub steps: u64,
-    /// Which statement came first, judged by the first two accesses that conflict.
+    /// Statement that came first, judged by the first two accesses that conflict; `None` if neither order was seen.
     pub first: Option<First>,
-    /// Whether both were side by side.
+    /// Whether both statements were side by side in the trial.
     pub adjacent: bool,
 }
 
-/// Trials that were made in one way.
+/// All trials of a pair by one strategy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WayReport {
-    /// How their choices were made.
+    /// Strategy that made the choices of these trials.
     pub strategy: String,
-    /// How many.
+    /// Number of trials by this strategy.
     pub trials: u32,
-    /// How many did what they were to do: bring both statements side by side, or bring the order about.
+    /// Number of trials that reached their goal: both statements side by side, or the intended order.
     pub hits: u32,
-    /// Why what was held was let go, and in how many of them; those are left out that ended while it was held, or held nothing.
+    /// Reasons why a hold was released, each with the number of trials. Trials that held nothing, or that ended while
+    /// something was held, are not counted.
     pub released: BTreeMap<Released, u32>,
 }
 
-/// What a search says of a pair that it neither proves nor refutes.
+/// Reason why a search neither proves nor refutes a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Undecided {
-    /// Both orders of the two statements happen, but not of the same two accesses, as far as these were looked for.
+    /// Both statements come in both orders, but not as the same two accesses, as far as the search looked for these.
     BothOrders,
-    /// One order never happens; but some run failed, or went past the one access, after the other, and it could not be told whether that had still been to come.
+    /// One order never happens, but some run performed one access and then failed or went past the other one. It could
+    /// not be proved that the other access was no longer to come.
     CutOff,
     /// There are too many states.
     Cut,
 }
 
-/// A proof that a pair is false.
+/// Proof that a pair is false.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Refutation {
-    /// All states that there are: in none of them both accesses are pending side by side.
+    /// Number of states, which is all that there are. In none of them both accesses are side by side.
     pub states: u64,
-    /// What no run does.
+    /// Property of the pair that no run has.
     pub never: Never,
 }
 
-/// What no run does with a pair that is false.
+/// Property that no run has if a pair is false.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Never {
-    /// It performs this statement first and then that one, on the same memory, in two threads or tasks.
+    /// An order: no run performs `first` and later `then` on the same memory in two threads or tasks.
     Order {
-        /// The first.
+        /// Statement that never comes first.
         first: SiteId,
-        /// And then this.
+        /// Statement that never follows it.
         then: SiteId,
     },
-    /// It turns two instances: of each two that meet one comes first in every run that performs both.
+    /// A flip: of each two instances that meet, the same one comes first in every run that performs both.
     Turned,
 }
 
-/// A verdict on a pair.
+/// Verdict on a pair.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// At some step both statements were pending and enabled, in different threads, on one location, one writing (RaceFuzzer).
+    /// Real: at some step both statements were pending and enabled, in different threads, on one location, and one of
+    /// them writes (RaceFuzzer).
     Adjacent,
-    /// The same two instances were performed in both orders.
+    /// Real: the same two instances were performed in both orders.
     Flipped(Box<Flip>),
-    /// It is false: a search of all states has neither.
+    /// False: a search of all states has neither found both statements side by side nor a flip.
     Refuted(Refutation),
-    /// Neither was seen. It says nothing more.
+    /// Neither confirmed nor refuted. It says nothing more.
     Unconfirmed,
 }
 
 impl Verdict {
-    /// Whether the pair is proved to be real.
+    /// Returns whether the pair is proved to be real.
     #[must_use]
     pub fn confirmed(&self) -> bool {
         matches!(self, Verdict::Adjacent | Verdict::Flipped(_))
     }
 
-    /// Whether the pair is proved to be false.
+    /// Returns whether the pair is proved to be false.
     #[must_use]
     pub fn refuted(&self) -> bool {
         matches!(self, Verdict::Refuted(_))
     }
 }
 
-/// What the runs did in which one statement came first.
+/// Runs in which the same statement of a pair came first, with their failures.
 #[derive(Clone, Debug)]
 pub struct OrderReport {
-    /// Which statement.
+    /// Statement that came first.
     pub first: First,
-    /// Runs with this order.
+    /// Number of runs with this order.
     pub runs: u32,
-    /// Those in which the other access never came, though it was still to come.
+    /// Number of these runs in which the other access never came although it was still to come.
     pub cut_off: u32,
-    /// Their failures, the most frequent first.
+    /// Failures of these runs, the most frequent first.
     pub failures: Vec<FailureReport>,
-    /// The first run with this order that did not fail.
+    /// First run with this order that did not fail; `None` if all failed.
     pub passes: Option<Evidence>,
 }
 
 impl OrderReport {
-    /// Runs that failed.
+    /// Returns the number of runs with this order that failed.
     #[must_use]
     pub fn failed(&self) -> u32 {
         self.failures.iter().map(|f| f.runs).sum()
@@ -305,7 +319,8 @@ impl OrderReport {
 }
 
 impl PairReport {
-    /// The way that did most often what proves the verdict: bring both side by side, or an order about.
+    /// Returns the strategy with the most hits of the kind that proves the verdict: both statements side by side, or an
+    /// order.
     #[must_use]
     pub fn best_way(&self) -> Option<&WayReport> {
         let directed = self.verdict == Verdict::Adjacent;
@@ -313,13 +328,14 @@ impl PairReport {
         self.ways.iter().filter(proves).max_by_key(|w| (w.hits, w.trials))
     }
 
-    /// Whether both orders fail: in runs, or one of them by a search.
+    /// Returns whether both orders fail, in runs or as a search has shown for one of them.
     #[must_use]
     pub fn fails_either_way(&self) -> bool {
         self.either || self.orders.iter().all(|order| order.failed() > 0)
     }
 
-    /// Failures that one order has and the other has not, from some point at which the pair was decided: with the order that has them.
+    /// Returns the failures that one order has and the other one has not from some state in which both orders were
+    /// compared, each with the order that has it.
     #[must_use]
     pub fn hurts(&self) -> Vec<(First, &FailureReport)> {
         let of =

@@ -1,8 +1,11 @@
-//! Trials of pairs that resist: neither driven into both orders, nor refuted. Other schedulers look for them, and more trials go where they pay.
+//! Performs further trials of open pairs, which are neither driven into both orders nor refuted. Other schedulers try
+//! them, and more trials go to the pairs where they pay off.
 //!
-//! A trial pays if it shows something new of its pair: two instances in an order, or a failure, that no run of the pair has shown. Each pair has as many trials as its
-//! floor; then rounds of a fixed size are drawn by Thompson sampling (Thompson 1933; Beta posteriors, one arm for each pair), until the common budget is used up or all
-//! pairs are at their cap. What a round finds is learned after it, and all numbers are whole, so that neither workers nor machines decide anything.
+//! A trial pays off if it shows something new about its pair: an order of two instances, or a failure, that no run of
+//! the pair has shown. Each pair first gets the trials of the plan. Then rounds of a fixed size are drawn by Thompson
+//! sampling (Thompson 1933; Beta posteriors, one arm for each pair), until the common budget is used up or all pairs
+//! are at their cap. The posteriors change only after a round, and all numbers are integers. So neither the number of
+//! workers nor the machine changes a result.
 
 use super::drive::Driven;
 use super::ways::{counts, spec};
@@ -11,16 +14,16 @@ use crate::base::{Rng, mix};
 use crate::sched::{StrategySpec, SurwSpec};
 use std::sync::atomic::Ordering;
 
-// Trials of a round.
+// Number of trials of a round.
 const ROUND: usize = 8;
 
-// A pair may have as many times the trials of the plan.
+// Maximum number of trials of a pair, as a multiple of the plan's.
 const CAP: u32 = 4;
 
-// Uniform numbers are drawn below this.
+// Exclusive upper bound of the uniform random numbers.
 const UNIFORM: u32 = 1 << 31;
 
-/// What is known of an arm.
+/// Arm of the bandit: trials of a pair, and how many of them paid off.
 #[derive(Clone, Copy, Default)]
 struct Arm {
     trials: u32,
@@ -29,7 +32,8 @@ struct Arm {
 }
 
 impl Arm {
-    // A draw from Beta(1 + paid, 1 + not paid): of that many uniform numbers and one more, the one of this rank.
+    // Draws from Beta(1 + paid, 1 + not paid): the order statistic of rank `paid` (from 0) among `trials` + 1 uniform
+    // numbers.
     fn draw(self, rng: &mut Rng) -> u32 {
         let mut uniform: Vec<u32> = (0..=self.trials).map(|_| rng.below(UNIFORM)).collect();
         let (_, nth, _) = uniform.select_nth_unstable(self.paid as usize);
@@ -37,7 +41,7 @@ impl Arm {
     }
 }
 
-// The arms of a round, with how many trials each: those that have not had enough.
+// Draws the number of trials of each arm in a round. Arms that are finished or at their cap get none.
 fn round(arms: &[Arm], cap: u32, left: u32, rng: &mut Rng) -> Vec<u32> {
     let mut slots = vec![0; arms.len()];
     for _ in 0..ROUND.min(left as usize) {
@@ -49,7 +53,8 @@ fn round(arms: &[Arm], cap: u32, left: u32, rng: &mut Rng) -> Vec<u32> {
     slots
 }
 
-/// The trials of these pairs, until each is confirmed or the budget is used up: on average twice the trials of the plan.
+/// Performs further trials of these pairs until each is confirmed or the budget is used up. The budget is twice the
+/// trials of the plan for each pair on average.
 pub(super) fn resist(plan: &Plan, context: Context<'_>, pairs: &mut [&mut Driven<'_>]) {
     let mut arms = vec![Arm::default(); pairs.len()];
     let portfolios: Vec<Vec<StrategySpec>> = pairs.iter().map(|pair| portfolio(plan, pair)).collect();
@@ -70,7 +75,7 @@ pub(super) fn resist(plan: &Plan, context: Context<'_>, pairs: &mut [&mut Driven
     }
 }
 
-// So many trials of a pair, by one scheduler after the other.
+// Performs `n` trials of a pair, with the schedulers in turn.
 fn try_arm(arm: &mut Arm, pair: &mut Driven<'_>, portfolio: &[StrategySpec], n: u32) {
     let mut counts = vec![0; portfolio.len()];
     for i in 0..n {
@@ -83,7 +88,8 @@ fn try_arm(arm: &mut Arm, pair: &mut Driven<'_>, portfolio: &[StrategySpec], n: 
     arm.done = pair.is_confirmed();
 }
 
-// The schedulers that are tried: a random walk, partial orders (POS), orders of what matters for the pair (SURW), few changes of priority (PCT; PCTCP over chains of tasks).
+// Schedulers that are tried: a random walk, partial orders (POS), orders of the statements that matter for the pair
+// (SURW), and few priority changes (PCTCP over chains of tasks, PCT).
 fn portfolio(plan: &Plan, pair: &Driven<'_>) -> Vec<StrategySpec> {
     let steps = Some(u32::try_from(pair.longest.max(1)).unwrap_or(u32::MAX));
     let sites = pair.interesting().into_iter().map(|site| spec(plan, site)).collect();

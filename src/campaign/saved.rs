@@ -1,4 +1,4 @@
-//! Runs that were saved when they failed: does the failure still come?
+//! Replays runs that were saved when they failed, and reports whether the failure still comes.
 
 use super::tested::TestPlan;
 use crate::event::Outcome;
@@ -13,38 +13,38 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A saved run.
+/// Saved run.
 #[derive(Clone, Debug)]
 pub struct Saved {
-    /// Where it is saved, for messages.
+    /// Name of the place where the run is saved, for messages.
     pub name: String,
-    /// The run.
+    /// Token of the run.
     pub token: Token,
 }
 
-/// What came of a saved run.
+/// Result of the replay of a saved run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SavedEnd {
-    /// It still fails in the same way (where its body was edited, at another number of its site).
+    /// The run still fails in the same way. If its body was edited, the site may have another number.
     Fails,
-    /// All its choices could be made, and it ends in another way now: with this signature.
+    /// All choices can be made, but the run ends in another way: with this signature.
     Gone(String),
-    /// It cannot be made any more, where the divergence says; a tolerant replay ends with this signature.
+    /// The run cannot be replayed any more, from the divergence on. A tolerant replay ends with this signature.
     Changed(Box<Divergence>, String),
-    /// Its token asks for more than the plan's limits allow: the option, what it asks for, what is allowed.
+    /// The token needs more than the plan's limits allow: the option, the value that it needs, and the allowed value.
     Asks(&'static str, u64, u64),
-    /// It was interrupted.
+    /// The replay was interrupted.
     Interrupted,
 }
 
-/// The end of a run that was made for a saved one, with the token of that very run.
+/// End of the replay of a saved run, with the token of the replay.
 pub(super) struct Again {
     pub(super) end: Ended,
     pub(super) outcome: Outcome,
     pub(super) token: Token,
 }
 
-/// Replays a saved run; if the model has left it, tolerantly.
+/// Replays a saved run. If the model has changed so that it diverges, it is replayed tolerantly.
 pub(super) fn replay_saved(
     plan: &TestPlan<'_>,
     of: &BTreeSet<GlobalId>,
@@ -59,7 +59,8 @@ pub(super) fn replay_saved(
         let most = allowed.options().into_iter().find(|(o, _)| *o == option).map_or(0, |(_, most)| most);
         Some((SavedEnd::Asks(option, value, most), None))
     };
-    // Deeper calls end no run, but throw: they would make it another one.
+    // A lower depth limit ends no run, but makes a deep call throw, which would be another run. So it is checked before
+    // the replay.
     if let Some(asks) = asks(None) {
         return asks;
     }
@@ -88,7 +89,7 @@ pub(super) fn replay_saved(
     let result = if alike(&signature, &saved.token.signature) {
         SavedEnd::Fails
     } else if divergence.step >= saved.token.schedule.len() {
-        // All recorded choices were made, and where it failed it goes on now.
+        // All recorded choices were made. Where the run failed, it continues now.
         SavedEnd::Gone(signature)
     } else {
         SavedEnd::Changed(divergence, signature)

@@ -1,5 +1,5 @@
-//! A variant of a model judged by a search of all its states, where it is small enough: then what a line misses can never be, and what it forbids and is
-//! found comes with a shortest run.
+//! Judges a variant by a search of all its states, if it has few. What a line misses can never happen then, and what it
+//! forbids comes with a shortest run.
 
 use super::expect::named;
 use super::expect_order::{OrderTally, OrderWatch};
@@ -13,25 +13,25 @@ use crate::world::{Canonicalizer, World, signature};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-/// What a complete search says.
+/// Result of a complete search.
 pub(super) struct Searched {
-    /// States that were visited.
+    /// Number of states.
     pub(super) states: u64,
-    /// Every end, with its outcome, its signature and the token of a run.
+    /// All ends, each with its outcome, its signature and the token of a run.
     pub(super) ends: Vec<(Ended, Outcome, String, String)>,
-    /// For the lines about order, in their order.
+    /// Tallies of the lines about order, in the order of the lines.
     pub(super) orders: Vec<OrderTally>,
-    /// Whether some run may go on for ever, if a line asks.
+    /// Whether some run may go on for ever; `None` if no line asks for it.
     pub(super) livelock: Option<bool>,
 }
 
-// The memory of a search beside other work.
+// Memory of a search beside other work, in bytes.
 const MEMORY: u64 = 1 << 30;
 
-/// Searches the variant; `None` if its states are more than the plan allows, if the model expects nothing, if there are too many lines about order
-/// to keep up with, or if it was interrupted.
+/// Searches all states of the variant. Returns `None` if there are more than the plan allows, if the model has no
+/// `expect` lines, if there are too many lines about order to follow, or if the search was interrupted.
 pub(super) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched> {
-    // Where nothing is expected there is nothing to search for.
+    // Without expectations there is nothing to search for.
     if plan.states == 0 || plan.model.program.expectations.is_empty() {
         return None;
     }
@@ -53,7 +53,7 @@ pub(super) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched>
         livelocks => livelocks.map(|(found, _)| !found.is_empty()),
     };
     let orders = tallies(&watch, &plan, &found);
-    // Ends that differ only for the lines about order are one.
+    // Ends that differ only in the lines about order are one end.
     let mut seen = BTreeSet::new();
     let distinct = found.ends.iter().filter(|(end, _)| seen.insert(end.ended.clone()));
     let told = |(end, way): (&End, &Way)| {
@@ -63,6 +63,7 @@ pub(super) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched>
     Some(Searched { states: found.states, ends: distinct.map(told).collect(), orders, livelock })
 }
 
+// Counts the ends for each line about order. The marks show the orders of runs that never end.
 fn tallies(watch: &OrderWatch<'_>, plan: &explore::Plan<'_>, found: &Explored) -> Vec<OrderTally> {
     let mut anywhere = vec![false; watch.questions()];
     for mark in &found.marks {

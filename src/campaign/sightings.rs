@@ -1,4 +1,4 @@
-//! Which instances of a pair's statements a run performed, and in which order.
+//! Records which instances of a pair's statements a run performed, and in which order.
 
 use crate::base::IdSet;
 use crate::detect::{Instance, things};
@@ -7,30 +7,30 @@ use crate::exec::Observer;
 use crate::world::{Made, MessageKind, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An instance that was performed.
+/// Instance that a run performed.
 #[derive(Clone, Debug)]
 pub(super) struct Sighting {
     pub(super) instance: Instance,
     pub(super) place: String,
     pub(super) step: u64,
-    /// The events that could fire after it.
+    /// Events that were able to fire after it.
     pub(super) fireable: IdSet<EventId>,
     touch: Touch,
 }
 
-/// The name of what two operations have in common. Of an access to a field and the end of its object it is the object, which has the shorter name; of an await it is what
-/// the other one does.
+/// Returns the name of the location that two operations share. For an access to a field and the end of its object it is
+/// the object, which has the shorter name. For an await it is the location of the other operation.
 pub(super) fn common_place<'p>(x: &'p str, y: &'p str) -> &'p str {
     if y.is_empty() || !x.is_empty() && x.len() <= y.len() { x } else { y }
 }
 
-/// What an operation is done to.
+/// Target of an operation.
 #[derive(Clone, Debug)]
 pub(super) enum Touch {
     Memory(Access),
-    /// Locks, queues and the like, by name.
+    /// Names of locks, queues and the like.
     Things(Vec<String>),
-    /// An await may read anything.
+    /// Target of an await, which may read anything.
     Anything,
 }
 
@@ -44,14 +44,14 @@ impl Touch {
         }
     }
 
-    /// Whether what is done to this, which is at `at`, is done at this location, or in this object.
+    /// Returns whether this target, whose name is `at`, is at the location `place` or in that object.
     pub(super) fn is_at(&self, at: &str, place: &str) -> bool {
         matches!(self, Touch::Anything)
             || at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 }
 
-/// The name of a location. The end of an object and an access to its field are on one: the object.
+/// Returns the name of a location. The end of an object has the name of the object.
 fn place_name(world: &World, place: AccessPlace) -> String {
     match place {
         AccessPlace::Life(object) => world.object_name(object),
@@ -59,7 +59,8 @@ fn place_name(world: &World, place: AccessPlace) -> String {
     }
 }
 
-// What an operation is done to, and the name of that; `None` of the second half of a wait, and of what is done to nothing.
+// Returns the target of an operation, and its name. `None` for the second half of a wait, and for an operation without
+// a target.
 pub(super) fn touched(world: &World, thread: Option<ThreadId>, op: &Op, value: Value) -> Option<(Touch, String)> {
     if let Some(access) = op.access() {
         return Some((Touch::Memory(access), place_name(world, access.place)));
@@ -71,60 +72,61 @@ pub(super) fn touched(world: &World, thread: Option<ThreadId>, op: &Op, value: V
 }
 
 impl Sighting {
-    /// Whether it is at this location, or in this object.
+    /// Returns whether the instance is at this location, or in this object.
     pub(super) fn is_at(&self, place: &str) -> bool {
         self.touch.is_at(&self.place, place)
     }
 
-    /// Whether two of one run are of different contexts and touch the same memory, one writing, or are done to the same lock, queue ...
+    /// Returns whether two instances of one run conflict: they are of different contexts, and touch the same memory and
+    /// one of them writes, or have the same lock, queue and so on as their target.
     pub(super) fn conflicts(&self, other: &Sighting) -> bool {
         self.instance.context != other.instance.context && self.touch.conflicts(&other.touch)
     }
 }
 
-/// What a thread or task did, as far as a cut must know it.
+/// Life of a thread or task, as far as the judgment of a cut needs it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Life {
-    /// The step at which it was forked, posted or fired.
+    /// Step at which it was forked, posted or fired.
     pub(super) made: u64,
-    /// The step at which it ended, or was taken out of its queue without having run.
+    /// Step at which it ended, or was taken out of its queue without having run.
     pub(super) gone: Option<u64>,
-    /// Its operations: the step and the statement of each.
+    /// Step and statement of each of its operations.
     pub(super) path: Vec<(u64, Option<SiteId>)>,
-    /// The pedigree of its maker.
+    /// Pedigree of its maker.
     pub(super) maker: Option<String>,
-    /// The event that it is a firing of.
+    /// Event whose firing it is.
     pub(super) event: Option<EventId>,
 }
 
 impl Life {
-    /// Whether it was there right after this step.
+    /// Returns whether the thread or task existed right after this step.
     pub(super) fn is_there(&self, step: u64) -> bool {
         self.made <= step && self.gone.is_none_or(|gone| gone > step)
     }
 
-    /// Whether it has performed the instance, which is of this context.
+    /// Returns whether it has performed the instance, which must be of this context.
     pub(super) fn has_performed(&self, instance: &Instance) -> bool {
         self.path.iter().filter(|(_, site)| *site == Some(instance.site)).count() >= instance.visit as usize
     }
 }
 
-/// What one run showed of some statements.
+/// Instances of the watched statements that one run performed, with the lives of its threads and tasks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sightings {
-    /// In the order of performance.
+    /// Instances in the order in which they were performed.
     pub(super) seen: Vec<Sighting>,
-    /// All threads and tasks by pedigree; none at all if there were too many to keep.
+    /// Lives of all threads and tasks by pedigree; empty if there were too many to keep.
     pub(super) lives: BTreeMap<String, Life>,
 }
 
-// Of each statement of a run this many instances are kept, the first ones: a hot loop tells nothing new after that.
+// Maximum number of instances of a statement that are kept, the first ones. A hot loop shows nothing new after that.
 const MOST_OF_A_SITE: usize = 32;
-// Of a run with more threads and tasks, or with more operations, no lives are kept, and it proves no cut.
+// Maximum number of threads and tasks, and of operations. A run with more keeps no lives, and cannot prove a cut.
 const MOST_LIVES: usize = 512;
 const MOST_OPERATIONS: usize = 1 << 14;
 
-/// Watches a run for some statements.
+/// Observer of a run for some statements.
 #[derive(Clone)]
 pub(super) struct Watch<'s> {
     sites: &'s [SiteId],
@@ -133,13 +135,13 @@ pub(super) struct Watch<'s> {
     visits: BTreeMap<(SiteId, ContextId), u32>,
     lives: BTreeMap<ContextId, Life>,
     operations: usize,
-    // Posted or fired, and not begun.
+    // Tasks that were posted or fired, and have not begun.
     queued: BTreeSet<ContextId>,
-    // A looper may have died since its queue was looked at.
+    // Whether a looper may have died since its queue was last checked.
     may_have_gone: bool,
 }
 
-/// What a task of a looper did.
+/// Operation of a task of a looper.
 pub(super) struct OfTask {
     pub(super) site: SiteId,
     pub(super) context: ContextId,
@@ -149,6 +151,7 @@ pub(super) struct OfTask {
     pub(super) looper: ThreadId,
 }
 
+// Sighting with the identifiers of its run. Names are computed once, at the end of the run.
 #[derive(Clone)]
 struct Raw {
     site: SiteId,
@@ -162,7 +165,7 @@ struct Raw {
 }
 
 impl<'s> Watch<'s> {
-    /// Watches for these statements, which are sorted.
+    /// Creates an observer for these statements, which must be sorted.
     pub(super) fn new(sites: &'s [SiteId]) -> Self {
         Self {
             sites,
@@ -176,7 +179,7 @@ impl<'s> Watch<'s> {
         }
     }
 
-    /// What was seen, by name.
+    /// Returns the instances that were seen, with their names.
     pub(super) fn finish(self, world: &World) -> Sightings {
         let contexts = world.contexts();
         let name = |context: ContextId| contexts.name(world.setup(), context);
@@ -201,7 +204,8 @@ impl<'s> Watch<'s> {
         Sightings { seen, lives }
     }
 
-    /// What tasks of loopers did, in the order of performance, by what it is in this run.
+    /// Returns the operations of tasks of loopers in the order in which they were performed, with the identifiers of
+    /// this run.
     pub(super) fn of_tasks(self) -> impl Iterator<Item = OfTask> {
         self.raw.into_iter().filter_map(|Raw { site, context, visit, touch, place, task_of, .. }| {
             Some(OfTask { site, context, visit, touch, place, looper: task_of? })
@@ -216,7 +220,7 @@ impl<'s> Watch<'s> {
         self.lives.entry(context).or_insert_with(|| Life { made: step, ..Life::default() });
     }
 
-    // What was taken out of a queue will not run.
+    // Ends the lives of tasks that were taken out of a queue, since they will not run.
     fn look_at_queues(&mut self, world: &World, step: u64) {
         self.may_have_gone = false;
         let queues = world.threads().iter().filter_map(|t| t.queue.as_ref());
@@ -233,14 +237,15 @@ impl<'s> Watch<'s> {
         }
     }
 
-    // Keeps what a cut must know of threads and tasks.
+    // Updates the lives of threads and tasks.
     fn follow(&mut self, world: &World, event: &Event) {
         match (&event.what, event.context) {
             (Happening::ThreadInit, Some(context)) => self.make(context, event.step),
             (Happening::Fire(_, context), _) => {
                 self.make(*context, event.step);
                 self.queued.insert(*context);
-                // A looper that has quit takes nothing; else it stands near the end of its queue, and nothing else has gone.
+                // A looper that has quit does not take the message. If the message is the last one of some queue, no
+                // queue needs a scan: no message has gone.
                 let queues = world.threads().iter().filter_map(|t| t.queue.as_ref());
                 let mut last = queues.flat_map(|queue| queue.messages().rev().take(1));
                 let stands = last.any(|m| matches!(&m.kind, MessageKind::Task(task) if task.context == *context));
@@ -268,7 +273,7 @@ impl<'s> Watch<'s> {
                         self.queued.insert(*made);
                     }
                     (_, Some(made)) => self.make(*made, event.step),
-                    // A begin without a task leaves the loop and drops what is left.
+                    // A begin without a task leaves the loop and drops the remaining messages.
                     (Op::Cancel { .. } | Op::Quit { .. } | Op::Begin, None) => self.look_at_queues(world, event.step),
                     _ => {}
                 }

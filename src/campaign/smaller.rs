@@ -1,4 +1,5 @@
-//! Runs that are shown against a line are shrunk first: the same end, as far as the line tells ends apart, with fewer preemptions and reorderings.
+//! Shrinks runs before they are shown against a line. The smaller run has the same end, as far as the line
+//! distinguishes ends, with fewer preemptions and reorderings.
 
 use super::expect::{named, told_apart};
 use super::tested::TestPlan;
@@ -10,7 +11,7 @@ use crate::token::Token;
 use crate::world::{World, signature};
 use std::sync::atomic::AtomicBool;
 
-/// A smaller run that ends so; `None` if none was found, or if its end is a limit of the tool.
+/// Returns a smaller run with the same end. `None` if none was found, or if the end is a limit of the tool.
 pub(super) fn smaller(
     plan: &TestPlan<'_>,
     line: &ExpectationKind,
@@ -24,7 +25,7 @@ pub(super) fn smaller(
     let (code, of) = (&plan.model.code, named(&plan.model.program));
     let same = |world: &World, outcome: &Outcome| {
         let values = || told_apart(line, &Ended::new(&plan.model.program, &of, outcome, world)).values;
-        // Of some runs no values are known.
+        // The values of some runs are not known.
         signature(&code.setup, outcome) == token.signature && (end.values.is_empty() || values() == end.values)
     };
     let shrunk = shrink_to(code, token, &same, Effort::QUICK, stop, &|_| {}).ok()?;

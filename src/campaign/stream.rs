@@ -1,14 +1,19 @@
-//! The runs that detection makes, whatever the campaign's seed: a run is named by its own seed alone.
+//! Chooses the runs of detection. A run is determined by its own seed alone, whatever the campaign's seed is.
 //!
-//! The first run is a round robin, which is how most runs in the field look. Of the others the seed decides how they are scheduled: half of them are random walks, the others PCT and
-//! delay bounding, which come to places where walks do not.
+//! The first run is a round robin, which is what most runs in the field look like. The seed of each other run decides
+//! its strategy: half of the runs are random walks, the others are PCT and delay bounding, which reach places that
+//! random walks do not.
 //!
-//! A model whose runs fail early hides what comes later. So a few runs are made before, always the same ones: the round robin and some walks. If one of them fails,
+//! A model whose runs fail early hides later behavior. So a few profiling runs come before, always the same ones: the
+//! round robin and some random walks. If one of them fails, then
 //!
-//! - half of the runs that are no walks avoid the statements at which runs failed (`avoid:`), each with a probability of 3/4, and with 1/2 one more statement of the program: the cause of a
-//!   failure may be another statement than the one that fails. A statement fails together with the one that its thread performed before it, and a deadlock with what each thread did last;
-//! - PCT and delay bounding take for the length of a run not that of the round robin, which may have failed after a few steps, but the longest of those runs, among them some that
-//!   avoid what failed; and 1, 2, 4 or 8 times as much, since what lies behind the failure may be longer still. Half of them make one change of priority, or one delay, and no more.
+//! - half of the runs that are no random walks avoid the statements at which runs failed (`avoid:`), each with a
+//!   probability of 3/4, and with a probability of 1/2 one more statement of the program, since the cause of a failure
+//!   may be another statement than the one that fails. Of a failure, its statement and the one that its thread
+//!   performed before it are avoided; of a deadlock, the last statement of each thread;
+//! - PCT and delay bounding assume another length of a run. The round robin may have failed after a few steps, so they
+//!   take the length of the longest profiling run, some of which avoid the failures. They multiply it by 1, 2, 4 or 8,
+//!   since the code behind the failure may be longer still. Half of them make only one priority change, or one delay.
 
 use super::Plan;
 use super::trial::{Run, RunId, Trial, Worker};
@@ -21,33 +26,34 @@ use crate::world::{Status, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
-// Walks that are made before, to see whether runs fail: a failure of every third run is seen with probability 0.96.
+// Number of random walks among the profiling runs. They show a failure of every third run with a probability of 0.96.
 const WALKS: u64 = 8;
 
-// How often those are avoided that are known, in so many runs, to see what fails then.
+// Number of rounds, and of runs in a round, that avoid the statements known to fail so far, to find further ones.
 const ROUNDS: u64 = 4;
 const RUNS_OF_A_ROUND: u64 = 2;
 
-// Statements that are avoided.
+// Maximum number of statements that are avoided.
 const MOST_AVOIDED: usize = 8;
 
-// What numbers are drawn for, from the seed of a run.
+// Purposes of random numbers that are drawn from the seed of a run.
 const FOR_STEPS: u64 = 1 << 51;
 const FOR_SITES: u64 = 1 << 52;
 
-/// How the runs of detection are made.
+/// Strategy of detection: it maps a seed to a run.
 pub(super) struct Stream {
-    // What PCT and delay bounding take for the length of a run.
+    // Length of a run that PCT and delay bounding assume, in steps.
     steps: u32,
-    // Whether a run failed that was made before.
+    // Whether a profiling run failed.
     fails: bool,
-    // The statements at which runs failed.
+    // Statements at which profiling runs failed.
     failing: Vec<SiteSpec>,
-    // All statements, if there are such.
+    // All statements of the program; empty if no statement failed.
     all: Vec<SiteSpec>,
 }
 
 impl Stream {
+    /// Performs the profiling runs, and derives the strategy of detection from them.
     pub(super) fn new(plan: &Plan, stop: &AtomicBool) -> Self {
         let mut profile =
             Profile { worker: Worker::new(plan), stop, longest: 1, fails: false, failing: BTreeSet::new() };
@@ -77,7 +83,7 @@ impl Stream {
         }
     }
 
-    /// The run of a seed.
+    /// Returns the run of a seed.
     pub(super) fn run(&self, seed: u64) -> Run {
         let avoids = !self.failing.is_empty() && seed >> 2 & 1 == 1;
         let one = self.fails && seed >> 3 & 1 == 1;
@@ -109,12 +115,12 @@ impl Stream {
     }
 }
 
-/// The seed of detection run number `i`.
+/// Returns the seed of the `i`-th detection run, from 0.
 pub(super) fn seed_of(plan: &Plan, i: u64) -> u64 {
     if i == 0 { 0 } else { mix(plan.seed, i).max(1) }
 }
 
-// The runs that are made before.
+// State of the profiling runs.
 struct Profile<'p> {
     worker: Worker<'p>,
     stop: &'p AtomicBool,
@@ -130,7 +136,7 @@ impl Profile<'_> {
         self.longest = self.longest.max(trial.summary.steps);
         self.fails |= trial.failed();
         let sites: Vec<SiteId> = match trial.summary.outcome() {
-            // What failed may have been settled by the statement before: what is used was read there.
+            // The failure may have been decided by the statement before, which read the value that is used.
             Some(Outcome::Failure(_)) => {
                 seen.by_thread.get(&seen.last).into_iter().flatten().flatten().copied().collect()
             }
@@ -149,7 +155,7 @@ impl Profile<'_> {
     }
 }
 
-// Who acted last, and the last two different statements of each thread, the last one first.
+// Thread that acted last, and the last two different statements of each thread, the last one first.
 #[derive(Default)]
 struct Last {
     last: Option<ThreadId>,

@@ -1,4 +1,4 @@
-//! Runs by their order, and the failures of each.
+//! Counts runs by their order, with the failures of each order.
 
 use super::alike::{key, swapped};
 use super::failures::Failures;
@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 #[derive(Clone, Default)]
 pub(super) struct Tally {
     pub(super) runs: u32,
-    /// Those in which the other access never came, though it was still to come.
+    /// Number of runs in which the other access never came although it was still to come.
     pub(super) cut_off: u32,
     pub(super) failures: Failures,
-    /// The first that did not fail.
+    /// First run that did not fail.
     pub(super) passes: Option<Run>,
 }
 
@@ -27,7 +27,7 @@ impl Tally {
         }
     }
 
-    /// What tells its failures apart.
+    /// Returns the keys of the failures of this order.
     pub(super) fn keys(&self) -> BTreeSet<String> {
         self.failures.counts().map(|(signature, _)| key(signature)).collect()
     }
@@ -52,7 +52,7 @@ impl Tallies {
         }
     }
 
-    /// Whether a run of either order fails.
+    /// Returns whether a run of either order fails.
     pub(super) fn fail(&self) -> bool {
         self.of.iter().any(|tally| tally.failures.shown().next().is_some())
     }
@@ -67,14 +67,16 @@ impl Tallies {
         self.undecided += other.undecided;
     }
 
-    /// Shows runs that are not counted where they have a lesser stall.
+    /// Shows runs of `known` that have less stall, without counting them.
     pub(super) fn show(&mut self, known: &Tallies) {
         for (mine, theirs) in self.of.iter_mut().zip(&known.of) {
             theirs.failures.shown().for_each(|trial| mine.failures.show(trial));
         }
     }
 
-    /// Failures of one order that the other one, which was seen, has not, whoever of the two has which role: the order, the signature, and how many runs failed so.
+    /// Returns the failures that one order has and the other one has not, provided that the other one was seen: the
+    /// order, the signature, and the number of runs with it. A failure that the other order has with two threads of one
+    /// array exchanged (their `roles`) is not lacking.
     pub(super) fn lacking<'t>(&'t self, roles: &'t [String; 2]) -> impl Iterator<Item = (First, &'t str, u32)> {
         let sides =
             [First::A, First::B].map(|first| (first, &self.of[first as usize], &self.of[first.other() as usize]));

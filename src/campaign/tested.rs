@@ -1,4 +1,4 @@
-//! What a test of a variant does, and what came of it.
+//! Defines the plan of a test of one variant, and its result.
 
 use super::Plan;
 use super::saved::{Saved, SavedEnd};
@@ -8,109 +8,112 @@ use crate::shrink::Size;
 use crate::vm::Model;
 use std::collections::BTreeMap;
 
-/// What a test of a variant does.
+/// Plan of a test of one variant.
 pub struct TestPlan<'p> {
-    /// The variant.
+    /// Variant under test.
     pub model: &'p Model,
-    /// Its code, its `-D` values, limits, seed and workers; detection runs and trials of a campaign, if there is one.
+    /// Plan of the campaign. The test also takes its code, `-D` values, limits, seed and number of workers from it. Its
+    /// detection runs and trials count only if the test needs a campaign.
     pub campaign: Plan,
-    /// Random walks, if the variant cannot be searched.
+    /// Number of random walks, if the states of the variant cannot all be searched.
     pub walks: u32,
-    /// How many states are searched at most; 0: none.
+    /// Maximum number of states that a search visits; 0 for no search.
     pub states: u64,
     /// Saved runs of this variant.
     pub saved: &'p [Saved],
-    /// Whether runs that are shown are shrunk first.
+    /// Whether the test shrinks runs before it shows them.
     pub shrinks: bool,
 }
 
 impl TestPlan<'_> {
-    /// States that are searched by default.
+    /// Default maximum number of states of a search.
     pub const STATES: u64 = 20_000;
 }
 
-/// What came of it.
+/// Result of a test of one variant.
 #[derive(Clone, Debug)]
 pub struct Tested {
-    /// States that it has, if all of them were visited: then lines about ends and orders are judged by these, and no walks were done.
+    /// Number of states of the variant, if a search visited all of them. Lines about ends and orders are judged by
+    /// these states then, and no walks are performed.
     pub states: Option<u64>,
-    /// Random walks that were done.
+    /// Number of random walks.
     pub walks: u32,
-    /// Runs of the campaign, detection and trials; `None` without one.
+    /// Number of runs of the campaign, detection and trials together; `None` without a campaign.
     pub trials: Option<u32>,
-    /// The lines that count for this variant, in order.
+    /// Lines that count for this variant, in the order of the model.
     pub lines: Vec<Line>,
-    /// Walks that a limit cut short.
+    /// Limits that cut walks short, each with the number of walks.
     pub limits: BTreeMap<(LimitKind, u64), u32>,
-    /// What came of the saved runs, in their order.
+    /// Results of the saved runs, in the order of [`TestPlan::saved`].
     pub saved: Vec<SavedEnd>,
-    /// Whether all planned runs were done.
+    /// Whether all planned runs were performed.
     pub complete: bool,
 }
 
 /// An `expect` line with its verdict.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// 1-based.
+    /// Line number in the model, from 1; 0 for an implied line.
     pub line: u32,
-    /// As the model says it.
+    /// Text of the line, as the model has it.
     pub text: String,
-    /// Whether it holds.
+    /// Verdict of the line.
     pub verdict: LineVerdict,
-    /// What it would have to say; `None` if it holds.
+    /// Correction that would make the line hold; `None` if it holds.
     pub truth: Option<Truth>,
 }
 
-/// Whether a line holds.
+/// Verdict of an `expect` line.
 #[derive(Clone, Debug)]
 pub enum LineVerdict {
-    /// It does, as far as the runs tell.
+    /// The line holds, as far as the runs show.
     Met,
-    /// It does not: why, the runs that contradict it, and how many more ends do so.
+    /// The line does not hold: the reasons, the runs that contradict it, and the number of further ends that contradict
+    /// it.
     Unmet(Vec<String>, Vec<Shown>, usize),
-    /// Nothing here can tell yet: why.
+    /// The line cannot be judged, for this reason.
     Unchecked(&'static str),
-    /// It says what must not be, and no run came to its end, so that nothing is known.
+    /// The line forbids something, but every run hit a limit, so that it cannot be judged.
     Cut,
 }
 
-/// Runs that ended as they must not.
+/// Runs with an end that a line forbids.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// The end in words, with the values that the line names.
+    /// Text of the end, with the values that the line names.
     pub text: String,
-    /// The outcome of the first of them.
+    /// Outcome of the run that is shown.
     pub outcome: Outcome,
-    /// What makes two ends the same.
+    /// Signature of the end. Ends with equal signatures are the same.
     pub signature: String,
-    /// How many runs ended so.
+    /// Number of runs with this end.
     pub runs: u32,
-    /// Where the first of them comes from.
+    /// Origin of the first of these runs.
     pub origin: Origin,
-    /// Its token; if it was shrunk, that of the smaller run.
+    /// Token of the first of these runs; of the smaller run, if it was shrunk.
     pub token: String,
-    /// The sizes before and after, if it was.
+    /// Sizes before and after shrinking; `None` if the run was not shrunk.
     pub shrunk: Option<(Size, Size)>,
 }
 
-/// Where a run comes from.
+/// Origin of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// It was drawn.
+    /// A strategy performed the run from a seed.
     Drawn {
-        /// By which strategy.
+        /// Name of the strategy.
         strategy: String,
-        /// From which seed.
+        /// Seed of the run.
         seed: u64,
     },
-    /// A search found it.
+    /// A search found the run.
     Searched,
-    /// It was made for the saved run of this number in [`TestPlan::saved`].
+    /// The run is the replay of the saved run with this index in [`TestPlan::saved`].
     Saved(usize),
 }
 
 impl Tested {
-    /// Whether no line is broken, nor without any run that could have broken it.
+    /// Returns true unless some line is unmet, or could not be judged because every run hit a limit.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.lines.iter().all(|l| !matches!(l.verdict, LineVerdict::Unmet(..) | LineVerdict::Cut))

@@ -1,4 +1,4 @@
-//! One run of a campaign, named so that it can be made again.
+//! Performs single runs of a campaign. Each run is named so that it can be performed again.
 
 use super::Plan;
 use crate::event::{Actor, Choice, LimitKind, Outcome};
@@ -14,78 +14,80 @@ use crate::world::{Limits, Machine, Question, signature};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A run: its strategy and its seed.
+/// Name of a run: its strategy and its seed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunId {
-    /// How its choices are made.
+    /// Strategy that makes the choices.
     pub strategy: StrategySpec,
-    /// From which seed.
+    /// Seed of the run.
     pub seed: u64,
 }
 
-/// A run that can be made again in the same program.
+/// Run that can be performed again in the same program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Run {
-    /// Drawn.
+    /// A run that a strategy draws from a seed.
     Drawn(RunId),
-    /// By its choices, since no seed draws it: [`SEARCHED`] or [`CONTINUED`].
+    /// A run that is known by its choices, since no seed draws it: [`SEARCHED`] or [`CONTINUED`].
     Made {
-        /// The choices.
+        /// Choices of the run.
         choices: Arc<RawChoices>,
-        /// Where they come from: the strategy of its token.
+        /// Origin of the choices: the strategy name in the token of the run.
         by: &'static str,
     },
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Which run.
+    /// Run that was performed.
     pub run: Run,
-    /// How it ended.
+    /// Summary of the run, with its end.
     pub summary: RunSummary,
-    /// Its outcome in the words that are the same for the same failure; empty if it came to none.
+    /// Signature of the outcome, which is equal for equal failures; empty if the run had no outcome.
     pub signature: String,
-    /// The races that a directed run brought about: the first of each two statements.
+    /// Races that a directed run has created: the first one of each two statements.
     pub races: Vec<Hit>,
-    /// The step at which something was held back first, if anything was.
+    /// Step at which the first hold began; `None` if nothing was held.
     pub engaged: Option<u64>,
-    /// Why what was held was let go.
+    /// Reason why the hold was released; `None` if nothing was held, or if the run ended before.
     pub released: Option<Released>,
 }
 
 impl Trial {
-    /// Whether the app failed in it: by a failure, a deadlock, or messages that never run. A limit is no failure.
+    /// Returns whether the run failed: by a failure, a deadlock, or messages that can never run. A limit is no failure.
     #[must_use]
     pub fn failed(&self) -> bool {
         self.summary.outcome().is_some_and(fails)
     }
 }
 
-/// Whether the app fails by this.
+/// Whether this outcome is a failure, a deadlock or stuck.
 pub(super) fn fails(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. })
 }
 
-/// What tokens of runs that a search has found have as their strategy; no seed draws them.
+/// Strategy name in tokens of runs that a search has found. They have no seed.
 pub const SEARCHED: &str = "explore";
 
-/// What tokens of runs have as their strategy in which a campaign has continued another run in a certain order; no seed draws them.
+/// Strategy name in tokens of continuations: runs that a campaign resumed at a decision point in a forced order. They
+/// have no seed.
 pub const CONTINUED: &str = "confirm";
 
-/// A run that was made again from its raw choices.
+/// Run that was performed again from its raw choices.
 pub struct Remade {
-    /// Its token, of strategy [`SEARCHED`] and seed 0.
+    /// Token of the run, with strategy [`SEARCHED`] and seed 0.
     pub token: Token,
-    /// How it ended.
+    /// Summary of the run, with its end.
     pub summary: RunSummary,
-    /// The state at its end.
+    /// State at the end of the run.
     pub machine: Machine<Vm>,
 }
 
-/// Makes a run again that a search has found, for its token and its last state.
+/// Performs a run again that a search has found, and returns its token and its last state.
 ///
-/// The limit of steps does not count in a search. Where the run has more, its token has a limit that lets it come to its end.
+/// A search ignores the step limit. If the run has more steps than `limits` allows, its token gets a limit that lets it
+/// reach its end.
 #[must_use]
 pub fn remake(model: &Model, limits: &Limits, way: &Way) -> Remade {
     let cut = matches!(way.outcome, Outcome::Limit(LimitKind::Steps, _));
@@ -105,11 +107,11 @@ pub fn remake(model: &Model, limits: &Limits, way: &Way) -> Remade {
     Remade { token, summary, machine }
 }
 
-/// Does what another strategy does for so many steps, and then gives up, so that the machine is left as it is there. A limit of steps would do the same, but that it is one of
-/// the `init` block as well.
+/// Strategy that follows another one for a number of steps and then diverges. The machine keeps the state that it has
+/// there. A step limit would not do, since it also counts the steps of the `init` block.
 pub(super) struct UpTo<S> {
     pub(super) inner: S,
-    /// What it chose.
+    /// Choices that the inner strategy has made.
     pub(super) made: Vec<Choice>,
     steps: u64,
 }
@@ -143,7 +145,7 @@ impl<S: Strategy> Strategy for UpTo<S> {
     }
 }
 
-/// A worker: a machine that is used for run after run.
+/// Worker: a machine that performs one run after another.
 pub(super) struct Worker<'p> {
     plan: &'p Plan,
     pub(super) machine: Machine<Vm>,
@@ -155,12 +157,13 @@ impl<'p> Worker<'p> {
     }
 
     fn drawn(&self, id: &RunId) -> Named {
-        // Pairs come from the program's own sites, and a command line's are resolved before a campaign starts.
+        // This cannot fail: pairs consist of sites of this program, and the sites of a command line are resolved before
+        // a campaign starts.
         let sites = &self.plan.model.code.setup.sites;
         id.strategy.build(sites).unwrap_or_else(|e| panic!("a strategy of this program: {e}"))
     }
 
-    // One run, and the signature of its outcome; empty if it came to none.
+    // Performs one run. Returns its summary and the signature of its outcome, which is empty if the run had none.
     fn go<O: Observer>(
         &mut self,
         strategy: &mut impl Strategy,
@@ -173,7 +176,7 @@ impl<'p> Worker<'p> {
         (summary, signature)
     }
 
-    /// Performs the run.
+    /// Performs a run.
     pub(super) fn perform<O: Observer>(&mut self, run: &Run, observer: &mut O, stop: &AtomicBool) -> Trial {
         let (mut races, mut engaged, mut released) = (Vec::new(), None, None);
         let (summary, signature) = match run {
@@ -192,7 +195,7 @@ impl<'p> Worker<'p> {
         Trial { run: run.clone(), summary, signature, races, engaged, released }
     }
 
-    /// Performs a run by a strategy of its own, and keeps its choices.
+    /// Performs a run with the given strategy, and keeps its choices. The result is named as a continuation.
     pub(super) fn make<S: Strategy, O: Observer>(
         &mut self,
         strategy: S,
@@ -207,7 +210,7 @@ impl<'p> Worker<'p> {
         Trial { run, summary, signature, races: Vec::new(), engaged: None, released: None }
     }
 
-    /// The state after so many steps of a run.
+    /// Returns the state after the given number of steps of a run.
     pub(super) fn machine_after(&mut self, choices: &Arc<RawChoices>, steps: u64) -> Machine<Vm> {
         let mut machine = self.plan.model.machine(self.plan.limits);
         let mut beginning = UpTo::new(Rerun::new(choices.clone()), steps);
@@ -215,7 +218,7 @@ impl<'p> Worker<'p> {
         machine
     }
 
-    /// The choices of a run.
+    /// Returns the choices of a run. A drawn run is performed again for that.
     pub(super) fn choices(&mut self, run: &Run) -> Arc<RawChoices> {
         match run {
             Run::Made { choices, .. } => choices.clone(),
@@ -227,7 +230,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// The run as something to follow.
+    /// Performs a run again, and returns it as a guide that other runs can follow.
     pub(super) fn guide(&mut self, run: &Run) -> Guide {
         let choices = self.choices(run);
         let mut guiding = Guiding::new(Rerun::new(choices));
@@ -235,7 +238,7 @@ impl<'p> Worker<'p> {
         guiding.guide()
     }
 
-    /// Performs the run again, for its token.
+    /// Performs a run again, and returns its token.
     pub(super) fn token(&mut self, run: &Run) -> Token {
         match run {
             Run::Drawn(id) => {

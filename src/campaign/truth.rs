@@ -1,4 +1,5 @@
-//! What a line that does not hold would have to say, where that is known: by a search of all states, by a run that shows it, or by the verdict of a pair.
+//! Finds the text that would make a false line true, where a search of all states, a run, or the verdict of a pair
+//! shows it.
 
 use super::Confirmation;
 use super::expect::is_kind;
@@ -9,38 +10,38 @@ use crate::exec::{EndKind, Ended, value_text};
 use crate::lang::program::{EndValue, ExpectationKind, GlobalId, OrderWord, OutcomeRef, OutcomeRefKind};
 use crate::lang::quoted;
 
-/// What a line that does not hold would have to say.
+/// Correction of a line that does not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Truth {
-    /// The contrary: `no` before it, or none.
+    /// The contrary: `no` is added to the line, or removed.
     Contrary,
-    /// These outcomes.
+    /// The line should list these outcomes.
     Outcomes(Vec<String>),
-    /// This word of an order.
+    /// The line should have this word for the order.
     Order(&'static str),
-    /// That the pair is reported, and these words; empty: none.
+    /// The line should say that the pair is reported, with this word; empty for no word.
     Pair(&'static str),
-    /// It is not known: why.
+    /// The correction is not known, for this reason.
     Unknown(&'static str),
 }
 
-/// Outcomes of a line at most.
+/// Maximum number of outcomes of a line.
 const MOST_OUTCOMES: usize = 100;
 
 const NO_PROOF: &str = "it was not seen, which is no proof that it cannot be";
 
-/// What a test has come to know.
+/// Results of a test that corrections are based on.
 pub(super) struct Known<'k> {
-    /// The ends are all that there are.
+    /// Whether the ends are all that there are, since a search found them.
     pub(super) searched: bool,
-    /// Of the line, if it is about order.
+    /// Tally of the line, if it is about order.
     pub(super) tally: Option<&'k OrderTally>,
-    /// The campaign, if there was one.
+    /// Result of the campaign, if there was one.
     pub(super) found: Option<&'k Confirmation>,
 }
 
 impl Known<'_> {
-    /// What a line with this verdict would have to say; `None` if it holds.
+    /// Returns the correction of a line with this verdict; `None` if the line holds.
     pub(super) fn truth<'e>(
         &self,
         kind: &ExpectationKind,
@@ -52,7 +53,7 @@ impl Known<'_> {
             (LineVerdict::Met, _) => return None,
             (LineVerdict::Unchecked(why), _) => Truth::Unknown(why),
             (LineVerdict::Cut, _) => Truth::Unknown("no run came to its end"),
-            // It was searched for.
+            // Livelock lines are judged by a search only, so that the contrary is proved.
             (LineVerdict::Unmet(..), K::Livelock { .. }) => Truth::Contrary,
             (LineVerdict::Unmet(..), K::Failure { .. } | K::Deadlock { .. } | K::Stuck { .. } | K::Outcomes { .. }) => {
                 of_ends(kind, self.searched, ends)
@@ -66,11 +67,11 @@ impl Known<'_> {
     }
 }
 
-// Of a line about ends; `searched`: these are all that there are.
+// Correction of a line about ends. With `searched` the ends are all that there are.
 fn of_ends<'e>(kind: &ExpectationKind, searched: bool, ends: impl Iterator<Item = &'e Ended>) -> Truth {
     use ExpectationKind as K;
     match kind {
-        // A run that ends so is proof.
+        // A run with this end is the proof.
         K::Failure { no: true, .. } | K::Deadlock { no: true } | K::Stuck { no: true } => Truth::Contrary,
         K::Failure { .. } | K::Deadlock { .. } | K::Stuck { .. } if searched => Truth::Contrary,
         K::Outcomes { of, outcomes } if searched => all_outcomes(of, outcomes, ends),
@@ -79,7 +80,8 @@ fn of_ends<'e>(kind: &ExpectationKind, searched: bool, ends: impl Iterator<Item 
     }
 }
 
-// As the line writes outcomes of a kind, with values or without; `ok` with values where it writes none.
+// Lists all outcomes in the form that the line uses for outcomes of their kind, with values or without. An `ok` has
+// values if the line lists none.
 fn all_outcomes<'e>(of: &[GlobalId], written: &[OutcomeRef], ends: impl Iterator<Item = &'e Ended>) -> Truth {
     let mut all: Vec<String> = Vec::new();
     for end in ends {
@@ -88,7 +90,7 @@ fn all_outcomes<'e>(of: &[GlobalId], written: &[OutcomeRef], ends: impl Iterator
             Some(_) => alike.any(|o| o.values.is_some()),
             None => end.kind == EndKind::Ok && !of.is_empty(),
         };
-        // Of the runs of a campaign the values are not known; a search has seen their ends with them.
+        // Runs of a campaign have no values. A search has seen the same ends with their values.
         if valued && end.values.len() < of.len() {
             continue;
         }
@@ -104,7 +106,7 @@ fn all_outcomes<'e>(of: &[GlobalId], written: &[OutcomeRef], ends: impl Iterator
             EndKind::Failure { name, message, .. } if name.is_empty() && message.is_empty() => {
                 return Truth::Unknown("an assertion that fails has no message to be named by");
             }
-            // As the line names it, if it does.
+            // The failure is named by its message if the line does so.
             EndKind::Failure { name, message, .. } => match alike_name(written, end) {
                 Some(OutcomeRefKind::Failure(crate::lang::program::FailureRef::Message(text))) => {
                     format!("failure {}", quoted(text))
@@ -141,14 +143,14 @@ fn can_be_written(value: &EndValue) -> bool {
     }
 }
 
-// Of a line about order.
+// Correction of a line about order.
 fn of_order(kind: &ExpectationKind, searched: bool, tally: &OrderTally) -> Truth {
     let ExpectationKind::Order { refs, word } = kind else {
         return Truth::Unknown("tasks that overlap have no line that says so");
     };
     let holds = |word| tally.judge(&ExpectationKind::Order { refs: refs.clone(), word }).is_none();
     match word {
-        // Some run has it.
+        // Some run has the order, or the line would hold.
         OrderWord::Never => Truth::Order("real"),
         _ if !searched => Truth::Unknown(NO_PROOF),
         _ if holds(OrderWord::Real) => Truth::Order("real"),
@@ -156,7 +158,7 @@ fn of_order(kind: &ExpectationKind, searched: bool, tally: &OrderTally) -> Truth
     }
 }
 
-// Of a line about pairs, by their verdicts.
+// Correction of a line about pairs, by their verdicts.
 fn of_pairs(kind: &ExpectationKind, found: &Confirmation) -> Truth {
     let ExpectationKind::Race { no, order, left, right, .. } = kind else {
         return Truth::Unknown("how many pairs are reported depends on the runs");
@@ -168,7 +170,7 @@ fn of_pairs(kind: &ExpectationKind, found: &Confirmation) -> Truth {
         () if confirmed().any(|p| !p.hurts().is_empty()) => Truth::Pair("harmful"),
         () if confirmed().next().is_some() => Truth::Pair("real"),
         () if pairs.iter().all(|p| p.verdict.refuted()) => Truth::Pair("false"),
-        // It is reported: so much is known.
+        // It is only known that the pair is reported.
         () if *no => Truth::Pair(""),
         () => Truth::Unknown("it was neither confirmed nor refuted"),
     }

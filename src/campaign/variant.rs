@@ -1,10 +1,14 @@
-//! One variant of a model tested: runs of it, and which of its `expect` lines they bear out.
+//! Tests one variant of a model: performs runs of it, and judges its `expect` lines by them.
 //!
-//! Saved runs come first, then a search of all states: if there are not too many, lines about ends and orders are judged by these (`searched`). Else
-//! seeded random walks, as many as the plan says; a campaign where lines speak of pairs, or where walks did not
-//! show what must be. What is rare gets more: up to [`RARE`] times as many walks, and a second campaign ten times as large, as long as
-//! something that must be was not seen. Only if nothing is said of what must not be do walks stop as soon as all is seen. Rounds have a
-//! fixed size, so that the number of workers decides nothing.
+//! 1. Saved runs come first.
+//! 2. A search of all states follows. If there are few enough, it judges the lines about ends and orders (`searched`).
+//! 3. Otherwise seeded random walks are performed, as many as the plan says.
+//! 4. A campaign follows if lines are about pairs, or if walks did not show an end or order that a line requires.
+//! 5. Rare ends and orders get more runs as long as a required one is missing: up to [`RARE`] times as many walks, and
+//!    a second campaign that is ten times as large if it is about pairs.
+//!
+//! Walks stop as soon as all required ends are seen only if no line forbids anything. Rounds have a fixed size, so that
+//! the number of workers does not change a result.
 
 use super::expect::{Unmet, is_of_absence, judge, named, told_apart, unchecked};
 use super::expect_order::{OrderTally, OrderWatch, is_about_order};
@@ -25,32 +29,34 @@ use crate::sched::StrategySpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-/// How many times the planned walks are done for an end that must be and was not seen.
+/// Maximum number of walks for a required end that was not seen, as a multiple of the plan's.
 pub const RARE: u32 = 100;
 
-// How many times the planned runs and trials the second campaign has.
+// Size of the second campaign: multiple of the planned runs and trials.
 const LARGER: u32 = 10;
 
-// Steps after which nothing rare is looked for any more: what is rare in long runs is not found this way.
+// Maximum number of steps of all walks together, after which rare ends are not looked for any more. Walks do not find
+// what is rare in long runs.
 const RARE_STEPS: u64 = 50_000_000;
 
-// Ends that are shown against one line.
+// Maximum number of ends that are shown against one line.
 const MOST_SHOWN: usize = 20;
 
-// Walks between two looks at whether more are needed.
+// Number of walks between two checks whether more are needed.
 const ROUND: u32 = 250;
 
-// The runs that ended in one way.
+// All runs with the same end.
 #[derive(Clone)]
 struct Seen {
     outcome: Outcome,
     signature: String,
     runs: u32,
     origin: Origin,
-    // Of a saved run; that of a drawn one is made when it is needed.
+    // Token of the first run. A walk has none until it is needed.
     token: Option<String>,
 }
 
+// Test of a variant in progress: its plan, and what its runs have shown so far.
 struct Test<'t> {
     plan: &'t TestPlan<'t>,
     context: Context<'t>,
@@ -65,7 +71,8 @@ struct Test<'t> {
     saved: Vec<SavedEnd>,
 }
 
-/// Tests a variant. A model without `expect` lines expects that no run fails, blocks or is stuck; its implied lines have the number 0.
+/// Tests a variant. A model without `expect` lines expects that no run fails, deadlocks or is stuck. These implied
+/// lines have the number 0.
 ///
 /// # Examples
 ///
@@ -89,7 +96,7 @@ struct Test<'t> {
 #[must_use]
 pub fn test(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
     match expecting_no_failure(plan.model) {
-        // Nothing is expected: runs are enough, and no search is made.
+        // The model has no `expect` lines: runs are enough, and there is no search.
         Some(model) => {
             let TestPlan { walks, saved, shrinks, .. } = *plan;
             test_lines(
@@ -121,7 +128,7 @@ fn test_lines(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
 }
 
 impl Test<'_> {
-    // All runs; whether they came to their end.
+    // Performs all runs. Returns whether none was interrupted.
     fn perform(&mut self) -> bool {
         self.replay_saved();
         self.search();
@@ -161,7 +168,7 @@ impl Test<'_> {
         judge(kind, self.ends.keys())
     }
 
-    // All states, if there are not too many.
+    // Searches all states, if there are few enough, and adds their ends and orders.
     fn search(&mut self) {
         let Some(searched) = search(self.plan, self.context.stop) else { return };
         for (end, outcome, signature, token) in searched.ends {
@@ -171,7 +178,7 @@ impl Test<'_> {
         self.searched = Some((searched.states, searched.livelock));
     }
 
-    // Whether an end or an order must still be seen, and may be.
+    // Whether a required end or order is missing, and more runs may show it.
     fn misses(&self) -> bool {
         if self.searched.is_some() {
             return false;
@@ -181,14 +188,14 @@ impl Test<'_> {
             || self.orders.iter().any(|(i, tally)| tally.wants_more(&lines[*i].kind))
     }
 
-    // Whether a pair must still be seen, or seen to be real or harmful.
+    // Whether a required pair is missing, or its required verdict, and more runs may show it.
     fn misses_pairs(&self) -> bool {
         let Some(found) = &self.found else { return false };
         let lines = self.plan.model.program.expectations.iter();
         lines.filter_map(|e| judge_pairs(&e.kind, found)).any(|b| b.more_may_help)
     }
 
-    // The next walks; false if they were interrupted.
+    // Performs the next `n` walks. Returns false if they were interrupted.
     fn round(&mut self, n: u32) -> bool {
         let (plan, from, stop) = (self.plan, self.walks, self.context.stop);
         let of = named(&plan.model.program);
@@ -252,7 +259,7 @@ impl Test<'_> {
         }
     }
 
-    // A campaign: for the lines about pairs, and since a directed run may show what no walk does.
+    // Performs a campaign: for the lines about pairs, and because directed runs may show ends that no walk does.
     fn campaign(&mut self, plan: &Plan) -> bool {
         let found = confirm(plan, self.context);
         self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials).sum::<u32>();
@@ -273,11 +280,12 @@ impl Test<'_> {
         complete
     }
 
+    // Replays the saved runs, and adds their ends.
     fn replay_saved(&mut self) {
         let of = named(&self.plan.model.program);
         for (number, saved) in self.plan.saved.iter().enumerate() {
             let (result, again) = replay_saved(self.plan, &of, saved, self.context.stop);
-            // A limit says nothing of the app.
+            // A limit says nothing about the program.
             if let Some(Again { end, outcome, token }) = again.filter(|a| !matches!(a.outcome, Outcome::Limit(..))) {
                 let signature = token.signature.clone();
                 let origin = Origin::Saved(number);
@@ -287,12 +295,13 @@ impl Test<'_> {
         }
     }
 
+    // Judges all lines, and finds the corrections of those that do not hold. `complete` is false after an interruption.
     fn finish(self, complete: bool) -> Tested {
         let mut worker = Worker::new(&self.plan.campaign);
         let expectations = &self.plan.model.program.expectations;
         let line = |(i, e): (usize, &Expectation)| {
             let verdict = match self.verdict(i, &e.kind, &mut worker) {
-                // What was seen stays true; what was not might have come.
+                // Runs that contradict the line stay valid after an interruption. A missing end might still have come.
                 LineVerdict::Unmet(_, shown, more) if !complete && !shown.is_empty() => {
                     LineVerdict::Unmet(vec![], shown, more)
                 }
@@ -318,6 +327,8 @@ impl Test<'_> {
         }
     }
 
+    // Judges the line with index `i`: by the ends, by its tally if it is about order, or by the campaign if it is about
+    // pairs.
     fn verdict(&self, i: usize, kind: &ExpectationKind, worker: &mut Worker<'_>) -> LineVerdict {
         if let Some(why) = unchecked(kind) {
             return LineVerdict::Unchecked(why);
@@ -349,13 +360,14 @@ impl Test<'_> {
         let why = match (tally, &self.found) {
             (Some(tally), _) => tally.judge(kind),
             (None, Some(found)) => judge_pairs(kind, found).map(|b| b.why),
-            // Interrupted before the campaign.
+            // The test was interrupted before the campaign.
             (None, None) => return LineVerdict::Unchecked(INTERRUPTED),
         };
         why.map_or(met, |why| LineVerdict::Unmet(vec![why], Vec::new(), 0))
     }
 
-    // Where runs fail as the line says, if that is at another place than it says.
+    // Hint for a failure line that is not met: the places at which runs fail in the same way, outside the place that
+    // the line names.
     fn elsewhere(&self, kind: &ExpectationKind) -> Option<String> {
         let ExpectationKind::Failure { no: false, what, site: Some(at) } = kind else { return None };
         let anywhere = ExpectationKind::Failure { no: true, what: what.clone(), site: None };
@@ -377,14 +389,15 @@ impl Test<'_> {
         })
     }
 
-    // Whether there were walks, and no run came to its end.
+    // Whether all runs hit a limit.
     fn all_cut(&self) -> bool {
-        // A search without ends has seen that there are none.
+        // A search without ends proves that there are none.
         let known = self.walks > 0 || self.searched.is_some() && !self.ends.is_empty();
         known && self.ends.keys().all(|end| matches!(end.kind, EndKind::Limit(_)))
     }
 
-    // The ends of these numbers as far as the line tells them apart: those that were saved, then one of each signature, then the rest.
+    // Returns the ends with these indices, merged as far as the line does not distinguish them: first the saved and
+    // searched ones, then one end of each signature before the rest.
     fn surplus(&self, kind: &ExpectationKind, numbers: &[usize]) -> Vec<(Ended, Seen)> {
         let of_these = self.ends.iter().enumerate().filter(|(i, _)| numbers.binary_search(i).is_ok());
         let mut all: Vec<_> = of_these.map(|(_, end)| end).collect();
@@ -406,6 +419,7 @@ impl Test<'_> {
         ends
     }
 
+    // Returns an end to show. A drawn run is shrunk first, as far as its end stays the same for the line.
     fn shown(&self, kind: &ExpectationKind, end: &Ended, seen: &Seen, worker: &mut Worker<'_>) -> Shown {
         let (mut token, mut shrunk) = (seen.token.clone().unwrap_or_default(), None);
         let mut outcome = seen.outcome.clone();
@@ -413,7 +427,7 @@ impl Test<'_> {
             let drawn = token.parse().unwrap_or_else(|_| worker.token(&walk(seed)));
             let smaller = smaller(self.plan, kind, end, &drawn, self.context.stop);
             shrunk = smaller.as_ref().map(|s| (s.before, s.after));
-            // What is told is the run that is shown.
+            // The outcome is that of the run that is shown.
             outcome = smaller.as_ref().map_or(outcome, |s| s.outcome.clone());
             token = smaller.map_or(drawn, |s| s.token).to_string();
         }
@@ -429,7 +443,7 @@ impl Test<'_> {
     }
 }
 
-// A random walk.
+// Run of a random walk.
 fn walk(seed: u64) -> Run {
     Run::Drawn(RunId { strategy: StrategySpec::Random, seed })
 }

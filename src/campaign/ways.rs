@@ -1,4 +1,4 @@
-//! The ways to bring an order of two operations about, as one run shows them.
+//! Finds the ways to force an order of two operations, from one run that performs both.
 
 use super::Plan;
 use super::causes::Causes;
@@ -16,17 +16,17 @@ use crate::world::{Limits, World};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The ways to hold.
+/// Ways to force the orders of one pair of instances by holding.
 pub(super) struct Held {
-    // For each direction: how it is named, its ways.
+    // Ways of both orders, with their hits, the nearest ones first.
     pub(super) ways: Vec<HeldWay>,
-    /// The two accesses that are flipped.
+    /// Instances that the ways flip.
     pub(super) instances: InstancePair,
-    /// The statements of these two and of all that brings them about.
+    /// Statements of the two instances and of all their causes.
     pub(super) causes: Vec<SiteId>,
 }
 
-/// One of them, and how often it did it.
+/// Way to force an order, with its trials and hits.
 #[derive(Clone)]
 pub(super) struct HeldWay {
     pub(super) spec: HoldSpec,
@@ -36,18 +36,19 @@ pub(super) struct HeldWay {
 }
 
 impl Held {
-    /// The best way to bring this order about, by its number.
+    /// Returns the index of the best way to force this order.
     pub(super) fn best(&self, wanted: First) -> Option<usize> {
         self.best_of(|way| way.wanted == wanted)
     }
 
-    /// The strategy of the best way that holds no clock: a clock that stands still keeps timeouts from coming, whatever the order.
+    /// Returns the strategy of the best way that does not hold the clock. A clock that is held keeps timeouts from
+    /// expiring, whatever the order is.
     pub(super) fn strategy(&self, wanted: First) -> Option<StrategySpec> {
         let best = self.best_of(|way| way.wanted == wanted && !way.stops_the_clock());
         best.map(|at| StrategySpec::Hold(self.ways[at].spec.clone()))
     }
 
-    // The best of these that ever did it; the nearest of those that are equally good.
+    // Returns the way with the highest hit rate among these, if it has any hits. Of equally good ones the nearest wins.
     fn best_of(&self, counts: impl Fn(&HeldWay) -> bool) -> Option<usize> {
         let of = self.ways.iter().enumerate().filter(|(_, way)| way.hits > 0 && counts(way));
         let best = of.reduce(|best, other| {
@@ -67,17 +68,17 @@ impl HeldWay {
     }
 }
 
-/// Steps after which what waits is let go.
+/// Returns the number of steps after which a hold is released.
 pub(super) fn patience(longest: u64) -> u64 {
     (10 * longest).max(1_000)
 }
 
-/// A site by its own name.
+/// Returns a site by its own name.
 pub(super) fn spec(plan: &Plan, site: SiteId) -> SiteSpec {
     site_text(&plan.model.code.setup.sites, site).parse().unwrap_or_else(|e| panic!("a site's own name: {e}"))
 }
 
-// A run that shows causes.
+// Observers of the run that shows the causes.
 struct Profile {
     causes: Causes,
     hybrid: Hybrid,
@@ -90,17 +91,18 @@ impl Observer for Profile {
     }
 }
 
-// What one run says of two accesses of a pair: in each direction the ways, and which accesses are meant.
+// Ways for two accesses of a pair, in each order, with the instances that are meant.
 struct Ways {
-    // Which two of the statements' instances, as `HoldSpec::later` has it.
+    // Index of this pair of instances among those of the two statements, as in `HoldSpec::later`.
     later: u32,
-    // First::A: the ways to let the instance of the first statement come first.
+    // Ways that let the first statement's instance come first, then ways that let the second's.
     of: [Holds; 2],
     instances: InstancePair,
     causes: Vec<SiteId>,
 }
 
-// The first two accesses, then later ones; none if the run does not perform both on one location.
+// Finds the ways for the first two accesses, then for later tasks. Empty if the run does not perform both on one
+// location.
 fn ways(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Ways> {
     let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
     let mut worker = Worker::new(plan);
@@ -124,18 +126,19 @@ fn ways(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBoo
         Some(Ways { later: later as u32, of: [holds(a, b), holds(b, a)], instances, causes })
     };
     let mut all = all.enumerate();
-    // Without the first there are no later ones.
+    // Without ways for the first two accesses there are none for later ones.
     let first = all.next().and_then(of_two);
     let later = first.is_some().then(|| all.filter_map(of_two));
     first.into_iter().chain(later.into_iter().flatten()).collect()
 }
 
-/// The ways to bring both orders of a pair about, untried, as the detection run of this seed shows them: of the first two accesses, then of later tasks. None if the run does
-/// not perform both on one location.
+/// Returns the ways to force both orders of a pair, untried, as the detection run with the seed `profile` shows them:
+/// for the first two accesses, then for later tasks. Empty if the run does not perform both on one location.
 pub(super) fn prepare(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Held> {
     ways(plan, stream, pair, profile, stop).into_iter().map(|ways| of_ways(plan, pair, profile, ways)).collect()
 }
 
+// Turns the ways into `hold` strategies of both orders.
 fn of_ways(plan: &Plan, pair: Pair, profile: u64, ways: Ways) -> Held {
     let Ways { later, of: [a_first, b_first], instances, causes } = ways;
     let (a, b) = (spec(plan, pair.a), spec(plan, pair.b));
@@ -155,20 +158,20 @@ fn of_ways(plan: &Plan, pair: Pair, profile: u64, ways: Ways) -> Held {
             all.push((i, HeldWay { spec, wanted, trials: 0, hits: 0 }));
         }
     }
-    // The nearest ways of both directions first.
+    // The nearest ways of both orders come first.
     all.sort_by_key(|(i, _)| *i);
     Held { ways: all.into_iter().map(|(_, way)| way).collect(), instances, causes }
 }
 
-// Of one statement twice both directions have one name: the ways of the one, then those of the other.
+// For one statement twice both orders have the same name: the ways of one order come first, then those of the other.
 fn of_one_site(mut a_first: Holds, b_first: Holds) -> (Holds, Vec<First>) {
     let (m, n) = (a_first.ways.len(), b_first.ways.len());
     a_first.ways.extend(b_first.ways);
     (a_first, [vec![First::A; m], vec![First::B; n]].concat())
 }
 
-/// The ways to bring the order about that a `hold` strategy names, as the run that it names shows them. Of several accesses that its statements have those count that
-/// the run performs on one location.
+/// Returns the ways to force the order that a `hold` strategy names, as the run that it names shows them. If the names
+/// cover several pairs of statements, the first pair counts that the run performs on one location.
 ///
 /// # Errors
 ///
@@ -194,11 +197,12 @@ pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
     Ok(Holds::default())
 }
 
-/// How many interesting events each thread and task of the model has, as a `surw` strategy must know: in a round robin, which is the same every time.
+/// Counts the interesting events of each thread and task of the model, which a `surw` strategy needs. They are counted
+/// in a round robin, which is the same every time.
 ///
 /// # Errors
 ///
-/// If it has no such statement.
+/// If the model has no such statement.
 pub fn counts(model: &Model, limits: Limits, spec: &SurwSpec) -> Result<Counts, SpecError> {
     let mut machine = model.machine(limits);
     let mut counting = Counting::new(RoundRobin::default(), spec.interesting(&model.code.setup.sites)?);

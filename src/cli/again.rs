@@ -1,4 +1,4 @@
-//! Commands that make a run again, to be pasted into a shell.
+//! Builds commands that perform a run again, to be pasted into a shell.
 
 use super::load::Model;
 use super::shell;
@@ -7,10 +7,11 @@ use crate::event::LimitKind;
 use crate::sched::StrategySpec;
 use crate::world::Limits;
 
-// Windows takes command lines of 32767 characters, Linux arguments of 131071.
+// Windows accepts command lines of 32767 characters, Linux arguments of 131071 bytes.
 const LONGEST_ARGUMENT: usize = 32_000;
 
-/// The command that draws the run from its seed; no seed draws what a search or a campaign has found, so there it is that.
+/// Returns the command that draws a run from its seed. A run that a search or a campaign has found has no seed; for it
+/// the command is that search or campaign.
 pub(super) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Limits) -> String {
     let found = is_found(strategy);
     let mut command = format!("raceflip {} {}", if found { strategy } else { "run" }, model.argument());
@@ -34,8 +35,9 @@ fn is_found(strategy: &str) -> bool {
     strategy == SEARCHED || strategy == CONTINUED
 }
 
-/// The commands that replay the run from its token: one, or, where no shell takes the token as an argument, two. What a search or a campaign has found
-/// cannot be drawn again alone: then the command is that one, and says where the token is.
+/// Returns the commands that replay a run from its token: one command, or two if no shell accepts the token as an
+/// argument. A run that a search or a campaign has found cannot be drawn alone. For a long token of such a run the
+/// command repeats that search or campaign, and says where the token is.
 pub(super) fn replay(model: &Model, token: &str, strategy: &str, seed: u64, limits: &Limits) -> Vec<String> {
     // A token does not raise the limits of the command that replays it.
     let raised: String = raised(limits);
@@ -52,12 +54,12 @@ pub(super) fn replay(model: &Model, token: &str, strategy: &str, seed: u64, limi
     ]
 }
 
-/// The options that allow a replay what a run with these limits was allowed, each with a space before it.
+/// Returns the options that give a replay the same limits, each with a space before it.
 pub(super) fn raised(limits: &Limits) -> String {
     limits.beyond(&Limits::default()).map(|(option, value)| format!(" --{option} {value}")).collect()
 }
 
-/// Whether a token is too long to be printed on a terminal, or pasted.
+/// Returns whether a token is too long to be printed on a terminal or pasted.
 pub(super) fn is_long(token: &str) -> bool {
     token.len() > LONGEST_ARGUMENT
 }

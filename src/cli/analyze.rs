@@ -1,4 +1,4 @@
-//! `raceflip analyze`: the races of a recorded trace.
+//! `raceflip analyze`: finds the races of a recorded trace.
 
 use super::args::{Format, ResultArgs, head};
 use super::check::counted;
@@ -36,7 +36,7 @@ Examples:
 
 Exit status: 0 no race (rank B does not count), 1 races, 2 no trace.";
 
-/// Whose rules.
+/// Happens-before rules.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Rules {
     /// DroidRacer's, as its paper prints them
@@ -171,7 +171,7 @@ fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
     }
 }
 
-// The races: of each location and class the first, unless all are wanted.
+// Prints the races: the first one of each location and class, or all of them with `--all-pairs`.
 fn told(args: &Args, report: &AnalysisReport, context: &mut Context) {
     let wanted = |race: &FoundRace| (args.locked || race.rank != 'B') && !(args.uncovered && race.covered_by.is_some());
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -186,7 +186,7 @@ fn told(args: &Args, report: &AnalysisReport, context: &mut Context) {
             }
         }
     }
-    // Of a group that race is shown that no other one covers.
+    // Of each group the first race that no other one covers is shown.
     let shown =
         |group: &Vec<usize>| group.iter().copied().find(|i| report.races[*i].covered_by.is_none()).unwrap_or(group[0]);
     let leaders: BTreeMap<usize, usize> =
@@ -207,11 +207,12 @@ fn told(args: &Args, report: &AnalysisReport, context: &mut Context) {
     }
 }
 
-// An access, and what led to it: `write  line 812  on main, in msg 12 < msg 3, posted by 5`; of our own traces the place in the model.
+// Describes an access and what led to it: `write  line 812  on main, in msg 12 < msg 3, posted by 5`. For raceflip's
+// own traces it names the place in the model instead of the line.
 fn access(end: &End) -> String {
     let mut text = format!("{:<5}", end.access);
     match &end.site {
-        // It says the kind as well, after the place.
+        // The site also contains the kind of access, behind the place.
         Some(site) => text.push_str(&format!("  {}", site.replacen(&format!(" {}", end.access), "", 1))),
         None if end.line > 0 => text.push_str(&format!("  line {}", end.line)),
         None => {}

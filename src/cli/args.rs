@@ -1,4 +1,5 @@
-//! What was typed. Options that several commands share are groups here; what only one has stands in its file.
+//! Defines the command line. Options that several commands share are groups in this file. Options of a single command
+//! are in its own file.
 
 use super::exit::Status;
 use super::output::Colour;
@@ -11,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Headings of options in the help: an option has the same one in each command.
+/// Headings of options in the help. An option has the same heading in each command.
 pub(super) mod head {
     pub(in crate::cli) const MODEL: &str = "What is looked at";
     pub(in crate::cli) const EFFORT: &str = "How it is looked at";
@@ -76,7 +77,7 @@ pub(super) struct Cli {
 
 macro_rules! commands {
     ($($name:ident = $module:ident),+ $(,)?) => {
-        /// The commands: a row for each.
+        /// Commands of raceflip, one row for each.
         #[derive(Subcommand, Debug)]
         pub(super) enum Command { $($name(super::$module::Args)),+ }
 
@@ -106,7 +107,7 @@ commands! {
     Man = man,
 }
 
-/// `-D NAME=VALUE`.
+/// Option `-D NAME=VALUE`.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct Defines {
     /// Give a constant of the model another value (`-D FIXED=1`; may be repeated)
@@ -117,14 +118,14 @@ pub(super) struct Defines {
 }
 
 impl Defines {
-    /// One for each name, by name.
+    /// Returns the given constants, sorted by name. The last value of a constant counts.
     pub(super) fn resolve(&self) -> Vec<(String, i64)> {
         let last: std::collections::BTreeMap<_, _> = self.defines.iter().cloned().collect();
         last.into_iter().collect()
     }
 }
 
-/// The form of the result, and how much of it, where there are two forms.
+/// Format of the result, and whether it is brief, for commands with two formats.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ResultArgs {
     /// The form of the result on stdout
@@ -135,7 +136,7 @@ pub(super) struct ResultArgs {
     pub(super) quiet: bool,
 }
 
-/// The same, of what has reports for other tools.
+/// Format of the result, and whether it is brief, for commands with reports for other tools.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ToolArgs {
     /// The form of the result on stdout
@@ -146,7 +147,7 @@ pub(super) struct ToolArgs {
     pub(super) quiet: bool,
 }
 
-/// Workers.
+/// Number of workers.
 #[derive(Args, Clone, Debug)]
 pub(super) struct JobArgs {
     /// Workers; the result is the same for any number [default: one for each core]
@@ -154,7 +155,7 @@ pub(super) struct JobArgs {
     pub(super) jobs: Option<u16>,
 }
 
-/// The seed.
+/// Seed of all choices that are drawn.
 #[derive(Args, Clone, Debug)]
 pub(super) struct SeedArgs {
     /// Decides every choice that is drawn
@@ -179,7 +180,7 @@ fn define(text: &str) -> Result<(String, i64), String> {
     Ok((name.to_owned(), value))
 }
 
-/// The limits of a run. Reaching one is an outcome of its own, `limit`, that says which option raises it.
+/// Limits of a run. A run that reaches one ends with the outcome `limit`, which says which option raises it.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct LimitArgs {
     /// Steps [default: 100000]
@@ -228,7 +229,7 @@ impl LimitArgs {
     }
 }
 
-/// The form of a result.
+/// Format of a result.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Format {
     /// For people
@@ -238,7 +239,7 @@ pub(super) enum Format {
     Json,
 }
 
-/// The form of the report of one run.
+/// Format of the report of one run.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum RunFormat {
     /// A timeline, the outcome, how to make the run again
@@ -250,7 +251,7 @@ pub(super) enum RunFormat {
     Mermaid,
 }
 
-/// How a run is reported.
+/// Options of the report of one run.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ReportArgs {
     /// The form of the result on stdout
@@ -272,7 +273,8 @@ pub(super) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Refuses an option that has more or less printed than the form of the result has room for: a diagram stands alone.
+    /// Refuses an option that changes how much is printed if the format is a diagram, which leaves no room for more or
+    /// less.
     pub(super) fn alone(&self, option: &str, given: bool) -> Result<(), Refusal> {
         if given && self.format == RunFormat::Mermaid {
             return Err(Refusal::new(format_args!(
@@ -283,7 +285,7 @@ impl ReportArgs {
     }
 }
 
-/// Which part of a timeline is told, and how.
+/// Options that select the part of a timeline that is printed, and its form.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct ViewArgs {
     /// Tell all steps, also those in the middle of a long run and those of loops
@@ -303,7 +305,8 @@ pub(super) struct ViewArgs {
     pub(super) mark: Vec<SiteSpec>,
     /// Draw with ASCII characters only
     ///
-    /// For terminals and logs that show no others. What is not ASCII in a model is shown as `?`. It is never chosen by the locale: the same command prints the same bytes everywhere.
+    /// For terminals and logs that show no others. What is not ASCII in a model is shown as `?`. It is never chosen by
+    /// the locale: the same command prints the same bytes everywhere.
     #[arg(long, help_heading = head::TIMELINE)]
     pub(super) ascii: bool,
     /// How wide lines may be [default: the terminal, up to 160; else 80]
@@ -311,7 +314,7 @@ pub(super) struct ViewArgs {
     pub(super) width: Option<u16>,
 }
 
-/// What `--color` says in arguments that clap has refused.
+/// Returns the value of `--color` in arguments that clap has refused.
 pub(super) fn colour_in(arguments: &[OsString]) -> Colour {
     let texts: Vec<_> = arguments.iter().map(|a| a.to_string_lossy()).collect();
     let after = texts.iter().position(|a| a == "--color").and_then(|i| texts.get(i + 1)).map(|v| v.as_ref());

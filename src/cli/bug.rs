@@ -1,16 +1,17 @@
-//! A panic is our bug, and says so.
+//! Reports a panic as a bug of raceflip.
 
 use super::output::Log;
 use super::shell::quote;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;
 
-/// From here on a panic tells the user what to do. The exit status is then 101, as of every Rust program that panics.
+/// Installs a panic hook that tells the user what to do. The exit status is 101 then, as with every Rust program that
+/// panics.
 pub(super) fn install() {
     std::panic::set_hook(Box::new(|info| {
         let arguments: Vec<String> = std::env::args_os().map(|a| quote(&a.to_string_lossy())).collect();
         let mut text = report(&what(info), &arguments.join(" "));
-        // If it is asked for.
+        // The backtrace is printed only if the user asks for it (`RUST_BACKTRACE`).
         let backtrace = Backtrace::capture();
         if backtrace.status() == BacktraceStatus::Captured {
             text.push_str(&format!("  backtrace:\n{backtrace}\n"));

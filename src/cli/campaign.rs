@@ -1,4 +1,4 @@
-//! What `detect` and `confirm` share: their options, their progress, and pairs in words.
+//! Contains what `detect` and `confirm` share: their options, their progress bar, and names of pairs.
 
 use super::args::{Defines, JobArgs, LimitArgs, SeedArgs, head};
 use super::check::counted;
@@ -19,7 +19,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// As many as fit into memory: what each run showed is kept until the last has ended. More is another campaign, with another seed.
+/// Returns the parser for numbers of runs. The range bounds the memory, since the findings of all runs of a pair are
+/// kept until it is judged. A longer campaign is another one, with another seed.
 pub(super) fn number_of_runs() -> RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=100_000)
 }
@@ -47,7 +48,7 @@ pub(super) struct CampaignArgs {
 }
 
 impl CampaignArgs {
-    /// What is to be done with this model.
+    /// Returns the plan of the campaign for this model.
     pub(super) fn plan(&self, model: &Model, trials: u32) -> campaign::Plan {
         campaign::Plan {
             limits: self.limits.resolve(),
@@ -62,7 +63,7 @@ impl CampaignArgs {
     }
 }
 
-/// `--detector`.
+/// Detectors of a campaign: the value of `--detector`.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum DetectorArg {
     /// Locksets, and the order that every run has: misses the least
@@ -87,18 +88,18 @@ impl DetectorArg {
     }
 }
 
-/// As many workers as were asked for, else one for each core.
+/// Returns the number of workers: as many as were asked for, or one for each core.
 pub(super) fn workers(jobs: Option<u16>) -> usize {
     jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from)
 }
 
-/// A bar on stderr, if that is a terminal.
+/// Progress bar on stderr, if that is a terminal.
 pub(super) struct Bar {
     bar: ProgressBar,
 }
 
 impl Bar {
-    /// A bar over runs, variants ...
+    /// Creates a bar that counts runs, variants and so on.
     pub(super) fn new(what: &str) -> Self {
         let target =
             if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -107,12 +108,13 @@ impl Bar {
             format!("{{elapsed}} {{msg}} {{bar:30}} {what} {{human_pos}} of {{human_len}}, {{rate}}, {{eta}} left");
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-                // Nobody can be told that it could not be written.
+                // Writing to the bar cannot fail in a way that could be reported.
                 let _ = write!(to, "{}", rate(state.per_sec()));
             }));
         }
-        // What takes long between two runs, say a search, must not look like a program that hangs. The thread of the tick panics where the system gives no
-        // more threads, so whether it does is tried first; a bar that nobody sees needs none.
+        // The tick keeps the bar moving during long work between two runs, such as a search. Otherwise the program
+        // would seem to hang. Its thread panics if the system provides no more threads, so that is tried first. A
+        // hidden bar needs no tick.
         let gives_threads = || std::thread::Builder::new().spawn(|| ()).is_ok_and(|tried| tried.join().is_ok());
         if !bar.is_hidden() && gives_threads() {
             bar.enable_steady_tick(Duration::from_millis(200));
@@ -124,12 +126,12 @@ impl Bar {
         self.bar.finish_and_clear();
     }
 
-    /// Says something else before the bar.
+    /// Sets the text before the bar.
     pub(super) fn say(&self, what: String) {
         self.bar.set_message(clean(&what));
     }
 
-    /// Prints while the bar is away.
+    /// Calls `print` while the bar is hidden.
     pub(super) fn suspend(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }
@@ -147,7 +149,7 @@ impl campaign::Progress for Bar {
     }
 }
 
-// `0.42/s`, `7.3/s`, `1,247/s`: no digits that change too fast to be read.
+// Formats a rate, as in `0.42/s`, `7.3/s` and `1,247/s`: without digits that change too fast to read.
 fn rate(per_second: f64) -> String {
     match per_second {
         n if n < 1.0 => format!("{n:.2}/s"),
@@ -156,7 +158,7 @@ fn rate(per_second: f64) -> String {
     }
 }
 
-/// Counts runs, of all variants that are at work.
+/// Counter of the runs of all variants in progress.
 pub(super) struct Runs<'b> {
     bar: &'b Bar,
     done: AtomicU64,
@@ -179,24 +181,24 @@ impl campaign::Progress for Runs<'_> {
     }
 }
 
-/// `:34 write @A`
+/// Describes an access, as in `:34 write @A`.
 pub(super) fn access(model: &Model, site: SiteId) -> String {
     let s = &model.code.setup.sites[site];
     let label = s.label.as_ref().map_or(String::new(), |l| format!(" @{l}"));
     format!(":{} {}{label}", s.line, s.kind.word())
 }
 
-/// `:34 write @A ~ :40 read @B`
+/// Describes a pair, as in `:34 write @A ~ :40 read @B`.
 pub(super) fn pair(model: &Model, pair: Pair) -> String {
     format!("{} ~ {}", access(model, pair.a), access(model, pair.b))
 }
 
-/// How a statement is called: `@A`, or `40:17`.
+/// Returns the name of a statement: `@A`, or `40:17`.
 pub(super) fn name(model: &Model, site: SiteId) -> String {
     site_text(&model.code.setup.sites, site)
 }
 
-/// Where a pair was seen: "two threads", "two tasks of one looper".
+/// Describes the contexts in which a pair was seen: "two threads", "two tasks of one looper".
 pub(super) fn kinds(kinds: &BTreeSet<ContextKind>) -> String {
     let words: Vec<&str> = kinds
         .iter()
@@ -210,7 +212,8 @@ pub(super) fn kinds(kinds: &BTreeSet<ContextKind>) -> String {
     if words.is_empty() { "not seen by detection".to_owned() } else { words.join(", ") }
 }
 
-/// What detection found, in a line, and what it may have missed: the chance that one more random walk shows a pair that none has shown.
+/// Prints the result of detection in a line, with the residual risk: the probability that one more random walk shows a
+/// pair that none has shown.
 pub(super) fn potential(out: &mut Output, detectors: &[Detector], found: &Phase1) {
     let pairs = counted(found.candidates.len() as u64, "potential pair");
     let runs = counted(u64::from(found.runs), "run");
@@ -231,7 +234,7 @@ pub(super) fn potential(out: &mut Output, detectors: &[Detector], found: &Phase1
     limits(out, found);
 }
 
-/// Where there are more pairs than are told.
+/// Prints the locations and so on of which some pairs are left out.
 fn left_out(out: &mut Output, found: &Phase1) {
     const NAMED: usize = 3;
     let mut names: Vec<&str> = found.left_out.iter().take(NAMED).map(String::as_str).collect();
@@ -249,7 +252,7 @@ fn left_out(out: &mut Output, found: &Phase1) {
     }
 }
 
-/// What cut detection runs short: of what would come after that nothing is known.
+/// Prints the limits that cut detection runs short.
 fn limits(out: &mut Output, found: &Phase1) {
     for ((kind, limit), runs) in &found.limits {
         let (runs, all) = (counted(u64::from(*runs), "run"), found.runs);
@@ -257,7 +260,7 @@ fn limits(out: &mut Output, found: &Phase1) {
     }
 }
 
-/// A failure in a line: `NullPointer at :40 in main`, `deadlock a -> b -> a`.
+/// Describes a failure in a line: `NullPointer at :40 in main`, `deadlock a -> b -> a`.
 pub(super) fn failure(model: &Model, report: &FailureReport) -> String {
     ending(model, &report.outcome).unwrap_or_else(|| report.signature.clone())
 }

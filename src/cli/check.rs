@@ -1,4 +1,4 @@
-//! `raceflip check`: parses, checks and compiles models, and runs nothing.
+//! `raceflip check`: parses, checks and compiles models, without running them.
 
 use super::args::{Defines, head};
 use super::exit::Status;
@@ -39,7 +39,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let defines = args.defines.resolve();
     let mut status = Status::Nothing;
     let mut paths = Vec::new();
-    // In the order in which they were given; what cannot be read is said, and the rest is checked.
+    // Paths are kept in the given order. What cannot be read is reported, and the rest is checked.
     for path in &args.paths {
         let below = if path.is_dir() { files::models(path) } else { Ok((vec![path.clone()], Vec::new())) };
         let (found, unread) = below.unwrap_or_else(|refusal| (Vec::new(), vec![refusal]));
@@ -66,7 +66,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     Ok(status)
 }
 
-/// `3 threads, 2 loopers, 5 tasks, 2 events, 14 sites`
+/// Describes the contents of a program, as in `3 threads, 2 loopers, 5 tasks, 2 events, 14 sites`.
 fn contents(program: &Program) -> String {
     let loopers = program.threads.iter().filter(|t| t.looper).count();
     let not_tasks: BTreeSet<_> = program
@@ -87,7 +87,7 @@ fn contents(program: &Program) -> String {
     if parts.is_empty() { "empty".to_owned() } else { parts.join(", ") }
 }
 
-/// `1 thread`, `2 threads`
+/// Formats a count, as in `1 thread` and `2 threads`.
 pub(super) fn counted(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -1,4 +1,4 @@
-//! `raceflip completions`: what a shell needs to complete commands and options.
+//! `raceflip completions`: prints a script with which a shell completes commands and options.
 
 use super::args::Cli;
 use super::exit::Status;

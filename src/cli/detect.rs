@@ -1,4 +1,4 @@
-//! `raceflip detect`: which pairs of accesses may race.
+//! `raceflip detect`: finds the pairs of accesses that may race.
 
 use super::args::{Format, ResultArgs, head};
 use super::campaign::{Bar, CampaignArgs, failure, kinds, pair, potential};
@@ -47,14 +47,14 @@ pub(super) struct Args {
     campaign: CampaignArgs,
 }
 
-// Who has seen it, where several have looked.
+// Detectors that report the pair, if there are several detectors.
 fn seen_by(detectors: &[Detector], candidate: &Candidate) -> String {
     let names: Vec<&str> = candidate.by.iter().map(|by| by.name()).collect();
     let tells = detectors.len() > 1 || candidate.by.contains(&Detector::Search);
     if tells { format!("  by {}", names.join(", ")) } else { String::new() }
 }
 
-// In which contexts it was seen.
+// Contexts in which the pair was seen.
 fn seen_in(candidate: &Candidate) -> String {
     if candidate.by.contains(&Detector::Search) { "in no run".to_owned() } else { kinds(&candidate.kinds) }
 }
@@ -72,7 +72,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     models.each(&args.result, context, stopped, |model, context| one(&args, model, &stop, context))
 }
 
-// One model; its JSON, if that is wanted.
+// Detects the pairs of one model. Returns its JSON, if that is the format.
 fn one(
     args: &Args,
     model: &Model,

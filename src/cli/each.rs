@@ -1,4 +1,4 @@
-//! Commands that do the same with one model, or with each of several, one after the other.
+//! Runs a command on one model, or on each of several models in turn.
 
 use super::args::{Format, ResultArgs};
 use super::check::counted;
@@ -9,17 +9,17 @@ use super::{Context, Refusal, suite};
 use crate::lang::variants::Defines;
 use std::path::PathBuf;
 
-/// The models of a command, and how it prints what it finds.
+/// Models of a command.
 pub(super) struct Models {
     paths: Vec<PathBuf>,
     unread: Vec<Refusal>,
-    /// Whether there may be several: their names are headings of the text, and the JSON is an array.
+    /// Whether there may be several models: the text has their names as headings, and the JSON is an array.
     pub(super) many: bool,
     defines: Defines,
 }
 
 impl Models {
-    /// The models that the paths of a command stand for.
+    /// Finds the models that the paths of a command stand for.
     ///
     /// # Errors
     ///
@@ -29,8 +29,10 @@ impl Models {
         Ok(Self { paths, unread, many, defines })
     }
 
-    /// Does `one` with each model, which returns its JSON if that is the format. A model that cannot be loaded is reported, and the others follow; one alone is an error.
-    /// `stopped` says why no further model is to be begun.
+    /// Calls `one` with each model and prints the results. `one` returns its JSON if that is the format.
+    ///
+    /// If there are several models, one that cannot be loaded is reported, and the others follow. A single model that
+    /// cannot be loaded is an error. `stopped` returns the reason why no further model should begin, if there is one.
     pub(super) fn each(
         &self,
         result: &ResultArgs,
@@ -73,7 +75,7 @@ impl Models {
     }
 }
 
-// JSON objects as one array.
+// Joins JSON objects to one array.
 fn array(objects: &[String]) -> String {
     if objects.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", objects.join(",\n")) }
 }

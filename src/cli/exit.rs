@@ -1,9 +1,9 @@
-//! Exit statuses: the one place where they are decided.
+//! Decides exit statuses; no other place does.
 
 use crate::event::Outcome;
 use std::process::ExitCode;
 
-/// How a command ended.
+/// Status with which a command ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Status {
     /// Nothing was found.
@@ -19,7 +19,7 @@ pub(super) enum Status {
 }
 
 impl Status {
-    /// The number that the shell sees. (101 is a panic: our own bug.)
+    /// Returns the number that the shell sees. (101 is a panic: a bug of raceflip.)
     pub(super) fn number(self) -> u8 {
         match self {
             Status::Nothing => 0,
@@ -34,7 +34,7 @@ impl Status {
         ExitCode::from(self.number())
     }
 
-    /// The status of several things done one after the other: the one that says most of what went wrong.
+    /// Combines the statuses of several parts: the one that says most about what went wrong.
     pub(super) fn and(self, other: Status) -> Self {
         let rank = |s: Status| {
             [Status::Nothing, Status::Found, Status::Diverged, Status::Interrupted, Status::Refused]
@@ -44,7 +44,7 @@ impl Status {
         if rank(other) > rank(self) { other } else { self }
     }
 
-    /// The status of a run that ended so: everything but `ok` is something found.
+    /// Returns the status of a run with this outcome: everything except `ok` counts as found.
     pub(super) fn of(outcome: &Outcome) -> Self {
         if *outcome == Outcome::Ok { Status::Nothing } else { Status::Found }
     }

@@ -1,12 +1,15 @@
-//! Files and folders as several commands need them: the models below a folder, and texts written all or nothing.
+//! Finds the models below a folder, and writes files atomically. Several commands use it.
 
 use super::Refusal;
 use std::fs::Permissions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The models below a folder, by name, and what keeps folders there from being read; an error if there is neither. Hidden folders are not looked into, and links to folders not
-/// followed, so that there is an end; links to files are. What is no regular file, say a pipe, is no model.
+/// Returns the models below a folder, sorted by name, and the errors of folders that cannot be read. It is an error if
+/// there are neither models nor such errors.
+///
+/// Hidden folders are skipped. Links to folders are not followed, so that the search ends; links to files are. Only a
+/// regular file is a model, not a pipe for example.
 pub(super) fn models(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Refusal>), Refusal> {
     let (mut found, mut refused, mut open) = (Vec::new(), Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = open.pop() {
@@ -28,12 +31,12 @@ fn list(folder: &Path, found: &mut Vec<PathBuf>, open: &mut Vec<PathBuf>) -> std
         let entry = entry?;
         let path = entry.path();
         if entry.file_type()?.is_dir() {
-            // Hidden folders hold what other tools keep: histories, caches, environments.
+            // Hidden folders contain data of other tools: histories, caches, environments.
             if !entry.file_name().to_string_lossy().starts_with('.') {
                 open.push(path);
             }
         } else if path.extension().is_some_and(|e| e == "race")
-            // Of a link to nothing its reader says so.
+            // A link to nothing counts as a model, so that its reader reports it.
             && std::fs::metadata(&path).map_or(true, |about| about.is_file())
         {
             found.push(path);
@@ -42,9 +45,9 @@ fn list(folder: &Path, found: &mut Vec<PathBuf>, open: &mut Vec<PathBuf>) -> std
     Ok(())
 }
 
-/// Writes a file anew, all or nothing: a reader sees the old text or the new one.
+/// Replaces the text of a file atomically: a reader sees the old text or the new one.
 pub(super) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    // What a link points to, not the link.
+    // The target of a link is replaced, not the link.
     let path = path.canonicalize()?;
     let permissions = std::fs::metadata(&path)?.permissions();
     if permissions.readonly() {
@@ -56,9 +59,9 @@ pub(super) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes a result to a file, all or nothing; what has this name already is replaced.
+/// Writes a result to a file atomically. An existing file is replaced.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Refusal> {
-    // A pipe or a device is written to; it is no file to be replaced.
+    // A pipe or a device is written to and not replaced.
     let special = std::fs::metadata(path).is_ok_and(|about| !about.is_file());
     let write = || match path.exists() {
         _ if special => std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes()),
@@ -68,20 +71,21 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Refusal> {
     write().map_err(|error| cannot_write(path, &error))
 }
 
-/// A file that is written to bit by bit, and has its name only when it is whole: what has this name already stays until then, and an error leaves nothing.
+/// File that is written in parts, and gets its name only when it is complete. Until then an existing file with this
+/// name stays. An error leaves nothing behind.
 pub(super) struct Begun {
-    // `None` of a pipe or a device, which is written to as it is.
+    // `None` for a pipe or a device, which is written to directly.
     file: Option<(tempfile::NamedTempFile, PathBuf)>,
 }
 
 impl Begun {
-    /// Begins a file; what is written goes to the second.
+    /// Begins a file. The second result is the file to write to.
     pub(super) fn new(path: &Path) -> std::io::Result<(Self, std::fs::File)> {
         let there = std::fs::metadata(path);
         if there.as_ref().is_ok_and(|about| !about.is_file()) {
             return Ok((Self { file: None }, std::fs::OpenOptions::new().write(true).open(path)?));
         }
-        // What a link points to, not the link.
+        // The target of a link is replaced, not the link.
         let (path, permissions) = match there {
             Ok(about) if about.permissions().readonly() => return Err(std::io::Error::other("it is read-only")),
             Ok(about) => (path.canonicalize()?, Some(about.permissions())),
@@ -92,7 +96,7 @@ impl Begun {
         Ok((Self { file: Some((file, path)) }, to))
     }
 
-    /// It is whole, and all of it was written.
+    /// Gives the file its name, after all of it was written.
     pub(super) fn finish(self) -> std::io::Result<()> {
         let Some((file, path)) = self.file else { return Ok(()) };
         file.as_file().sync_all()?;
@@ -101,9 +105,9 @@ impl Begun {
     }
 }
 
-/// Refuses results that would be written over each other, or over a model.
+/// Refuses results that would overwrite each other, or a model.
 pub(super) fn distinct(results: &[(&str, Option<&Path>)], models: &[&Path]) -> Result<(), Refusal> {
-    // By the real folder, as the file need not exist; of a link, what it points to.
+    // The file need not exist, so its folder is resolved. For a link its target counts.
     let real = |path: &Path| {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let there = folder.canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
@@ -125,13 +129,13 @@ pub(super) fn distinct(results: &[(&str, Option<&Path>)], models: &[&Path]) -> R
     Ok(())
 }
 
-/// Refuses a file that cannot be written, before there is anything to write to it.
+/// Refuses a file that cannot be written, before there is a result to write.
 pub(super) fn may_write(path: &Path) -> Result<(), Refusal> {
     let probe = || match std::fs::metadata(path) {
         Ok(about) if about.is_dir() => Err(std::io::Error::other("it is a folder")),
         Ok(about) if about.permissions().readonly() => Err(std::io::Error::other("it is read-only")),
         Ok(about) if !about.is_file() => Ok(()),
-        // A file without a name, which goes away.
+        // The probe is a temporary file, which is removed again.
         _ => beside(path, "", ordinary()).map(drop),
     };
     probe().map_err(|error| cannot_write(path, &error))
@@ -141,18 +145,19 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Refusal {
     Refusal::new(format_args!("cannot write `{}`: {error}", path.to_string_lossy()))
 }
 
-/// Writes a new file, all or nothing; what has this name already stays, and is an error.
+/// Writes a new file atomically. It is an error if the file exists.
 pub(super) fn create(path: &Path, text: &str) -> std::io::Result<()> {
     beside(path, text, ordinary())?.persist_noclobber(path)?;
     Ok(())
 }
 
-// What the names of files begin and end with that have no name of their own yet.
+// Start and end of the names of temporary files.
 const BEGINS: &str = ".raceflip-";
 const ENDS: &str = ".tmp";
 
-// The text in a file without a name of its own yet, which an error removes. It is locked as long as it is written to, so that one that a killed process has left is
-// known by its lock, which is gone, and taken away by the next that writes in this folder.
+// Writes a text to a temporary file in the folder of `path`. An error removes the file. It is locked while it is
+// written to. A file that a killed process has left has no lock any more, so that the next process that writes in this
+// folder recognizes and removes it.
 fn beside(path: &Path, text: &str, permissions: Option<Permissions>) -> std::io::Result<tempfile::NamedTempFile> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     tidy(folder);
@@ -163,7 +168,7 @@ fn beside(path: &Path, text: &str, permissions: Option<Permissions>) -> std::io:
     builder.prefix(BEGINS).suffix(ENDS);
     let mut file = loop {
         let file = builder.tempfile_in(folder).map_err(|error| without_path(&error))?;
-        // Between its making and its locking another process may have taken it for one that was left.
+        // Another process may have taken the file for a leftover before it was locked. Then a new one is made.
         let ours = file.as_file().try_lock().is_ok() && file.path().exists();
         if ours || !can_lock(folder) {
             break file;
@@ -174,13 +179,13 @@ fn beside(path: &Path, text: &str, permissions: Option<Permissions>) -> std::io:
     Ok(file)
 }
 
-// Some file systems have no locks: then nothing that was left is taken away there either.
+// Some file systems have no locks. Leftovers are not removed there either.
 fn can_lock(folder: &Path) -> bool {
     let probe = tempfile::tempfile_in(folder);
     probe.is_ok_and(|file| !matches!(file.try_lock(), Err(std::fs::TryLockError::Error(_))))
 }
 
-// Takes away what processes that were killed have left. What cannot be taken away stays: it is in nobody's way.
+// Removes the temporary files of killed processes. Those that cannot be removed stay, which does no harm.
 fn tidy(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -195,14 +200,14 @@ fn tidy(folder: &Path) {
     }
 }
 
-// An error of a file that the user did not name, without its name.
+// Removes the path of the temporary file from an error, since the user did not name that file.
 fn without_path(error: &std::io::Error) -> std::io::Error {
     let told = error.to_string();
     let plain = told.split(" at path ").next().unwrap_or_default();
     std::io::Error::new(error.kind(), plain.to_owned())
 }
 
-// Those of a new file, less what the umask takes; temporary files are private otherwise.
+// Permissions of an ordinary new file before the umask. Temporary files would be private otherwise.
 #[cfg(unix)]
 fn ordinary() -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! `raceflip fmt`: puts the layout of models right, in place.
+//! `raceflip fmt`: formats models in place.
 
 use super::exit::Status;
 use super::{Context, Refusal, files, load};
@@ -59,7 +59,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     })
 }
 
-/// Lays out one file, or only shows how; whether that changes it.
+/// Formats one file, or only prints the changes. Returns whether formatting changes it.
 fn one(path: &Path, check: bool, context: &mut Context) -> Result<bool, Refusal> {
     let stdin = path == Path::new("-");
     let bytes = if stdin { standard_input()? } else { load::bytes(path)? };
@@ -93,7 +93,7 @@ fn standard_input() -> Result<Vec<u8>, Refusal> {
     Ok(bytes)
 }
 
-/// A unified diff.
+/// Prints the changes as a unified diff.
 fn show(name: &str, old: &str, new: &str, context: &mut Context) {
     if old == new {
         writeln!(context.out, "{name}: ends of lines that are not LF, or a byte order mark");
@@ -104,10 +104,10 @@ fn show(name: &str, old: &str, new: &str, context: &mut Context) {
     }
 }
 
-/// Lines of context around each change.
+/// Number of context lines around each change.
 const AROUND: usize = 3;
 
-/// What changes, as a unified diff.
+/// Returns the changes as a unified diff.
 fn unified(name: &str, old: &str, new: &str) -> String {
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
     let (old, new) = (lines(old), lines(new));
@@ -130,8 +130,8 @@ fn is_kept(op: &DiffOp) -> bool {
     matches!(op, DiffOp::Equal { .. })
 }
 
-/// What becomes of which lines. A layout keeps all lines but blank ones, in their order: so one pass finds it, where a search for the fewest changes costs the
-/// square of their number.
+/// Finds the changes. Formatting keeps all lines except blank ones, in their order. So one pass finds the changes,
+/// while a search for the fewest changes would take quadratic time.
 fn changes(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     let blank = |line: Option<&&str>| line.is_some_and(|line| line.trim().is_empty());
     let (mut ops, mut i, mut j): (Vec<DiffOp>, usize, usize) = (Vec::new(), 0, 0);

@@ -1,4 +1,4 @@
-//! What makes a command fail, `--fail-on`: the exit status that a build hangs on.
+//! Implements gates (`--fail-on`): the conditions that decide the exit status, which a build depends on.
 
 use super::exit::Status;
 use super::output::Output;
@@ -8,7 +8,7 @@ use crate::formats::report::{Class, GateFailure, Subject, class, findings};
 use clap::ValueEnum;
 use std::collections::BTreeSet;
 
-/// What is said of gates in the help of `confirm` and `merge`.
+/// Help text about gates in `confirm` and `merge`.
 pub(super) const CONFIRM: &str = "\
 In CI:
   By default everything that was confirmed or failed is exit status 1: that suits a look for races. A right
@@ -17,7 +17,7 @@ In CI:
   and a gate against new races only
     --fail-on harmful              a failure that comes whatever the order passes";
 
-/// `--fail-on` of campaigns.
+/// Conditions on which a campaign fails: the values of `--fail-on`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum FailOn {
     /// A pair, or an order, that hurts: runs fail with one order and not with the other
@@ -37,16 +37,17 @@ pub(super) enum FailOn {
     Nothing,
 }
 
-/// `--fail-on`.
+/// Option `--fail-on` of campaigns.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct GateArgs {
-    /// What exits with 1; several with commas. A gate in CI wants `any-failure,limits` [default: harmful,real,any-failure]
+    /// What exits with 1; several with commas. A gate in CI wants `any-failure,limits` [default:
+    /// harmful,real,any-failure]
     #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', help_heading = "Gate")]
     fail_on: Vec<FailOn>,
 }
 
 impl GateArgs {
-    /// The gate; an error if `nothing` stands beside something.
+    /// Returns the gate. It is an error if `nothing` is combined with another condition.
     pub(super) fn resolve(&self) -> Result<Gate, super::Refusal> {
         let on: BTreeSet<FailOn> = self.fail_on.iter().copied().collect();
         if on.contains(&FailOn::Nothing) && on.len() > 1 {
@@ -58,21 +59,21 @@ impl GateArgs {
     }
 }
 
-/// What is looked at to decide the exit status.
+/// Conditions that decide the exit status.
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     on: BTreeSet<FailOn>,
-    // Whether nobody has asked for anything in particular.
+    // Whether the gate is the default one, because none was asked for.
     usual: bool,
 }
 
 impl Gate {
-    /// Whether possible livelocks must be looked for.
+    /// Returns whether the campaign must look for possible livelocks.
     pub(super) fn wants_livelocks(&self) -> bool {
         self.on.contains(&FailOn::Livelock)
     }
 
-    // How much of one kind there is in a report.
+    // Number of findings in a report that meet one condition.
     fn count(&self, on: FailOn, report: &ConfirmReport) -> u64 {
         let pairs = || report.pairs.iter().chain(&report.order_pairs);
         let of = |class: Class| {
@@ -100,8 +101,8 @@ impl Gate {
                 let all = report.detection_failures.iter().chain(&report.unexplained).chain(of_pairs);
                 all.map(|f| same_failure(&f.signature)).collect::<BTreeSet<_>>().len() as u64
             }
-            // That it could not be searched for is no answer to who asks for livelocks.
             FailOn::Limits => cut(),
+            // If the gate is about livelocks and no search could decide, it fails.
             FailOn::Livelock => {
                 report.livelocks.as_ref().map_or(u64::from(report.about.complete), |all| all.len() as u64)
             }
@@ -109,16 +110,17 @@ impl Gate {
         }
     }
 
-    /// What of it there is in these reports, with how much.
+    /// Returns the conditions that some report meets, each with the number of findings.
     fn failed<'r>(&self, reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> Vec<(FailOn, u64)> {
         let all = self.on.iter().map(|on| (*on, reports.clone().map(|r| self.count(*on, r)).sum()));
         all.filter(|(_, n)| *n > 0).collect()
     }
 
-    /// The same in words, for reports that other tools read; nothing if no gate was asked for.
+    /// Returns the conditions that some report meets in words, for reports that other tools read. Empty if no gate was
+    /// asked for.
     pub(super) fn failures(&self, reports: &[ConfirmReport]) -> Vec<GateFailure> {
         let mut failed = if self.usual { Vec::new() } else { self.failed(reports.iter()) };
-        // What hurts or fails stands there already, each finding by itself.
+        // Such reports already contain each harmful pair and each failure.
         failed.retain(|(on, _)| !matches!(on, FailOn::Harmful | FailOn::AnyFailure));
         let searched = reports.iter().any(|r| r.livelocks.as_ref().is_some_and(|all| !all.is_empty()));
         let why = |on: FailOn| match on {
@@ -132,7 +134,7 @@ impl Gate {
         failed.into_iter().map(|(on, count)| GateFailure { on: name(on), count, why: why(on).to_owned() }).collect()
     }
 
-    /// The status, and a note that says what has failed the gate, if one was asked for.
+    /// Returns the exit status. If a gate was asked for, a note says which conditions failed it.
     pub(super) fn status<'r>(
         &self,
         reports: impl Iterator<Item = &'r ConfirmReport> + Clone,
@@ -152,7 +154,7 @@ impl Gate {
     }
 }
 
-// The word of a value.
+// Name of a condition on the command line.
 fn name(on: FailOn) -> String {
     on.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned())
 }

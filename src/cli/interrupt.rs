@@ -1,20 +1,22 @@
-//! Ctrl-C: the first asks the run to stop, the second does not ask.
+//! Handles Ctrl-C: the first one asks the run to stop, the second one ends the program.
 
 use super::exit::Status;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A file that grows beyond what the system allows (`ulimit -f`) is then an error of the write, which says so and leaves nothing behind, and not the end of the program.
+/// Handles SIGXFSZ, so that it does nothing. A file that grows beyond the system's limit (`ulimit -f`) is then a write
+/// error, which is reported and leaves nothing behind. Otherwise it would end the program.
 pub(super) fn outlive_limits() {
     #[cfg(unix)]
     if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()) {
-        // Then it ends the program, as it does by default.
+        // Without the handler the signal ends the program, which is its default.
         tracing::warn!("SIGXFSZ is not handled: {error}");
     }
 }
 
-/// The flag that the first Ctrl-C (or a request to terminate) sets. Installed once there is a run that looks at it: before that, say
-/// while a model is read from a pipe, Ctrl-C ends the program as usual.
+/// Installs the handler of Ctrl-C, and returns the flag that the first Ctrl-C (or a request to terminate) sets. It is
+/// installed only when a run watches the flag. Before that, for example while a model is read from a pipe, Ctrl-C ends
+/// the program as usual.
 pub(super) fn install() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
@@ -24,7 +26,7 @@ pub(super) fn install() -> Arc<AtomicBool> {
         }
     });
     if let Err(error) = installed {
-        // Then Ctrl-C ends the program at once, as it does by default.
+        // Without the handler Ctrl-C ends the program at once, which is its default.
         tracing::warn!("Ctrl-C is not handled: {error}");
     }
     stop

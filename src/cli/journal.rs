@@ -1,4 +1,5 @@
-//! The journal of a campaign on disk: who continues it reads what is there, and each finished variant is on the disk before it counts as done.
+//! Keeps the journal of a campaign on disk. A resumed campaign reads its finished variants from it. A variant counts as
+//! finished only once it is on the disk.
 
 use super::{Refusal, files};
 use crate::formats::journal::{Entry, Header, Journal};
@@ -7,15 +8,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// An open journal; no other process has it open.
+/// Open journal, which no other process has open.
 pub(super) struct OpenJournal {
     name: String,
-    // And what was wrong with it, once something was.
+    // Journal file, and the first error of writing it.
     file: Mutex<(File, Option<String>)>,
 }
 
 impl OpenJournal {
-    /// Opens a journal, new or to be continued, and reads the variants that are finished.
+    /// Opens a journal, a new one or one to resume, and reads the finished variants.
     pub(super) fn open(path: &Path, header: &Header, resumes: bool) -> Result<(Self, Vec<Entry>), Refusal> {
         let name = path.to_string_lossy().into_owned();
         let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot use the journal `{name}`: {why}"));
@@ -43,7 +44,7 @@ impl OpenJournal {
         Ok((Self { name, file: Mutex::new((file, None)) }, journal.entries))
     }
 
-    /// Adds a variant that is finished; whether it is on the disk.
+    /// Adds a finished variant. Returns whether it is on the disk.
     pub(super) fn add(&self, entry: &Entry) -> bool {
         let mut file = self.file.lock();
         let (file, wrong) = &mut *file;
@@ -54,7 +55,7 @@ impl OpenJournal {
         wrong.is_none()
     }
 
-    /// What kept a variant from the disk, if something did.
+    /// Returns the error that kept a variant from the disk, if there was one.
     pub(super) fn refusal(&self) -> Option<Refusal> {
         let file = self.file.lock();
         let why = file.1.as_ref()?;

@@ -1,4 +1,4 @@
-//! Which pairs somebody wants to be driven: `--pairs FILE` and `--pair SITE~SITE`.
+//! Reads the pairs that the user wants to drive: `--pairs-from FILE` and `--pair SITE~SITE`.
 
 use super::Refusal;
 use super::load::Model;
@@ -8,13 +8,13 @@ use crate::formats::pairs::{PairsError, read};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-// A list of a million pairs has less.
+// Maximum size of a list in bytes: more than a list of a million pairs.
 const MOST_BYTES: u64 = 64 << 20;
 
-// What names nothing is told one by one up to here.
+// Maximum number of lines without a match that are reported one by one.
 const MOST_TOLD: usize = 10;
 
-/// The pairs, sorted; `None` if nobody wants any in particular.
+/// Returns the pairs, sorted; `None` if the user names none.
 pub(super) fn pairs(
     list: Option<&Path>,
     given: &[String],
@@ -32,7 +32,7 @@ pub(super) fn pairs(
         let wrong = |why: String| Refusal::new(format_args!("--pair {}: {why}", text));
         let (a, b) = text.split_once('~').ok_or_else(|| wrong("it is not SITE~SITE, as in `@a~@b`".to_owned()))?;
         let line = format!("{} ~ {}", a.trim(), b.trim());
-        // It is no list, so that neither its line nor what to do with that is of interest.
+        // The text is a single pair, so the parts of the error about lines and lists are removed.
         let why = |e: PairsError| e.to_string().replace("line 1: ", "").replace("; take it out of the list", "");
         let listed = read(&line, &model.code.setup.sites).map_err(|e| wrong(why(e)))?;
         if let Some(unmatched) = listed.unmatched.first() {

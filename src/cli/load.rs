@@ -1,4 +1,4 @@
-//! From a path to a program that can run, with all errors as people read them.
+//! Loads a model from a path, and renders all errors for people.
 
 use super::output::Output;
 use super::{Context, Refusal, shell};
@@ -10,12 +10,12 @@ use std::io::{ErrorKind, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-// So many errors of a file are told at most.
+// Maximum number of errors that are printed for a file.
 const MOST_ERRORS: usize = 20;
 
-/// A model, ready to run, with its path.
+/// Model that is ready to run, with its path.
 pub(super) struct Model {
-    /// As it was typed.
+    /// Path as the user typed it.
     pub(super) path: PathBuf,
     model: vm::Model,
 }
@@ -29,25 +29,25 @@ impl Deref for Model {
 }
 
 impl Model {
-    /// Its path, for messages.
+    /// Returns the path for messages.
     pub(super) fn name(&self) -> &str {
         self.source.name()
     }
 
-    /// Its path, for a shell.
+    /// Returns the path as an argument of a shell.
     pub(super) fn argument(&self) -> String {
         shell::path_bytes(self.path.as_os_str().as_encoded_bytes())
     }
 }
 
-/// Reads, parses, checks and compiles.
+/// Reads, parses, checks and compiles a model.
 pub(super) fn model(path: &Path, defines: &[(String, i64)], out: &Output) -> Result<Model, Refusal> {
     let source = source(path)?;
     let file = parsed(&source, out)?;
     checked(path, source, &file, defines, out)
 }
 
-/// Parses.
+/// Parses a source.
 pub(super) fn parsed(source: &Source, out: &Output) -> Result<File, Refusal> {
     parse(source).map_err(|_| {
         let errors = syntax_errors(source);
@@ -55,7 +55,7 @@ pub(super) fn parsed(source: &Source, out: &Output) -> Result<File, Refusal> {
     })
 }
 
-/// Checks and compiles what was parsed.
+/// Checks and compiles a parsed model.
 pub(super) fn checked(
     path: &Path,
     source: Source,
@@ -75,7 +75,7 @@ fn refused(error: &ModelError, out: &Output) -> Refusal {
     Refusal::Rendered(rendered + &summary(source, errors.defines.len() + errors.diagnostics.len()))
 }
 
-// How many errors there are, if there are several: the first may have left the terminal.
+// Number of errors, if there are several: the first ones may have scrolled off the terminal.
 fn summary(source: &Source, errors: usize) -> String {
     match errors {
         0 | 1 => String::new(),
@@ -84,9 +84,9 @@ fn summary(source: &Source, errors: usize) -> String {
     }
 }
 
-/// Prints the warnings of a model that is well-formed; how many there are.
+/// Prints the warnings of a valid model. Returns their number.
 pub(super) fn warnings(source: &Source, context: &mut Context) -> u64 {
-    // It has been parsed before, so it parses.
+    // The source was parsed before, so this cannot fail.
     let Ok(file) = parse(source) else { return 0 };
     let warnings = lang::warnings(source, &file);
     if !warnings.is_empty() {
@@ -96,7 +96,7 @@ pub(super) fn warnings(source: &Source, context: &mut Context) -> u64 {
     warnings.len() as u64
 }
 
-/// Reads.
+/// Reads the source of a model.
 pub(super) fn source(path: &Path) -> Result<Source, Refusal> {
     Source::from_bytes(path.to_string_lossy().into_owned(), &bytes(path)?).map_err(Refusal::new)
 }
@@ -105,7 +105,7 @@ fn cannot(path: &Path, why: &dyn std::fmt::Display) -> Refusal {
     Refusal::new(format_args!("cannot read `{}`: {why}", path.to_string_lossy()))
 }
 
-/// Opens a file; of a directory it says what to name instead.
+/// Opens a file. For a directory the error says what to name instead.
 pub(super) fn open(path: &Path, instead: &dyn std::fmt::Display) -> Result<std::fs::File, Refusal> {
     let cannot = |why: &dyn std::fmt::Display| cannot(path, why);
     let file = std::fs::File::open(path).map_err(|error| match error.kind() {
@@ -119,11 +119,12 @@ pub(super) fn open(path: &Path, instead: &dyn std::fmt::Display) -> Result<std::
     Ok(file)
 }
 
-/// A file as it is, if it is not too large.
+/// Reads a file, up to the maximum size of a source.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
     let file = open(path, &format_args!("the models in it, as in `{}`", path.join("*.race").display()))?;
     let mut bytes = Vec::new();
-    // Of a file that is too large, or without end, as a device, no more is read than tells so; a byte order mark does not count.
+    // A file may be too large or endless, such as a device: only enough is read to notice that. A byte order mark does
+    // not count.
     file.take(MAX_SOURCE as u64 + 4).read_to_end(&mut bytes).map_err(|error| cannot(path, &error))?;
     Ok(bytes)
 }

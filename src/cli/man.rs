@@ -1,4 +1,4 @@
-//! `raceflip man`: manual pages, made from the same text as `--help`.
+//! `raceflip man`: prints manual pages, made from the same text as `--help`.
 
 use super::args::Cli;
 use super::exit::Status;
@@ -21,7 +21,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    // Names each command `raceflip-run`, and gives it the options that all have.
+    // Clap names each command `raceflip-run` and so on, and gives it the global options.
     let mut all = Cli::command();
     all.build();
     let page = match &args.command {

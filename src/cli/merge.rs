@@ -1,4 +1,4 @@
-//! `raceflip merge`: one campaign of its parts.
+//! `raceflip merge`: joins the parts of a campaign.
 
 use super::args::{ToolArgs, head};
 use super::confirm::tell_campaign;

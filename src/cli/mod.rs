@@ -1,8 +1,9 @@
-//! The command line, in three layers: what was typed (`args`), what it resolves to (`plan`), the work (a file for each command).
+//! Implements the command line, in three layers: the arguments (`args`), the plan that they resolve to (`plan`), and
+//! the work (one file for each command).
 //!
-//! The only room of the project with files, environment and printing. A command is a file with `Args` and `run`, and a row in
-//! `args::Command`. Everything that is printed on stdout is the result, and deterministic; notes, warnings, errors and progress go
-//! to stderr.
+//! This is the only module that uses files, the environment and printing. A command is a file with `Args` and `run`,
+//! and a row in `args::Command`. Everything on stdout is the result, and deterministic. Notes, warnings, errors and
+//! progress go to stderr.
 
 mod again;
 mod analyze;
@@ -54,17 +55,17 @@ use exit::Status;
 use output::Output;
 use std::process::ExitCode;
 
-/// What every command works with.
+/// Context of a command: its output.
 struct Context {
     out: Output,
 }
 
-/// What keeps a command from its work: bad input, always.
+/// Error that keeps a command from its work. It is always bad input.
 #[derive(Debug)]
 enum Refusal {
-    /// A message, to be printed after `error: `.
+    /// Message that is printed after `error: `.
     Message(String),
-    /// Errors that are rendered already.
+    /// Errors that are already rendered.
     Rendered(String),
 }
 
@@ -73,7 +74,7 @@ impl Refusal {
         Refusal::Message(message.to_string())
     }
 
-    /// Its text, without colours.
+    /// Returns the text without colors.
     fn plain(&self) -> String {
         match self {
             Refusal::Message(text) => text.clone(),
@@ -92,7 +93,7 @@ pub fn main() -> ExitCode {
 
 fn command_line() -> Status {
     let arguments: Vec<_> = std::env::args_os().collect();
-    // How clap paints its own errors has to be known before it has read anything.
+    // Clap refuses the arguments before it returns any option, so `--color` is looked up separately.
     let cli = match args::Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -112,7 +113,8 @@ fn command_line() -> Status {
     context.out.finish(status)
 }
 
-/// Why these arguments, the first of which is the name of the program, would be refused before anything is done; `None` if they would be taken (or ask for help).
+/// Returns the reason why these arguments would be refused before anything is done. `None` if they would be accepted,
+/// or ask for help. The first argument is the name of the program.
 #[must_use]
 pub fn refusal(arguments: impl IntoIterator<Item = String>) -> Option<String> {
     let error = args::Cli::try_parse_from(arguments).err().filter(clap::Error::use_stderr)?;
@@ -129,7 +131,7 @@ fn start_log(verbose: u8) {
     tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(|| output::Log)
-        // It would be told to stderr, and panic if that is closed.
+        // The log would report its own errors on stderr, and panic if that is closed.
         .log_internal_errors(false)
         .without_time()
         .with_target(false)

@@ -1,4 +1,4 @@
-//! `raceflip new`: a first model, to be changed into one's own.
+//! `raceflip new`: writes a first model for the user to change.
 
 use super::exit::Status;
 use super::{Context, Refusal, shell};
@@ -34,7 +34,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let name = clean(&path.to_string_lossy());
     let cannot = |why: &dyn std::fmt::Display| Refusal::new(format_args!("cannot write `{name}`: {why}"));
     let text = SKELETON.replace("NAME", &title(&path));
-    // Nothing that is there is ever lost, also not what another program has just written.
+    // An existing file is never overwritten, not even one that another program has just created.
     let file = OpenOptions::new().write(true).create_new(true).open(&path);
     let mut file = file.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => cannot(&"it exists already; give another name, or delete it first"),
@@ -42,7 +42,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         _ => cannot(&error),
     })?;
     if let Err(error) = file.write_all(text.as_bytes()) {
-        // Half a model is none.
+        // A partly written model is of no use.
         std::fs::remove_file(&path).ok();
         return Err(cannot(&error));
     }
@@ -51,7 +51,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     Ok(Status::Nothing)
 }
 
-/// The name of the file as a string of the language.
+/// Returns the name of the file as a string of the language.
 fn title(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     clean(&stem).replace('\\', "\\\\").replace('"', "\\\"")

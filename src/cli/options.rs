@@ -1,10 +1,10 @@
-//! What options mean, held over all commands: one name is one thing.
+//! Tests that options are consistent over all commands: one name means one thing.
 
 use super::args::Cli;
 use clap::{Arg, Command, CommandFactory};
 use std::collections::BTreeMap;
 
-// What a command prints is its result, in a form, in full or in brief.
+// Commands that print a result: it has a format, and is printed in full or in brief.
 const WITH_RESULTS: [&str; 9] = ["run", "replay", "shrink", "detect", "confirm", "merge", "analyze", "test", "explore"];
 
 fn commands(of: &Command, path: &str, all: &mut Vec<(String, Command)>) {
@@ -38,7 +38,7 @@ fn an_option_is_the_same_in_each_command() {
             let values = option.get_value_names().map(|n| n.join(" "));
             let short = option.get_short().map(String::from);
             let heading = option.get_help_heading().map(str::to_owned);
-            // What a gate fails on depends on what there is; the forms and the folder of a command are its own.
+            // The help of `--fail-on` differs: its conditions depend on the command.
             let words = if name == "fail-on" { None } else { option.get_help().map(ToString::to_string) };
             let mine = [text(values), text(short), text(heading), text(words)];
             let (first, theirs) = known.entry(name.clone()).or_insert_with(|| (path.clone(), mine.clone()));

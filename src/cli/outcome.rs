@@ -1,4 +1,4 @@
-//! How a run ended, in plain words.
+//! Describes in words how a run ended.
 
 use super::check::counted;
 use super::load::Model;
@@ -9,7 +9,8 @@ use crate::formats::failing;
 use crate::formats::result::{Left, remaining, task_of};
 use crate::world::World;
 
-/// Prints the outcome of a run: a line, and below it what helps to understand it; `brief`: without where blocked threads stand.
+/// Prints the outcome of a run: a line, and below it details that help to understand it. With `brief` the blocked
+/// threads of a deadlock are left out.
 pub(super) fn print(out: &mut Output, model: &Model, world: &World, outcome: &Outcome, brief: bool) {
     match outcome {
         Outcome::Ok => writeln!(out, "{}", paint(GOOD, "ok")),
@@ -22,18 +23,18 @@ pub(super) fn print(out: &mut Output, model: &Model, world: &World, outcome: &Ou
     }
 }
 
-/// Prints that a run came to a limit, where what raises it is said elsewhere.
+/// Prints that a run hit a limit, without the option that raises it, which is printed elsewhere.
 pub(super) fn print_limit(out: &mut Output, kind: LimitKind, limit: u64) {
     writeln!(out, "{}: the run came to its limit of {limit} {}", paint(ODD, "limit"), kind.noun());
 }
 
-/// `limit of 100 steps; --steps 200 raises it`
+/// Describes a limit, as in `limit of 100 steps; --steps 200 raises it`.
 pub(super) fn limit_text(kind: LimitKind, limit: u64) -> String {
     let unit = if kind == LimitKind::VirtualTime { "ms" } else { "" };
     format!("limit of {limit} {}; --{} {}{unit} raises it", kind.noun(), kind.option(), higher(kind, limit))
 }
 
-// Twice a limit, as far as the option goes.
+// Twice the limit, up to the maximum of the option.
 fn higher(kind: LimitKind, limit: u64) -> u64 {
     let most = match kind {
         LimitKind::Steps | LimitKind::VirtualTime | LimitKind::LocalSteps => u64::MAX,
@@ -95,7 +96,7 @@ fn deadlock(out: &mut Output, model: &Model, world: &World, report: &DeadlockRep
     }
 }
 
-/// `app.race:23:40 (@B)`
+/// Describes a place, as in `app.race:23:40 (@B)`.
 fn place(model: &Model, site: &Site) -> String {
     format!("{}{}", position(model, (site.line, site.column)), label(site))
 }
@@ -108,12 +109,12 @@ fn position(model: &Model, (line, column): (u32, u32)) -> String {
     format!("{}:{line}:{column}", model.name())
 }
 
-/// The text of a line of the model.
+/// Returns the text of a line of the model.
 pub(super) fn line_of(model: &Model, line: u32) -> &str {
     model.source.text().lines().nth((line as usize).saturating_sub(1)).unwrap_or("")
 }
 
-// Longer lines are not shown: they would hide what they are to show.
+// Longer lines, in bytes, are not shown: they would hide the place that they should show.
 const LONGEST: usize = 200;
 
 fn excerpt(out: &mut Output, model: &Model, (line, column): (u32, u32)) {

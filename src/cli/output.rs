@@ -1,8 +1,10 @@
-//! Printing: everything that reaches stdout or stderr goes through here, and nothing that a model, a path, an option or a file says commands a terminal or a CI system.
+//! Prints: everything that reaches stdout or stderr goes through this module. No text from a model, a path, an option
+//! or a file can command a terminal or a CI system.
 //!
-//! What is printed is taken for somebody else's text, unless this module has made it: a line is one line, and [`clean`] whatever it was put together of. The only
-//! exceptions are the styles of [`paint`], documents in other formats ([`Output::document`], [`Output::json`]), whose lines are kept, and files ([`Output::file`]).
-//! So no command can forget to escape something. A stream that cannot be written never ends the program.
+//! All text counts as foreign, unless this module has made it: a line stays one line, and [`clean`] escapes whatever it
+//! was put together of. There are three exceptions: the styles of [`paint`]; documents in other formats
+//! ([`Output::document`], [`Output::json`]), whose lines are kept; and files ([`Output::file`]). So no command can
+//! forget to escape something. A stream that cannot be written never ends the program.
 
 use super::Refusal;
 use super::exit::Status;
@@ -18,7 +20,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::LazyLock;
 
-/// `--color`.
+/// When to print colors: the value of `--color`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Colour {
     /// On a terminal, unless NO_COLOR is set
@@ -40,7 +42,7 @@ impl Colour {
     }
 }
 
-/// How a text looks.
+/// Style of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Style(u8);
 
@@ -51,7 +53,7 @@ pub(super) const ODD: Style = Style(3);
 pub(super) const GOOD: Style = Style(4);
 pub(super) const NOTE: Style = Style(5);
 
-// By the number of a style.
+// Terminal style of each `Style`, by its number.
 const LOOKS: [anstyle::Style; 6] = [
     anstyle::Style::new().bold(),
     anstyle::Style::new().dimmed(),
@@ -61,8 +63,8 @@ const LOOKS: [anstyle::Style; 6] = [
     AnsiColor::Cyan.on_default().bold(),
 ];
 
-// What begins a mark for a style: two characters for private use, drawn when the program starts, so that no text that somebody wrote can hold a mark. They never leave
-// the program.
+// Start of a mark for a style: two private-use characters that are drawn when the program starts, so that no foreign
+// text can contain a mark. They never leave the program.
 static MARK: LazyLock<String> = LazyLock::new(|| {
     let drawn = RandomState::new().hash_one("style");
     let private = |bits: u64| char::from_u32(0x10_0000 + (bits % 0xfffe) as u32).unwrap_or('\u{100000}');
@@ -70,16 +72,16 @@ static MARK: LazyLock<String> = LazyLock::new(|| {
 });
 const END: char = '.';
 
-/// A text in a style, which [`Output`] knows from colours that a text brings along.
+/// Returns a text in a style. [`Output`] distinguishes the style from colors that the text brings along.
 pub(super) fn paint(style: Style, text: impl fmt::Display) -> String {
     let mark = &*MARK;
     format!("{mark}{}{text}{mark}{END}", style.0)
 }
 
-/// A line as it goes out.
+/// Appends a line in the form in which it is printed: styles are rendered, and everything else is escaped.
 fn line(text: &str, to: &mut String) {
     let start = to.len();
-    // Where the text begins that a reader sees.
+    // Start of the visible text: a CI system looks for commands there.
     let mut begins = None;
     for (i, piece) in text.split(MARK.as_str()).enumerate() {
         let mut piece = piece;
@@ -104,14 +106,14 @@ fn line(text: &str, to: &mut String) {
     }
 }
 
-// Writes the character at a byte as an escape.
+// Replaces the character at this byte by its escape sequence.
 fn escape(text: &mut String, at: usize) {
     if let Some(c) = text[at..].chars().next() {
         text.replace_range(at..at + c.len_utf8(), &c.escape_unicode().to_string());
     }
 }
 
-/// Lines as they go out, each with its end.
+/// Returns lines in the form in which they are printed, each with its line end.
 fn lines(text: &str) -> String {
     let mut all = String::with_capacity(text.len());
     for text in text.lines() {
@@ -121,7 +123,7 @@ fn lines(text: &str) -> String {
     all
 }
 
-/// Lines in which a renderer of ours has set colours: only these are kept of what is hidden.
+/// Returns lines that a renderer of this program has colored. Of hidden characters only its color codes are kept.
 fn rendered(text: &str) -> String {
     let mut marked = String::with_capacity(text.len());
     let mut rest = text;
@@ -138,7 +140,7 @@ fn rendered(text: &str) -> String {
         }
     }
     marked.push_str(&lines_kept(rest));
-    // A line may begin with a colour.
+    // A line may begin with a color code, so that its visible start is looked up.
     let mut all = String::with_capacity(marked.len());
     for text in marked.lines() {
         let seen = anstream::adapter::strip_str(text).to_string();
@@ -152,7 +154,7 @@ fn rendered(text: &str) -> String {
     all
 }
 
-// Where the first character stands that is neither a blank nor of a colour.
+// Returns the offset of the first character that is neither blank nor part of a color code.
 fn first_seen(line: &str) -> usize {
     let mut rest = line;
     loop {
@@ -168,13 +170,13 @@ fn lines_kept(text: &str) -> String {
     text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
 }
 
-/// Both streams.
+/// Stdout and stderr of the program.
 pub(super) struct Output {
     out: BufWriter<AutoStream<io::Stdout>>,
     err: AutoStream<io::Stderr>,
-    // The reader of stdout has gone: nothing more is written, and the work goes on, so that the exit status is right.
+    // Whether stdout is closed. Then nothing more is written, but the work continues, so that the exit status is right.
     closed: bool,
-    // How wide the terminal is, if stdout is one.
+    // Width of the terminal in columns, if stdout is one.
     width: Option<usize>,
     trouble: Option<io::Error>,
 }
@@ -193,12 +195,12 @@ impl Output {
         }
     }
 
-    /// Whether stdout is a terminal.
+    /// Returns whether stdout is a terminal.
     pub(super) fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }
 
-    /// `writeln!` to stdout, which cannot fail: one line, whatever is in it.
+    /// Prints one line to stdout, whatever the text contains. `writeln!` calls it; it cannot fail.
     pub(super) fn write_fmt(&mut self, text: fmt::Arguments<'_>) {
         let text = text.to_string();
         let mut shown = String::with_capacity(text.len() + 16);
@@ -207,12 +209,12 @@ impl Output {
         self.put(&shown);
     }
 
-    /// A document in another format, whose renderer has escaped what its format asks for. Its lines are kept.
+    /// Prints a document in another format. Its renderer has escaped what the format requires, and its lines are kept.
     pub(super) fn document(&mut self, text: &str) {
         self.put(&lines(text));
     }
 
-    /// Commands to GitHub that are ours; what else stands at the beginning of a line is none.
+    /// Prints workflow commands of GitHub that this program has made. No other start of a line can be a command.
     pub(super) fn commands(&mut self, text: &str) {
         let ours = |text: &str| ["::error ", "::warning ", "::notice "].iter().any(|c| text.starts_with(c));
         for text in text.lines() {
@@ -221,13 +223,13 @@ impl Output {
         }
     }
 
-    /// A JSON text, with the end of its line.
+    /// Prints a JSON text and a line end.
     pub(super) fn json(&mut self, text: &str) {
         self.put(&clean_json(text));
         self.put("\n");
     }
 
-    /// What is meant for a file and not for people: a model that was laid out, a trace, a script for a shell. Its bytes are kept.
+    /// Prints a text that is meant for a file: a formatted model, a trace, a shell script. Its bytes are kept.
     pub(super) fn file(&mut self, text: &str) {
         self.put(text);
     }
@@ -239,7 +241,7 @@ impl Output {
         }
     }
 
-    /// A line of prose to stdout: on a terminal it breaks between words.
+    /// Prints a line of prose to stdout. On a terminal it breaks between words.
     pub(super) fn prose(&mut self, text: impl fmt::Display) {
         let mut shown = String::new();
         line(&text.to_string(), &mut shown);
@@ -257,7 +259,7 @@ impl Output {
         }
     }
 
-    /// Writes what is waiting to be written.
+    /// Writes all buffered text to stdout.
     pub(super) fn flush(&mut self) {
         if !self.closed {
             let flushed = self.out.flush();
@@ -265,12 +267,13 @@ impl Output {
         }
     }
 
-    /// Whether errors are painted.
+    /// Returns whether errors are colored.
     pub(super) fn paints_errors(&self) -> bool {
         self.err.current_choice() != ColorChoice::Never
     }
 
-    // What stdout has so far goes first, so that the two stay in order on a terminal. Nobody can be told of an error on stderr.
+    // Prints to stderr. Stdout is flushed first, so that both stay in order on a terminal. An error of stderr cannot be
+    // reported.
     fn tell(&mut self, shown: &str) {
         self.flush();
         let _ = self.err.write_all(shown.as_bytes());
@@ -283,22 +286,22 @@ impl Output {
         self.tell(&shown);
     }
 
-    /// `error: ...` on stderr.
+    /// Prints `error: ...` to stderr.
     pub(super) fn error(&mut self, text: impl fmt::Display) {
         self.say(BAD, "error", &text);
     }
 
-    /// `warning: ...` on stderr.
+    /// Prints `warning: ...` to stderr.
     pub(super) fn warning(&mut self, text: impl fmt::Display) {
         self.say(ODD, "warning", &text);
     }
 
-    /// `note: ...` on stderr.
+    /// Prints `note: ...` to stderr.
     pub(super) fn note(&mut self, text: impl fmt::Display) {
         self.say(NOTE, "note", &text);
     }
 
-    /// A line on stderr below an error.
+    /// Prints a line below an error to stderr.
     pub(super) fn more(&mut self, text: impl fmt::Display) {
         let mut shown = String::new();
         line(&text.to_string(), &mut shown);
@@ -313,7 +316,7 @@ impl Output {
         }
     }
 
-    /// Writes what is left; a result that could not be written is no result.
+    /// Flushes stdout and returns the exit status. If the result could not be written, that is an error.
     pub(super) fn finish(mut self, status: Status) -> Status {
         self.flush();
         match self.trouble.take() {
@@ -326,15 +329,15 @@ impl Output {
     }
 }
 
-/// Help, the version, or an error of usage.
+/// Prints the help, the version, or a usage error of clap.
 pub(super) fn usage(mut error: clap::Error, colour: Colour) -> Status {
-    // What was typed.
+    // Clap repeats what the user typed, so the typed values are escaped.
     let typed: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
     for (kind, value) in typed {
         let value = match value {
             ContextValue::String(text) => ContextValue::String(clean(&text)),
             ContextValue::Strings(texts) => ContextValue::Strings(texts.iter().map(|t| clean(t)).collect()),
-            // Advice that repeats what was typed.
+            // Advice of clap that repeats what was typed.
             ContextValue::StyledStrs(texts) => {
                 let plain = |t: &StyledStr| t.to_string();
                 let seen = |t: StyledStr| if plain(&t).chars().any(hidden) { clean(&plain(&t)).into() } else { t };
@@ -346,7 +349,7 @@ pub(super) fn usage(mut error: clap::Error, colour: Colour) -> Status {
     }
     let refused = error.use_stderr();
     let mut text = error.render().ansi().to_string();
-    // Why a value was refused, which may repeat it.
+    // The reason why a value was refused may repeat the value.
     if let Some(why) = std::error::Error::source(&error).map(ToString::to_string) {
         text = text.replace(&why, &clean(&why));
     }
@@ -363,7 +366,7 @@ pub(super) fn usage(mut error: clap::Error, colour: Colour) -> Status {
     };
     match written {
         _ if refused => Status::Refused,
-        // Nobody can be told that the reader has gone.
+        // The reader is gone: there is nobody to report that to.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Log.tell(&format!("error: cannot write to stdout: {error}"));
             Status::Refused
@@ -372,19 +375,19 @@ pub(super) fn usage(mut error: clap::Error, colour: Colour) -> Status {
     }
 }
 
-/// Stderr for what is told besides the results, by whoever has no [`Output`]: the log, the report of a bug. It may be closed.
+/// Stderr for code without an [`Output`]: the log, and the report of a panic. It may be closed.
 #[derive(Clone, Copy)]
 pub(super) struct Log;
 
 impl Log {
-    /// Lines.
+    /// Prints lines to stderr.
     pub(super) fn tell(self, text: &str) {
         let _ = io::stderr().write_all(lines(text).as_bytes());
     }
 }
 
 impl Write for Log {
-    // An entry of the log comes as a whole, with one end of a line.
+    // An entry of the log comes in one piece, with one line end.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         self.tell(&clean(text.strip_suffix('\n').unwrap_or(&text)));

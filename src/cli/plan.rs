@@ -1,4 +1,4 @@
-//! What was typed, resolved: everything that one run needs.
+//! Resolves the arguments of a command to the plan of one run.
 
 use super::Refusal;
 use super::args::{ReportArgs, RunFormat};
@@ -14,62 +14,62 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// One run.
+/// Plan of one run.
 pub(super) struct Plan {
     pub(super) model: Model,
     pub(super) limits: Limits,
-    /// What the command allows: a token's limits may be higher, and count only so far.
+    /// Limits that the command allows. A token may have higher ones, but they count only up to these.
     pub(super) allowed: Limits,
     pub(super) choices: Choices,
-    /// The strategy as text, and the seed: those that drew the choices, also of a replay.
+    /// Strategy and seed that drew the choices, also of a replay. The strategy is in text form.
     pub(super) strategy: String,
     pub(super) seed: u64,
     pub(super) report: Report,
-    /// Whether it is shrunk.
+    /// Whether and how the run is shrunk.
     pub(super) shrinking: Shrinking,
 }
 
-/// Where the choices come from.
+/// Source of the choices of a run.
 pub(super) enum Choices {
     Draw(Box<Named>),
     Replay(Box<Token>),
-    /// A replay that goes on where the model has left its recording.
+    /// A replay that continues where the model has left the recording.
     Tolerant(Box<Token>),
 }
 
-/// How a run is told.
+/// Options of the report of a run.
 pub(super) struct Report {
     pub(super) form: Form,
-    /// Open already: a path that cannot be written is an error before anything runs.
+    /// Trace file. It is opened early, so that a path that cannot be written is an error before the run.
     pub(super) trace: Option<NewFile>,
-    /// The same.
+    /// Perfetto file. It is opened early, so that a path that cannot be written is an error before the run.
     pub(super) perfetto: Option<NewFile>,
     pub(super) view: View,
-    /// Where it stops, and whether its state is told.
+    /// Whether the run stops early, and whether its state is printed.
     pub(super) state: StateArgs,
 }
 
 impl Report {
-    /// Whether nothing but the run itself is told: no file is written about it, and it goes to its end.
+    /// Returns whether only the run itself is reported: no file is written about it, and it is not stopped early.
     pub(super) fn is_plain(&self) -> bool {
         self.trace.is_none() && self.perfetto.is_none() && self.state.until.is_none() && !self.state.state
     }
 }
 
-/// The form of what goes to stdout.
+/// Format of the report on stdout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
-    /// Timeline, outcome, how to replay it.
+    /// Timeline, outcome, and the command that replays the run.
     Timeline,
-    /// A Mermaid diagram.
+    /// Mermaid diagram.
     Mermaid,
     /// Outcome and token.
     Brief,
-    /// One JSON object.
+    /// JSON object.
     Json,
 }
 
-/// A file that is being written.
+/// File that is being written.
 pub(super) struct NewFile {
     pub(super) name: String,
     pub(super) to: BufWriter<File>,

@@ -1,4 +1,4 @@
-//! How far a long run is, on stderr, if that is a terminal.
+//! Shows the progress of a long run on stderr, if that is a terminal.
 
 use crate::event::Event;
 use crate::exec::Observer;
@@ -8,13 +8,13 @@ use std::io::IsTerminal;
 
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
 
-/// A bar over the steps of one run.
+/// Progress bar over the steps of one run.
 pub(super) struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// A bar up to the limit of steps; `None` where nobody would see it.
+    /// Creates a bar up to the step limit; `None` if stderr is no terminal.
     pub(super) fn new(limit: u64) -> Option<Self> {
         if !std::io::stderr().is_terminal() {
             return None;
@@ -26,7 +26,7 @@ impl Progress {
         Some(Self { bar })
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }

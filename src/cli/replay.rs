@@ -1,4 +1,4 @@
-//! `raceflip replay`: a run again, from its token.
+//! `raceflip replay`: performs a run again, from its token.
 
 use super::args::{Defines, LimitArgs, ReportArgs, head};
 use super::exit::Status;
@@ -34,7 +34,7 @@ Examples:
 
 From a file or stdin, everything around the token is passed over, so the output of `raceflip run` will do.";
 
-/// A run that was recorded, and how it is reported.
+/// Recorded run, and the options of its report.
 #[derive(clap::Args, Debug)]
 pub(super) struct RecordedArgs {
     /// The model
@@ -65,7 +65,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
-    // What could not be followed would stand behind the diagram.
+    // The choices that could not be followed would be printed after the diagram.
     args.recorded.report.alone("--tolerant", args.tolerant)?;
     let (token, model) = args.recorded.resolve(context)?;
     let plan = Plan {
@@ -82,7 +82,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
 }
 
 impl RecordedArgs {
-    /// The token that was given, and the model with its constants.
+    /// Returns the given token, and the model with its constants.
     pub(super) fn resolve(&self, context: &mut Context) -> Result<(Token, Model), Refusal> {
         if let Some(file) = turned_round(&self.file, &self.token) {
             return Err(Refusal::new(format_args!(
@@ -112,7 +112,8 @@ impl RecordedArgs {
         if model.digest() != token.program {
             context.out.warning("the token was made for another version of this model; the choices decide");
         }
-        // Deeper calls end no run, but throw: they would make it another one.
+        // A lower depth limit ends no run, but makes a deep call throw, which would be another run. So it is checked
+        // before the replay.
         if let Some((option, value)) = token.limits.kept_from(&self.limits.resolve(), None) {
             return Err(Refusal::new(asks(option, value, &self.limits.resolve())));
         }
@@ -120,7 +121,7 @@ impl RecordedArgs {
     }
 }
 
-/// What a token asks for and the command does not allow.
+/// Describes what a token needs and the command does not allow.
 pub(super) fn asks(option: &str, value: u64, allowed: &Limits) -> String {
     let most = allowed.options().into_iter().find(|(o, _)| *o == option).map_or(0, |(_, most)| most);
     let unit = if option == LimitKind::VirtualTime.option() { "ms" } else { "" };
@@ -129,7 +130,7 @@ pub(super) fn asks(option: &str, value: u64, allowed: &Limits) -> String {
     )
 }
 
-// The model, if it was given where the token should be, and the token before it.
+// Path of the model, if the user gave the token first and the model second.
 fn turned_round(file: &Path, token: &str) -> Option<String> {
     let looks_so =
         |text: &str| text == "-" || text.starts_with("rf1-") || text.starts_with("rf2-") || text.starts_with('@');
@@ -138,13 +139,13 @@ fn turned_round(file: &Path, token: &str) -> Option<String> {
     (looks_so(&first) && !file.exists() && !looks_so(token) && is_model).then(|| shell::path(token))
 }
 
-// More than the token of any run with the default limits, with the output around it.
+// Upper bound in bytes: more than the token of any run with the default limits, and the output around it.
 const LARGEST: u64 = 256 << 20;
 
-// The token as it was given, or out of what a file or stdin holds.
+// Returns the token as it was given, or as a file or stdin contains it.
 fn token_text(given: &str) -> Result<String, Refusal> {
     let mut bytes = Vec::new();
-    // A file without end, say a device, is not read to its end.
+    // An endless file, such as a device, is not read to its end.
     let mut read = |from: &mut dyn Read| from.take(LARGEST + 1).read_to_end(&mut bytes);
     let (from, read) = match given.strip_prefix('@') {
         Some(path) => (format!("`{}`", path), std::fs::File::open(path).and_then(|mut file| read(&mut file))),
@@ -163,7 +164,7 @@ fn token_text(given: &str) -> Result<String, Refusal> {
     let is_token = |word: &&str| {
         word.strip_prefix("rf").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('-'))
     };
-    // In a file of a saved failure it stands in quotes.
+    // In the file of a saved failure the token is in quotes.
     match text.split(|c: char| c.is_whitespace() || c == '"').find(is_token) {
         Some(word) => Ok(word.to_owned()),
         None => Err(Refusal::new(format_args!(

@@ -1,4 +1,7 @@
-//! What reports of campaigns need of models: each is loaded once, by the file and the constants that a report names, and runs its tokens again.
+//! Renders reports of campaigns and of tests in the formats that other tools read.
+//!
+//! The reports of campaigns need models. Each model is loaded once, by the file and the constants that a report names,
+//! and replays the tokens of the report.
 
 use super::again;
 use super::load::{self, Model};
@@ -12,7 +15,7 @@ use clap::ValueEnum;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The form of what campaigns found, and of what tests did.
+/// Format of the results of campaigns and tests.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum ReportFormat {
     /// For people
@@ -31,9 +34,9 @@ pub(super) enum ReportFormat {
 }
 
 impl ReportFormat {
-    /// The result of a test; `None` of the form that is told as it comes.
+    /// Renders the result of a test. `None` for text, which is printed during the test.
     pub(super) fn test(self, report: &TestReport, gate: &[GateFailure]) -> Option<String> {
-        // As those of campaigns have it.
+        // Paths are relative to the current folder, as in the reports of campaigns.
         let folder = std::env::current_dir().ok();
         let mut relative = report.clone();
         relative.variants.iter_mut().for_each(|v| v.file = below(folder.as_deref(), &v.file));
@@ -48,7 +51,8 @@ impl ReportFormat {
         })
     }
 
-    /// What reads a whole campaign, of any number of reports; `None` of the forms for one.
+    /// Renders a whole campaign with any number of reports. `None` for the formats that this module does not render:
+    /// text and JSON.
     pub(super) fn render(
         self,
         reports: &[ConfirmReport],
@@ -64,7 +68,7 @@ impl ReportFormat {
         })
     }
 
-    /// Prints what was rendered.
+    /// Prints a rendered report.
     pub(super) fn print(self, text: &str, out: &mut Output) {
         match self {
             ReportFormat::Github => out.commands(text),
@@ -74,29 +78,30 @@ impl ReportFormat {
     }
 }
 
-// A path, and the constants that were given.
+// Path of a model, and the given constants.
 type Variant = (String, Vec<(String, i64)>);
 
-/// The models that reports are about.
+/// Models that reports are about.
 pub(super) struct Models<'m> {
     known: Vec<&'m Model>,
-    // Those that nobody had at hand; `None` of what cannot be read any more.
+    // Models that were not loaded before; `None` for those that cannot be read any more.
     loaded: BTreeMap<Variant, Option<Model>>,
     out: &'m Output,
     folder: Option<PathBuf>,
-    // How far runs are made again.
+    // Limits of the replays.
     allowed: Limits,
 }
 
 impl<'m> Models<'m> {
-    /// Those that are at hand; others are loaded when a report names them. Runs are made again as far as the usual limits allow: a report may be anybody's.
+    /// Creates the collection with the models that are loaded already. Others are loaded when a report names them.
+    /// Replays are limited by the default limits, since a report may come from anyone.
     pub(super) fn new(known: Vec<&'m Model>, out: &'m Output) -> Self {
         let allowed = Limits::default();
         let folder = std::env::current_dir().ok();
         Self { known, loaded: BTreeMap::new(), out, folder, allowed }
     }
 
-    /// The same, as far as these limits allow.
+    /// Returns the collection with other limits for replays.
     pub(super) fn allowing(self, allowed: Limits) -> Self {
         Self { allowed, ..self }
     }
@@ -122,7 +127,7 @@ impl Replays for Models<'_> {
     }
 
     fn commands(&mut self, about: &About, again: &Again) -> Vec<String> {
-        // The token has the limits that the commands have to allow.
+        // The replay command must allow the limits of the token.
         let limits = again.token.parse().map(|token: Token| token.limits).unwrap_or_default();
         match self.model(about) {
             Some(model) => again::replay(model, &again.token, &again.strategy, again.seed, &limits),
@@ -135,7 +140,7 @@ impl Replays for Models<'_> {
     }
 }
 
-// A path from this folder on, if it lies below it.
+// Returns the path relative to the folder, if it lies below it; otherwise the path as it is.
 fn below(folder: Option<&Path>, file: &str) -> String {
     let below = folder.and_then(|folder| Path::new(file).strip_prefix(folder).ok());
     below.map_or_else(|| file.to_owned(), |path| path.to_string_lossy().into_owned())

@@ -1,4 +1,4 @@
-//! `raceflip run`: one run of a model, as a timeline.
+//! `raceflip run`: performs one run of a model, and prints it as a timeline.
 
 use super::args::{Defines, LimitArgs, ReportArgs, SeedArgs, head};
 use super::exit::Status;
@@ -77,7 +77,9 @@ pub(super) struct Args {
     file: PathBuf,
     #[command(flatten)]
     seed: SeedArgs,
-    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:FIRST<THEN[,way=N][,guided][,later=N][,profile=SEED], or avoid:SITE,...
+    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]],
+    /// delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M],
+    /// hold:FIRST<THEN[,way=N][,guided][,later=N][,profile=SEED], or avoid:SITE,...
     #[arg(long, value_name = "STRATEGY", default_value = "random", help_heading = head::EFFORT)]
     strategy: StrategySpec,
     /// Show runs as they were drawn, and not smaller ones that end in the same way

@@ -1,7 +1,7 @@
-//! The folder of saved failures: reading it, finding those of a model, and saving new ones.
+//! Manages the folder of saved failures: reads it, finds the failures of a model, and saves new ones.
 //!
-//! As in proptest, what failed once is tried first from then on, and the files belong under version control. A model is named relative to the
-//! folder that `seeds` lies in, so that they mean the same on another machine.
+//! As in proptest, a failure is tried first once it has been saved, and the files belong under version control. A model
+//! is named relative to the parent of the `seeds` folder, so that the files mean the same on another machine.
 
 use super::load::Model;
 use super::suite::Case;
@@ -14,33 +14,33 @@ use crate::lang::variants::Defines;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// A failure that is saved.
+/// Saved failure of a test.
 pub(super) struct Kept {
     signature: String,
-    /// Its run.
+    /// Token of its run.
     pub(super) token: String,
-    /// The file.
+    /// Name of its file.
     pub(super) name: String,
 }
 
 pub(super) type Files = Vec<Kept>;
 
-/// The folder, and what is in it.
+/// Folder of saved failures, with its contents.
 pub(super) struct Seeds {
     folder: PathBuf,
-    // Where names of models start.
+    // Folder that names of models are relative to.
     root: PathBuf,
     files: Vec<(SeedFile, Saved)>,
     refused: Vec<Refusal>,
 }
 
 impl Seeds {
-    /// No folder, and nothing in it.
+    /// Returns an empty collection without a folder.
     pub(super) fn none() -> Self {
         Seeds { folder: PathBuf::new(), root: PathBuf::new(), files: Vec::new(), refused: Vec::new() }
     }
 
-    /// Reads all files of the folder; there may be no folder yet.
+    /// Reads all files of the folder, which need not exist yet.
     pub(super) fn open(folder: &Path) -> Result<Self, Refusal> {
         let name = clean(&folder.to_string_lossy());
         let cannot =
@@ -70,28 +70,29 @@ impl Seeds {
         Ok(seeds)
     }
 
-    /// The same, of a folder that can be written: else nothing is begun whose results could not be kept.
+    /// Reads all files of a folder that must be writable. Otherwise a command would begin whose results could not be
+    /// kept.
     pub(super) fn to_keep(folder: &Path) -> Result<Self, Refusal> {
         let seeds = Self::open(folder)?;
-        // There may be no folder yet: what it would be made in.
+        // The folder need not exist yet; then the nearest existing folder above it must be writable.
         let there = folder.ancestors().find(|at| at.exists() || at.as_os_str().is_empty()).unwrap_or(folder);
         files::may_write(&there.join("seed.toml"))?;
         Ok(seeds)
     }
 
-    /// The files that could not be read, once.
+    /// Returns the errors of files that could not be read or written, once.
     pub(super) fn refused(&mut self) -> Vec<Refusal> {
         std::mem::take(&mut self.refused)
     }
 
-    /// The saved failures of a model, each with the constants of its variant.
+    /// Returns the saved failures of a model, each with the constants of its variant.
     pub(super) fn of(&self, model: &Path) -> impl Iterator<Item = (Defines, Saved)> {
         let name = self.name_of(model);
         let of_this = self.files.iter().filter(move |(file, _)| file.model == name);
         of_this.map(|(file, saved)| (file.defines.clone().into_iter().collect(), saved.clone()))
     }
 
-    // The path from the root of a model or a saved failure, with `/`.
+    // Path of a model or of a saved failure relative to the root, with `/`.
     fn name_of(&self, path: &Path) -> String {
         let real = real(path);
         let (mut from, mut to) = (self.root.components().peekable(), real.components().peekable());
@@ -104,7 +105,7 @@ impl Seeds {
         up.chain(down).collect::<Vec<_>>().join("/")
     }
 
-    /// Saves each failure that must not be, unless a saved run shows it already; returns those that are saved.
+    /// Saves each forbidden failure of a test, unless a saved run already shows it. Returns the saved ones.
     pub(super) fn save(&mut self, case: &Case, plan: &TestPlan<'_>, tested: &Tested) -> Files {
         let mut files = Files::new();
         let kept = |shown: &Shown, name| Kept { signature: shown.signature.clone(), token: shown.token.clone(), name };
@@ -114,7 +115,7 @@ impl Seeds {
                 _ => None,
             })
         };
-        // What a saved run shows still; its signature may have another number now.
+        // Failures that a saved run still shows count as saved. Their signature may have another site number by now.
         for shown in all().flat_map(|(_, shown)| shown) {
             if let Origin::Saved(n) = shown.origin
                 && tested.saved[n] == SavedEnd::Fails
@@ -136,14 +137,15 @@ impl Seeds {
         files
     }
 
-    // Saves one against a line.
+    // Saves one failure against a line.
     fn write(&self, case: &Case, expectation: &str, line: u32, shown: &Shown) -> Result<String, Refusal> {
         let expectation = expectation.split_whitespace().collect::<Vec<_>>().join(" ");
         let seed = self.seed(&case.model, expectation, &shown.signature, &shown.token);
         self.create(&seed, |path| self.comment(&seed, case, line, shown, path))
     }
 
-    /// Saves the run in which the harmful order of a pair fails: `expectation` says it as a line would, `what` in words.
+    /// Saves the run in which a harmful order fails. `expectation` is the text of a matching `expect` line, `what`
+    /// describes the failure in words.
     pub(super) fn keep(
         &self,
         model: &Model,
@@ -176,7 +178,7 @@ impl Seeds {
         format!("    raceflip replay {} {file}", shell::path(&seed.model))
     }
 
-    // Writes it under the first name that is free, or has these bytes already.
+    // Writes the file under the first name that is free or has the same token already.
     fn create(&self, seed: &SeedFile, comment: impl Fn(&Path) -> Vec<String>) -> Result<String, Refusal> {
         let cannot = |path: &Path, error: std::io::Error| {
             Refusal::new(format_args!("cannot save a failure in `{}`: {error}", clean(&path.to_string_lossy())))
@@ -228,7 +230,7 @@ impl Seeds {
     }
 }
 
-// An absolute path without links, as far as it exists.
+// Absolute path without links, as far as the path exists.
 fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match (path.canonicalize(), path.parent(), path.components().next_back()) {
@@ -239,7 +241,7 @@ fn real(path: &Path) -> PathBuf {
     }
 }
 
-// Larger than any file that was saved here.
+// Upper bound of the size in bytes; no saved file is larger.
 const LARGEST: u64 = 64 << 20;
 
 fn read(path: &Path) -> Result<(SeedFile, Saved), Refusal> {

@@ -1,4 +1,4 @@
-//! `raceflip shrink`: a run that ends in the same way, with fewer preemptions and reorderings.
+//! `raceflip shrink`: finds a run with the same end that has fewer preemptions and reorderings.
 
 use super::campaign::Bar;
 use super::exit::Status;
@@ -59,7 +59,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let same = |_: &World, outcome: &Outcome| signature(&model.code.setup, outcome) == token.signature;
     let shrunk = shrink_to(&model.code, &token, &same, Effort::FULL, &stop, &|_| bar.done());
     bar.finish();
-    // Where the run of the token ends at a limit that the token would raise, it is not that run.
+    // If the run of the token ends at a limit that the token would raise, it is not the recorded run.
     let cut = |signature: &str| asked.beyond(&allowed).find(|(option, _)| *signature == format!("limit {option}"));
     let ends = match &shrunk {
         Err(ShrinkError::EndsOtherwise { found, .. }) => found.as_str(),
@@ -89,12 +89,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         shrinking: Shrinking::Asked(Box::new(shrunk)),
         model,
     };
-    // Its end is near, and it is the result: it is waited for.
+    // The run ends soon, and it is the result. So Ctrl-C does not interrupt it.
     let status = single::perform_until(plan, &AtomicBool::new(false), context)?;
     Ok(if interrupted { Status::Interrupted } else { status })
 }
 
-// Why there is nothing to shrink, and what to do.
+// Reports why there is nothing to shrink, and what to do.
 fn refused(error: &ShrinkError, args: &Args, token: &Token, context: &mut Context) -> Status {
     let out = &mut context.out;
     match error {

@@ -1,4 +1,4 @@
-//! Whether a run is shrunk, and how that is told.
+//! Decides whether a run is shrunk, and prints how much smaller it became.
 
 use super::check::counted;
 use super::load::Model;
@@ -8,19 +8,19 @@ use crate::shrink::{Effort, Shrunk, Size, shrink};
 use crate::token::Token;
 use std::sync::atomic::AtomicBool;
 
-/// What is done about the size of a run.
+/// Handling of the size of a run.
 pub(super) enum Shrinking {
-    /// Nothing: it is told as it was made.
+    /// The run is reported as it was performed.
     Off,
-    /// If it fails, a smaller run is told in its place.
+    /// If the run fails, a smaller run is reported in its place.
     IfItFails,
-    /// It is what is left of the run that `raceflip run` has drawn.
+    /// The run is the shrunk form of one that `raceflip run` has drawn.
     Drawn(Box<Shrunk>),
-    /// It is what is left of a token that was to be shrunk.
+    /// The run is the shrunk form of a token that the user wanted to shrink.
     Asked(Box<Shrunk>),
 }
 
-/// A smaller run that fails in the same way, if there is one that is found in a moment.
+/// Returns a smaller run with the same failure, if one is found quickly.
 pub(super) fn smaller(model: &Model, token: &Token, outcome: &Outcome, stop: &AtomicBool) -> Option<Box<Shrunk>> {
     if matches!(outcome, Outcome::Ok | Outcome::Limit(..)) {
         return None;
@@ -29,7 +29,8 @@ pub(super) fn smaller(model: &Model, token: &Token, outcome: &Outcome, stop: &At
     (shrunk.is_smaller() && !shrunk.interrupted).then(|| Box::new(shrunk))
 }
 
-/// `from 12 deviations and 41 steps to 1 and 9`: deviations first, since they come first; there may be more steps.
+/// Formats sizes, as in `from 12 deviations and 41 steps to 1 and 9`. Deviations come first, since they count first:
+/// the smaller run may have more steps.
 pub(super) fn sizes(before: Size, after: Size) -> String {
     let (steps, deviations) = (counted(before.steps, "step"), counted(before.deviations, "deviation"));
     if before == after {
@@ -38,10 +39,10 @@ pub(super) fn sizes(before: Size, after: Size) -> String {
     format!("from {deviations} and {steps} to {} and {}", after.deviations, after.steps)
 }
 
-// Deviations that are told.
+// Maximum number of deviations that are printed.
 const SHOWN: usize = 10;
 
-/// Says how much smaller the run has become; of one that was to be shrunk also what is left to deviate.
+/// Prints how much smaller the run has become. If the user asked to shrink it, its remaining deviations follow.
 pub(super) fn print(out: &mut Output, shrinking: &Shrinking) {
     match shrinking {
         Shrinking::Off | Shrinking::IfItFails => {}

@@ -1,4 +1,4 @@
-//! One run, drawn or replayed, and its report: what `run` and `replay` share, so that the two print the same.
+//! Performs one run, drawn or replayed, and reports it. `run` and `replay` share it, so that both print the same.
 
 use super::exit::Status;
 use super::load::Model;
@@ -25,7 +25,7 @@ use std::io::{BufWriter, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Everything that watches one run.
+/// All observers of one run.
 #[derive(Default)]
 struct Watch<'m> {
     timeline: Option<TimelineRecorder<'m>>,
@@ -47,12 +47,12 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// Performs the plan and reports it.
+/// Performs the plan and reports it. Ctrl-C interrupts it.
 pub(super) fn perform(plan: Plan, context: &mut Context) -> Result<Status, Refusal> {
     perform_until(plan, &interrupt::install(), context)
 }
 
-/// The same, until somebody wants it to stop.
+/// Performs the plan and reports it, until `stop` is set.
 pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context) -> Result<Status, Refusal> {
     let Plan { model, limits, allowed, choices, strategy, seed, report, shrinking } = plan;
     let within = limits.within(&allowed);
@@ -158,7 +158,8 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
         .map_err(|(name, error)| Refusal::new(format_args!("cannot write the trace to `{name}`: {error}")))
 }
 
-/// How many steps a run of the model takes: those of a round robin, which is the same every time. Ctrl-C ends the program in the middle of it, as nothing is known yet.
+/// Returns the number of steps of a run of the model: of a round robin, which is the same every time. Ctrl-C ends the
+/// program during it, since there is nothing to report yet.
 pub(super) fn profile(model: &Model, limits: Limits) -> u64 {
     exec::run(&mut model.machine(limits), &mut RoundRobin::default(), 0, &mut Unobserved, &AtomicBool::new(false)).steps
 }
@@ -181,7 +182,7 @@ fn go<S: Strategy>(
     (summary, strategy, schedule)
 }
 
-/// A run that is over.
+/// Finished run with everything that its report needs.
 struct Told<'r> {
     model: &'r Model,
     world: &'r World,
@@ -190,7 +191,7 @@ struct Told<'r> {
     seed: u64,
     limits: Limits,
     stopped: bool,
-    // Whether the token asks for more than the command allows, which is said with what allows it.
+    // Whether the token needs more than the command allows. That is reported together with the option that allows it.
     asks: bool,
     shrinking: &'r Shrinking,
     smaller: Option<Smaller>,
@@ -279,7 +280,7 @@ impl Told<'_> {
         } else if let (true, End::Outcome(Outcome::Limit(kind, limit))) = (self.asks, &summary.end) {
             outcome::print_limit(out, *kind, *limit);
         } else if let End::Outcome(end) = &summary.end {
-            // Where blocked threads stand is the end of a timeline.
+            // A timeline already ends with the blocked threads, so they are not repeated.
             outcome::print(out, model, world, end, form == Form::Timeline);
         }
         if summary.refused_posts > 0 {
@@ -293,7 +294,7 @@ impl Told<'_> {
             if let Shrinking::Asked(_) = self.shrinking {
                 shrunk::print(out, self.shrinking);
             }
-            // A terminal is not flooded; a file or a program takes it.
+            // A long token would flood a terminal, but not a file or a pipe.
             if again::is_long(&text) && out.is_terminal() {
                 for command in again::replay(model, &text, self.strategy, self.seed, &self.limits) {
                     writeln!(out, "{command}");
@@ -313,7 +314,7 @@ impl Told<'_> {
         }
     }
 
-    // What stderr is told of a run without a result, and the status.
+    // Reports on stderr that a run has no result, and returns the exit status.
     fn status(&self, token: Option<&Token>, recorded: Option<&Token>, context: &mut Context) -> Status {
         let out = &mut context.out;
         match &self.summary.end {

@@ -1,11 +1,11 @@
-//! `--until` and `--state`: a run stopped early, and where everything stands.
+//! Implements `--until` and `--state`: a run that is stopped early, and the state at its end.
 
 use super::load::Model;
 use super::output::{BAD, BOLD, DIM, GOOD, ODD, Output, paint};
 use crate::formats::state::{LockState, MessageState, StandingWord, State, ThreadState, Variable};
 use crate::world::World;
 
-/// What is to be shown of a state.
+/// Options that stop a run early and print its state.
 #[derive(clap::Args, Clone, Copy, Default, Debug)]
 pub(super) struct StateArgs {
     /// Stop after N steps
@@ -16,12 +16,12 @@ pub(super) struct StateArgs {
     pub(super) state: bool,
 }
 
-/// The state of a world, in the words of its model.
+/// Returns the state of a world with the names of its model.
 pub(super) fn of(model: &Model, world: &World) -> State {
     State::of(world, &model.program)
 }
 
-// The room of names.
+// Width of the column of names.
 const NAME: usize = 24;
 
 /// Prints a state.

@@ -1,4 +1,4 @@
-//! What is to be tested, or confirmed: the models below the paths, and the variants of each.
+//! Finds what a command tests or confirms: the models below the given paths, and the variants of each model.
 
 use super::Refusal;
 use super::files;
@@ -12,24 +12,24 @@ use crate::lang::variants::{Defines, constants, variants};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// All that is to be tested, and what could not be read.
+/// Variants to test or confirm, with the errors of what could not be read.
 pub(super) struct Suite {
     pub(super) cases: Vec<Case>,
     pub(super) refused: Vec<Refusal>,
-    /// Variants of its models that are not among the cases, since only models as they stand were asked for.
+    /// Number of variants that are left out, because only the models as they stand were asked for.
     pub(super) left_out: usize,
 }
 
-/// Which variants of a model are taken.
+/// Choice of the variants of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Variants {
-    /// All that the conditions of its `expect` lines speak of.
+    /// All variants that the conditions of its `expect` lines name.
     All,
-    /// The one with the constants that it says, and those that were given.
+    /// One variant: the model's own constants, with the given values.
     AsWritten,
 }
 
-/// What was asked for.
+/// Arguments that select models and variants.
 pub(super) struct Given<'g> {
     pub(super) paths: &'g [PathBuf],
     pub(super) defines: &'g Defines,
@@ -37,15 +37,15 @@ pub(super) struct Given<'g> {
     pub(super) which: Variants,
 }
 
-/// A variant of a model.
+/// Variant of a model.
 pub(super) struct Case {
     pub(super) model: Model,
-    /// Its saved failures.
+    /// Saved failures of the variant.
     pub(super) saved: Vec<Saved>,
 }
 
 impl Case {
-    /// `app.race FIXED=1`
+    /// Returns the name of the variant, as in `app.race FIXED=1`.
     pub(super) fn name(&self) -> String {
         self.model.defines.iter().fold(self.model.name().to_owned(), |name, (c, v)| format!("{name} {c}={v}"))
     }
@@ -87,7 +87,7 @@ impl Suite {
         Ok(suite)
     }
 
-    // Adds the variants of a model, those that saved failures are of among them; returns the names of its constants.
+    // Adds the variants of a model, including those of its saved failures. Returns the names of its constants.
     fn model(
         &mut self,
         path: &Path,
@@ -108,7 +108,7 @@ impl Suite {
             all = vec![own.clone()];
         }
         let variant = |defines: &Defines, note: &str| {
-            // What the first check does not find is wrong with this variant.
+            // The model was checked before with its own constants, so an error here belongs to this variant.
             load::checked(path, source.clone(), &file, defines, out).map_err(|refusal| {
                 let values: Vec<String> = defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 let text =
@@ -124,12 +124,12 @@ impl Suite {
             }
         }
         for (defines, saved) in seeds.of(path) {
-            // What other values were given is of no interest now.
+            // Variants with other values than the given ones are not asked for.
             let other = |(name, value): &(String, i64)| own.iter().any(|(n, v)| n == name && v != value);
             if defines.iter().any(other) {
                 continue;
             }
-            // Constants that are no more say nothing; the run is made again with the others.
+            // A saved failure may name constants that no longer exist. Its run is performed with the remaining ones.
             match variant(&known(&defines), &format!(", which {} is of", saved.name)) {
                 Ok(model) if own.iter().all(|value| model.program.consts.contains(value)) => {
                     match cases.iter_mut().find(|case| case.model.program.consts == model.program.consts) {
@@ -146,20 +146,21 @@ impl Suite {
     }
 }
 
-// How many of these variants are another one than this model.
+// Number of these variants that differ from this model.
 fn others(all: &[Defines], model: &Model) -> usize {
     let is = |defines: &&Defines| defines.iter().all(|value| model.program.consts.contains(value));
     all.iter().filter(|defines| !is(defines)).count()
 }
 
-/// How many variants a model has besides the one that was loaded with these constants.
+/// Returns the number of variants that a model has besides the one that was loaded with these constants.
 pub(super) fn left_out(model: &Model, given: &Defines, out: &Output) -> Result<usize, Refusal> {
     let file = load::parsed(&model.source, out)?;
-    // Where there are too many to be told the model is still good as it stands.
+    // With too many variants to list, the model as it stands is still valid.
     Ok(variants(&file, &model.program, given).map_or(0, |all| others(&all, model)))
 }
 
-/// The same for commands that may be given one file, of which its reader says what is wrong with it: `true` if there may be several.
+/// Returns the models that the paths stand for, and whether there may be several. A single file is not checked here,
+/// since its reader reports what is wrong with it.
 pub(super) fn one_or_many(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Refusal>, bool), Refusal> {
     match paths {
         [one] if !one.is_dir() => Ok((vec![one.clone()], Vec::new(), false)),
@@ -167,7 +168,8 @@ pub(super) fn one_or_many(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Refusa
     }
 }
 
-/// The models that paths stand for, sorted, each once; and what keeps folders from being read.
+/// Returns the models that the paths stand for, sorted and without duplicates, and the errors of folders that cannot be
+/// read.
 pub(super) fn models(paths: &[PathBuf]) -> Result<(BTreeSet<PathBuf>, Vec<Refusal>), Refusal> {
     let (mut all, mut refused) = (BTreeSet::new(), Vec::new());
     for path in paths {
@@ -181,13 +183,13 @@ pub(super) fn models(paths: &[PathBuf]) -> Result<(BTreeSet<PathBuf>, Vec<Refusa
         all.extend(found);
         refused.extend(unread);
     }
-    // One file under two names is one model.
+    // One file with two names is one model.
     let mut known = BTreeSet::new();
     all.retain(|path| path.canonicalize().map_or(true, |real| known.insert(real)));
     Ok((all, refused))
 }
 
-// What is there instead of a path that is not.
+// Returns the error for a path that does not exist, with the name of a similar file.
 fn missing(path: &Path, error: &std::io::Error) -> Refusal {
     let name = path.to_string_lossy().into_owned();
     if error.kind() != std::io::ErrorKind::NotFound {

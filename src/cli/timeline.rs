@@ -1,4 +1,4 @@
-//! Timelines on stdout: which part is told, how wide, in which colours.
+//! Prints timelines on stdout: chooses the part, the width and the colors.
 
 use super::Refusal;
 use super::args::ViewArgs;
@@ -17,7 +17,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// How a timeline is told.
+/// Part of a timeline that is printed, and its form.
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub(super) window: Window,
@@ -28,11 +28,11 @@ pub(super) struct View {
     ascii: bool,
 }
 
-// Enough to see how a run starts, and more of how it ends.
+// Default part: enough to see how a run starts, and more of how it ends.
 const ENDS: Window = Window::Ends { first: 60, last: 140 };
-// Where nobody can see the terminal.
+// Width if stdout is no terminal.
 const WIDTH: usize = 80;
-// Lines that are longer are hard to follow.
+// Longer lines are hard to read.
 const WIDEST: usize = 160;
 
 impl Default for View {
@@ -57,7 +57,7 @@ impl View {
         Ok(Self { window, around: args.around, only, marked, width, ascii: args.ascii })
     }
 
-    /// The accesses to mark: those that were asked for, else those at which the strategy was directed.
+    /// Returns the accesses to mark: those that the user asked for, or else those that the strategy aims at.
     pub(super) fn marks(&self, model: &Model, strategy: &str) -> Marks {
         let directed = match strategy.parse() {
             Ok(StrategySpec::Directed { a, b, .. }) if self.marked.is_empty() => vec![a, b],
@@ -71,7 +71,7 @@ impl View {
         Marks { sites, ..Marks::default() }
     }
 
-    // What is told of what was recorded.
+    // Returns the part of the timeline that is printed.
     fn part(&self, timeline: &Timeline) -> Result<Timeline, Refusal> {
         if let Some(step) = self.around.filter(|s| *s > timeline.steps) {
             return Err(Refusal::new(format_args!("--around {step}: the run has {} steps", timeline.steps)));
@@ -127,7 +127,7 @@ pub(super) fn print(out: &mut Output, timeline: &Timeline, view: &View) -> Resul
     Ok(())
 }
 
-/// Prints the timeline of the run that a token of this model stands for, with these accesses marked.
+/// Replays a token of this model, and prints the timeline with these accesses marked.
 pub(super) fn print_token(
     out: &mut Output,
     model: &Model,

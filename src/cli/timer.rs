@@ -1,4 +1,4 @@
-//! Time limits as they are typed, and the timer that keeps one.
+//! Parses times of the command line, and stops a command when its time limit is over.
 
 use super::exit::Status;
 use super::output::Log;
@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A time as it is typed, everywhere: `500ms`, `1.5s`, `30s`, `10m`, `1h`, `2d`, to the millisecond. A number without a unit is refused, since readers would take it for one or the other.
+/// Parses a time with a unit to milliseconds: `500ms`, `1.5s`, `30s`, `10m`, `1h`, `2d`. All options use it. A number
+/// without a unit is refused, because its unit would be a guess.
 fn milliseconds(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));
     let each = match unit {
@@ -28,7 +29,7 @@ fn milliseconds(text: &str) -> Result<u64, String> {
     }
     let range = || format!("`{text}` is out of range");
     let whole = whole.parse::<u64>().ok().and_then(|n| n.checked_mul(each)).ok_or_else(range)?;
-    // Digits behind what a millisecond is of a day are zeros, or too many.
+    // Trailing zeros change nothing. Any other digit beyond a whole millisecond is refused below.
     let part = part.trim_end_matches('0');
     let scale = 10_u64.checked_pow(part.len() as u32);
     let part = if part.is_empty() { 0 } else { part.parse::<u64>().unwrap_or(u64::MAX) };
@@ -38,7 +39,7 @@ fn milliseconds(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A time limit of the real clock.
+/// Parses a time limit of the real clock, which must not be zero.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     match milliseconds(text)? {
         0 => Err(format!("`{text}` is out of range")),
@@ -46,12 +47,12 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time of the virtual clock, in milliseconds.
+/// Parses a time of the virtual clock, in milliseconds.
 pub(super) fn virtual_time(text: &str) -> Result<u64, String> {
     milliseconds(text)
 }
 
-/// Stops what is at work when its time is up.
+/// Timer that sets the stop flag when the time is over.
 pub(super) struct Timer {
     up: Arc<AtomicBool>,
 }
@@ -61,15 +62,15 @@ impl Timer {
         let up = Arc::new(AtomicBool::new(false));
         if let Some(time) = time {
             let flag = up.clone();
-            // Nobody waits for it: it ends with the process.
+            // The thread is not joined: it ends with the process.
             let timer = std::thread::Builder::new().spawn(move || {
                 std::thread::sleep(time);
-                // What has stopped already was interrupted.
+                // If the flag is set already, the user interrupted the command.
                 if !stop.swap(true, Ordering::Relaxed) {
                     flag.store(true, Ordering::Relaxed);
                 }
             });
-            // Nothing has begun yet.
+            // Exiting is safe, since nothing has begun yet.
             if let Err(error) = timer {
                 Log.tell(&format!("error: --time cannot be kept, since the system gives no thread for it: {error}"));
                 std::process::exit(i32::from(Status::Refused.number()));

@@ -1,10 +1,10 @@
-//! How far a tolerant replay kept to its recording, for people.
+//! Prints how closely a tolerant replay followed its recording.
 
 use super::check::counted;
 use super::output::{BAD, BOLD, GOOD, Output, paint};
 use crate::formats::result::Kept;
 
-/// Prints it; of a run that was stopped nothing is said of its end.
+/// Prints the result. If the run was stopped early, its end is not compared.
 pub(super) fn print(out: &mut Output, kept: &Kept, stopped: bool) {
     let all = kept.followed.saturating_add(kept.skipped);
     let followed = format!("{} of {} followed", kept.followed, counted(all, "recorded choice"));

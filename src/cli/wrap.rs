@@ -1,8 +1,9 @@
-//! Prose on a narrow terminal: broken between words, and not where the terminal happens to end.
+//! Breaks prose between words, for narrow terminals.
 
 use unicode_width::UnicodeWidthChar;
 
-/// A line, broken between words so that no part is wider than this, as far as its words allow; what follows the first part is indented by two more. Escape sequences have no width.
+/// Breaks a line between words, so that no part is wider than `width` columns unless a single word is. All parts after
+/// the first are indented by two more columns. Escape sequences have no width.
 pub(super) fn wrapped(line: &str, width: usize) -> String {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let hang = indent + 2;
@@ -28,7 +29,7 @@ pub(super) fn wrapped(line: &str, width: usize) -> String {
     text
 }
 
-// Columns on a terminal, without what sets colours.
+// Number of columns on a terminal, without color codes.
 fn visible(text: &str) -> usize {
     let (mut columns, mut escape) = (0, false);
     for c in text.chars() {

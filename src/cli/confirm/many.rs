@@ -1,4 +1,4 @@
-//! A campaign over many models and their variants: in parts, with a journal, under a time limit.
+//! Performs a campaign over many models and their variants: in parts, with a journal, under a time limit.
 
 use super::super::args::ToolArgs;
 use super::super::campaign::{Bar, Runs, workers};
@@ -23,7 +23,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// `2/8`
+/// Parses a part of a campaign, as in `2/8`.
 pub(super) fn partition(text: &str) -> Result<Partition, String> {
     let wanted = || "write PART/OF, as in `2/8` for the second of eight".to_owned();
     let (part, of) = text.split_once('/').ok_or_else(wanted)?;
@@ -34,7 +34,7 @@ pub(super) fn partition(text: &str) -> Result<Partition, String> {
     Ok(Partition { part, of })
 }
 
-// The name of a variant, and of what it is.
+// Identity of a variant: file, constants, digest of the program, and digest of the source.
 type Key = (String, BTreeMap<String, i64>, String, String);
 
 fn key(report: &ConfirmReport) -> Key {
@@ -48,10 +48,10 @@ fn key_of(case: &Case) -> Key {
     (model.name().to_owned(), model.defines.iter().cloned().collect(), format!("{:016x}", model.digest()), source)
 }
 
-// Tells results in the order of the variants, as soon as those before are there.
+// Printer that reports results in the order of the variants, as soon as all earlier ones are there.
 struct Teller<'t> {
     results: BTreeMap<usize, Entry>,
-    // Variants that are to come, and how many of them are told.
+    // Variants to report in order, and number of them that are reported already.
     order: &'t [usize],
     told: usize,
     text: bool,
@@ -59,7 +59,7 @@ struct Teller<'t> {
 }
 
 impl Teller<'_> {
-    // Those after one that was not begun; and all of them.
+    // Reports the results behind a variant that did not begin. Returns all results.
     fn finish(self, out: &mut Output) -> BTreeMap<usize, Entry> {
         let rest = self.order.iter().skip(self.told).filter_map(|i| self.results.get(i));
         rest.filter(|_| self.text).for_each(|entry| told::variant(&entry.report, self.quiet, out));
@@ -88,11 +88,11 @@ fn refuse_single(args: &Args) -> Result<(), Refusal> {
     }
 }
 
-// A campaign, and what it has come to so far.
+// Campaign with its results so far.
 struct Campaign<'c> {
     args: &'c Args,
     cases: &'c [Case],
-    // Those of its part.
+    // Indices of the variants of this part.
     order: Vec<usize>,
     settings: Settings,
     journal: Option<OpenJournal>,
@@ -100,7 +100,7 @@ struct Campaign<'c> {
 }
 
 impl<'c> Campaign<'c> {
-    // With what the journal has.
+    // Opens a campaign with the finished variants of its journal.
     fn open(args: &'c Args, cases: &'c [Case], settings: Settings, out: &mut Output) -> Result<Self, Refusal> {
         let part = |i: &usize| args.partition.is_none_or(|part| part.has(*i));
         let order = (0..cases.len()).filter(part).collect();
@@ -119,7 +119,7 @@ impl<'c> Campaign<'c> {
         Ok(campaign)
     }
 
-    // A variant; what is finished is in the journal before anybody hears of it.
+    // Confirms a variant. A finished variant is in the journal before it is reported.
     fn confirm(&self, case: &Case, jobs: usize, context: campaign::Context<'_>) -> Entry {
         let model = &case.model;
         let plan = Plan { jobs, ..super::plan(self.args, model) };
@@ -134,17 +134,18 @@ impl<'c> Campaign<'c> {
         if let Some(journal) = self.journal.as_ref().filter(|_| entry.report.about.complete)
             && !journal.add(&entry)
         {
-            // What cannot be kept is not worth to be gone on with.
+            // Results that cannot be kept are not worth continuing for.
             context.stop.store(true, Ordering::Relaxed);
         }
         entry
     }
 
-    // All variants that are left, each told as soon as those before it are.
+    // Confirms all remaining variants, and reports each as soon as all earlier ones are reported.
     fn perform(&mut self, stop: &AtomicBool, out: &mut Output) {
         let todo: Vec<usize> = self.order.iter().copied().filter(|i| !self.results.contains_key(i)).collect();
         let jobs = workers(self.args.campaign.jobs.jobs);
-        // Variants side by side; what workers are left over share the runs of one.
+        // Variants are confirmed in parallel. If there are more workers than variants, the runs of each variant share
+        // the rest.
         let outer = jobs.min(todo.len()).max(1);
         let bar = Bar::new("variant");
         bar.phase("confirming", todo.len() as u64);
@@ -172,8 +173,8 @@ impl<'c> Campaign<'c> {
         self.results = teller.finish(out);
     }
 
-    // Saves the harmful orders, also those that the journal has: it may have been begun without --save. A variant that was cut short would show other runs when it is
-    // done again.
+    // Saves the harmful orders, including those from the journal, which may have been begun without --save. Interrupted
+    // variants are skipped, since they would show other runs when they are confirmed again.
     fn save(&self, seeds: &Seeds) -> (BTreeSet<String>, Vec<Refusal>) {
         let (mut saved, mut refused) = (BTreeSet::new(), Vec::new());
         for (i, entry) in self.results.iter().filter(|(_, entry)| entry.report.about.complete) {
@@ -185,7 +186,7 @@ impl<'c> Campaign<'c> {
         (saved, refused)
     }
 
-    // What all of it has come to, and the trials as lines.
+    // Returns the report of the campaign, and its trials as lines of JSON.
     fn report(self, refused: &[Refusal]) -> (CampaignReport, String) {
         let Self { args, cases, order, settings, results, .. } = self;
         let mut report = CampaignReport::new(settings, cases.len() as u64, digest(cases), args.partition);
@@ -261,13 +262,14 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut Context) -> Result<Sta
     })
 }
 
-// What parts must have in common.
+// Digest of all variants, which must be equal in all parts of a campaign.
 fn digest(cases: &[Case]) -> String {
     let all: Vec<Key> = cases.iter().map(key_of).collect();
     format!("{:016x}", xxh3_64(format!("{all:?}").as_bytes()))
 }
 
-// The end of the report: the summary, or all of it in another form, with the models that are at hand and how far their runs are made again.
+// Prints the end of the report: the summary, or the whole report in another format. `known` are the loaded models and
+// the limits of replays.
 fn finish(
     campaign: &CampaignReport,
     format: ReportFormat,
@@ -292,12 +294,12 @@ fn finish(
     gate.status(campaign.results.iter().map(|r| &r.report), out)
 }
 
-/// All of a campaign that is there already.
+/// Prints a finished campaign.
 pub(in crate::cli) fn tell(campaign: &CampaignReport, result: &ToolArgs, gate: &Gate, out: &mut Output) -> Status {
     if result.format == ReportFormat::Text {
         campaign.results.iter().for_each(|r| told::variant(&r.report, result.quiet, out));
     }
-    // A report may be anybody's: its runs are made again as far as the usual limits allow.
+    // The report may come from anyone, so its replays are limited by the default limits.
     let status = finish(campaign, result.format, 0, (Vec::new(), Limits::default()), gate, out);
     match () {
         () if !campaign.refused.is_empty() => Status::Refused,

@@ -1,4 +1,4 @@
-//! `raceflip confirm`: which potential pairs are real, which hurt, and how to see it again.
+//! `raceflip confirm`: shows which potential pairs are real, which are harmful, and how to replay them.
 
 mod many;
 mod tell;
@@ -111,7 +111,8 @@ pub(super) struct Args {
     /// Write each trial to this file, a JSON object on each line
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     trials_out: Option<PathBuf>,
-    /// Keep the run of each harmful order, and of each other failure, in the folder of saved failures: `raceflip test` makes these first
+    /// Keep the run of each harmful order, and of each other failure, in the folder of saved failures: `raceflip test`
+    /// makes these first
     #[arg(long, help_heading = head::SAVED)]
     save: bool,
     /// The folder of saved failures
@@ -134,7 +135,7 @@ fn after() -> String {
     AFTER.replace("GATES\n", gate::CONFIRM)
 }
 
-/// `--explore`
+/// Extent of the search: the value of `--explore`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum ExploreArg {
     /// Pairs that no run confirms, if there are not too many states
@@ -157,19 +158,20 @@ impl From<ExploreArg> for Explore {
 }
 
 impl Args {
-    // Whether livelocks are looked for in any case. What is wrong with the gate was said when it was resolved.
+    // Whether the campaign looks for livelocks in any case. Errors of the gate were reported when it was resolved
+    // first.
     fn livelocks(&self) -> bool {
         self.gate.resolve().is_ok_and(|gate| gate.wants_livelocks())
     }
 
-    // Whether it is a campaign over many variants, and not one model as it stands.
+    // Whether the campaign is over many variants, and not over one model as it stands.
     fn is_of_many(&self) -> bool {
         let whole = self.all_variants || self.journal.is_some() || self.partition.is_some() || !self.filter.is_empty();
         whole || self.paths.len() > 1 || self.paths[0].is_dir()
     }
 }
 
-// What is done with a model.
+// Returns the plan of the campaign for a model.
 fn plan(args: &Args, model: &Model) -> campaign::Plan {
     campaign::Plan {
         orders: !args.no_orders,
@@ -185,7 +187,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     if args.is_of_many() { many::run(&args, &gate, context) } else { one(&args, &gate, context) }
 }
 
-// Refuses places for results that cannot be.
+// Refuses files for results that cannot be written or that overwrite each other.
 fn results(args: &Args, models: &[&Model]) -> Result<(), Refusal> {
     let given = [("--journal", &args.journal), ("--out", &args.out), ("--trials-out", &args.trials_out)];
     let paths: Vec<&Path> = models.iter().map(|m| m.path.as_path()).collect();
@@ -241,7 +243,7 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
         files.iter().for_each(|file| out.note(format_args!("saved {file}")));
     }
     if !found.complete() {
-        // As the summary counts them; those of order come after the others.
+        // The numbers match the summary. Order pairs come after the others.
         let driven = || found.pairs.iter().chain(&found.orders);
         let orders = if plan.orders { found.phase1.orders.len() } else { 0 };
         let (done, all) = (driven().count(), found.phase1.candidates.len() + orders);
@@ -265,7 +267,8 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
     Ok(gate.status(std::iter::once(&report), out))
 }
 
-// Keeps the first run of each harmful order, and of each failure that is not the harm of an order; the names of the files.
+// Saves the run of each harmful order, and of each failure that is not the harm of one order. Returns the names of the
+// files.
 fn save(seeds: &Seeds, model: &Model, report: &ConfirmReport) -> Result<BTreeSet<String>, Refusal> {
     let mut files = BTreeSet::new();
     for pair in report.pairs.iter().chain(&report.order_pairs) {

@@ -1,4 +1,4 @@
-//! What a campaign found, as text.
+//! Prints the result of a campaign as text.
 
 use super::super::campaign::{access, failure, kinds, name, pair, potential};
 use super::super::check::counted;
@@ -19,13 +19,15 @@ use crate::formats::report::words;
 use crate::formats::timeline::Marks;
 use std::collections::BTreeSet;
 
-// A failure that is not the harm of one order, of which runs it is, and the pairs with either order of which it comes.
+// Failure that is not the harm of one order: its report, the kind of its runs, and the pairs that have it with some
+// order.
 type Apart<'f> = (&'f FailureReport, &'static str, Vec<&'f PairReport>);
 
-// Of each failure one. As `formats::report::findings` has them.
+// Returns each failure that is not the harm of one order, once. `formats::report::findings` groups failures in the same
+// way.
 pub(super) fn failures(found: &Confirmation) -> Vec<Apart<'_>> {
     let told = || {
-        // Of order pairs only those are printed that hurt.
+        // Of order pairs only the harmful ones are printed.
         let orders = found.orders.iter().filter(|p| !p.hurts().is_empty());
         found.pairs.iter().chain(orders).filter(|p| p.verdict.confirmed())
     };
@@ -47,7 +49,7 @@ pub(super) struct Told<'t> {
     pub(super) model: &'t Model,
     pub(super) plan: &'t campaign::Plan,
     pub(super) timeline: bool,
-    /// Only the head and the summary.
+    /// Whether only the head and the summary are printed.
     pub(super) quiet: bool,
     pub(super) out: &'t mut Output,
 }
@@ -59,7 +61,7 @@ impl Told<'_> {
         let others = failures(found);
         if !self.quiet {
             let mut leads: Vec<&PairReport> = Vec::new();
-            // Who names an order pair wants to know what came of it.
+            // A user who names an order pair wants its result, even if it does no harm.
             let named = self.plan.pairs.is_some();
             let orders = found.orders.iter().filter(|p| named || !p.hurts().is_empty());
             for pair in found.pairs.iter().chain(orders) {
@@ -79,7 +81,7 @@ impl Told<'_> {
         Ok(())
     }
 
-    // Failures that are not the harm of one order.
+    // Prints the failures that are not the harm of one order.
     fn apart(&mut self, others: &[Apart<'_>]) -> Result<(), Refusal> {
         if others.is_empty() {
             return Ok(());
@@ -114,7 +116,7 @@ impl Told<'_> {
         }
     }
 
-    // A pair that shows nothing but failures that another one has shown: what it is, and where to look.
+    // Prints a pair that shows only failures that another pair has already shown, with a reference to that pair.
     fn same(&mut self, found: &Confirmation, report: &PairReport, lead: &PairReport) {
         self.head(report);
         self.out.prose(format_args!("  {}; {}", seen(report), self.proof(found, report)));
@@ -122,7 +124,7 @@ impl Told<'_> {
         writeln!(self.out, "  the same failure as with {}: its runs are there", pair(self.model, lead.pair));
     }
 
-    // The verdict, the place, the statements, and where they are in the real app.
+    // Prints the verdict, the location, the statements, and where these are in the real program.
     fn head(&mut self, report: &PairReport) {
         let verdict = match &report.verdict {
             v if v.confirmed() && !report.hurts().is_empty() => paint(BAD, "HARMFUL"),
@@ -162,7 +164,7 @@ impl Told<'_> {
         Ok(())
     }
 
-    // Failures of this pair that are the harm of another one: what is to be mended is that.
+    // Prints the failures of this pair that are the harm of another one, which is the one to fix.
     fn harm_of_others(&mut self, found: &Confirmation, report: &PairReport) {
         let mut told = BTreeSet::new();
         for f in report.orders.iter().flat_map(|o| &o.failures) {
@@ -177,7 +179,7 @@ impl Told<'_> {
         }
     }
 
-    // What the orders come to, in words.
+    // Describes the result of the comparison of both orders.
     fn harm(&self, report: &PairReport) -> String {
         let unseen = report.orders.iter().find(|o| o.runs == 0).map(|o| self.side(report, o.first));
         match (report.hurts().as_slice(), unseen) {
@@ -214,10 +216,10 @@ impl Told<'_> {
         }
     }
 
-    // What was proved, in words.
+    // Describes the proof of the verdict.
     fn proof(&self, found: &Confirmation, report: &PairReport) -> String {
         let trials = counted(u64::from(report.trials), "trial");
-        // What no trial has shown.
+        // A search has found the runs that prove it, and no trial.
         let searched = report.proof.iter().any(|run| run.strategy == SEARCHED);
         let all = || found.searched.map_or(0, |s| s.states);
         match &report.verdict {
@@ -258,7 +260,7 @@ impl Told<'_> {
         }
     }
 
-    // What was tried in vain.
+    // Describes what was tried without success.
     fn unconfirmed(&self, found: &Confirmation, report: &PairReport) -> String {
         let states = found.searched.map_or(0, |s| s.states);
         let searched = match report.undecided_by_search {
@@ -314,7 +316,7 @@ impl Told<'_> {
         Ok(())
     }
 
-    // The run itself, if that is wanted.
+    // Prints the timeline of the run, if the user asked for timelines.
     fn told(&mut self, evidence: &Evidence, pair: &[SiteId]) -> Result<(), Refusal> {
         if !self.timeline {
             return Ok(());
@@ -326,18 +328,18 @@ impl Told<'_> {
         Ok(())
     }
 
-    // How one statement of the pair is called when it comes first.
+    // Name of the statement of the pair that comes first.
     fn side(&self, report: &PairReport, first: First) -> String {
         let site = if first == First::A { report.pair.a } else { report.pair.b };
         if report.pair.a != report.pair.b {
             let label = |s| self.model.code.setup.sites[s].label.clone();
-            // The label alone, if it tells the two apart.
+            // The label is enough if it distinguishes the two statements.
             return match label(site) {
                 Some(own) if label(report.pair.a) != label(report.pair.b) => format!("@{own}"),
                 _ => name(self.model, site),
             };
         }
-        // One statement twice: its instances differ by who performs them.
+        // If both are one statement, its instances differ in the thread or task that performs them.
         match (&report.verdict, first) {
             (Verdict::Flipped(flip), First::A) => flip.instances.a.context.clone(),
             (Verdict::Flipped(flip), First::B) => flip.instances.b.context.clone(),
@@ -382,13 +384,13 @@ impl Told<'_> {
     }
 }
 
-// As `formats::report::findings` has it.
+// Whether a pair shows the same failures as an earlier one. `formats::report::findings` groups pairs in the same way.
 fn shows_the_same(pair: &PairReport, lead: &PairReport) -> bool {
     let ways = |p: &PairReport| p.hurts().iter().map(|(_, f)| same_failure(&f.signature)).collect::<BTreeSet<_>>();
     !pair.hurts().is_empty() && ways(pair) == ways(lead)
 }
 
-// Hits of trials, and between what the probability of one lies.
+// Hit rate of the trials, with the confidence interval of its probability.
 fn rate(way: &WayReport) -> String {
     let (low, high) = interval(way.hits, way.trials);
     let kind = way.strategy.split_once(':').map_or(way.strategy.as_str(), |(kind, _)| kind);
@@ -400,7 +402,7 @@ fn stall(f: &FailureReport) -> String {
     stalls(Some(f.stall), f.stall)
 }
 
-// Where the pair was seen, or that only a search has found it.
+// Contexts in which the pair was seen, or the remark that only a search has found it.
 fn seen(report: &PairReport) -> String {
     if report.searched { "found by exhaustive search".to_owned() } else { kinds(&report.kinds) }
 }

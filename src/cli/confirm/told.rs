@@ -1,5 +1,5 @@
-//! A campaign over many models in words: what each variant came to in a line, and what hurts with the command that shows it. All is told from the report, whether it
-//! was made just now, read from a journal, or merged.
+//! Prints a campaign over many models as text: a line for each variant, and each harmful pair with the command that
+//! shows it. Everything comes from the report, whether it is new, read from a journal, or merged.
 
 use super::super::check::counted;
 use super::super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
@@ -8,7 +8,7 @@ use crate::formats::campaigns::{CampaignReport, variant_name};
 use crate::formats::report::{Class, Subject, class, findings, words};
 use crate::formats::shell;
 
-/// How many pairs have which verdict.
+/// Number of pairs with each verdict.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Counts {
     pub(super) harmful: usize,
@@ -42,7 +42,7 @@ impl Counts {
         self.unconfirmed += other.unconfirmed;
     }
 
-    // "1 harmful, 2 real", without what there is none of.
+    // Lists the nonzero counts, as in "1 harmful, 2 real".
     fn words(self) -> String {
         let each = [
             (self.harmful, "harmful"),
@@ -65,7 +65,7 @@ fn apart(report: &ConfirmReport) -> Vec<&Fails> {
     .collect()
 }
 
-// What is not known, of one variant or many: `23 runs came to a limit`, `1 possible livelock`.
+// Lists what is unknown about one or more variants: `23 runs came to a limit`, `1 possible livelock`.
 fn unknown<'r>(reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> Vec<String> {
     let cut: u64 = reports.clone().flat_map(|r| &r.detection_limits).map(|c| u64::from(c.runs)).sum();
     let endless = reports.flat_map(|r| r.livelocks.iter().flatten()).count() as u64;
@@ -73,7 +73,7 @@ fn unknown<'r>(reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> Vec<
     cut.into_iter().chain((endless > 0).then(|| counted(endless, "possible livelock"))).collect()
 }
 
-/// A variant.
+/// Prints the result of a variant.
 pub(super) fn variant(report: &ConfirmReport, quiet: bool, out: &mut Output) {
     let about = &report.about;
     let (counts, others) = (Counts::of(&report.pairs), apart(report));
@@ -129,7 +129,7 @@ fn harmful(report: &ConfirmReport, pair: &Driven, out: &mut Output) {
     }
 }
 
-// What a shell takes as an argument.
+// Maximum length of an argument that shells accept, in bytes.
 const LONGEST_ARGUMENT: usize = 32_000;
 
 fn again(report: &ConfirmReport, fails: &Fails, out: &mut Output) {
@@ -142,7 +142,7 @@ fn again(report: &ConfirmReport, fails: &Fails, out: &mut Output) {
     }
 }
 
-/// How many variants were not looked at, if there are some.
+/// Prints the number of variants that were not confirmed, if there are any.
 pub(super) fn left_out(more: usize, out: &mut Output) {
     if more > 0 {
         let text = format!(
@@ -153,7 +153,7 @@ pub(super) fn left_out(more: usize, out: &mut Output) {
     }
 }
 
-/// What all of it comes to.
+/// Prints the summary of the campaign.
 pub(super) fn summary(campaign: &CampaignReport, out: &mut Output) {
     let (mut pairs, mut orders, mut others) = (Counts::default(), Counts::default(), 0);
     for result in &campaign.results {
@@ -161,7 +161,7 @@ pub(super) fn summary(campaign: &CampaignReport, out: &mut Output) {
         orders.add(Counts::of(&result.report.order_pairs));
         others += apart(&result.report).len();
     }
-    // As the note of an interruption counts them.
+    // The note about an interruption counts the variants in the same way.
     let finished = super::many::finished(campaign);
     let mut variants = counted(finished as u64, "variant");
     if finished < campaign.results.len() {

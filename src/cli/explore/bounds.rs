@@ -1,4 +1,4 @@
-//! Bounds of a search as they are typed, its timer and its progress.
+//! Defines the bounds of a search on the command line, and its progress bar.
 
 use super::super::args::head;
 use super::super::timer::duration;
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Where the search ends if the states do not.
+/// Bounds at which a search ends even if there are more states.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct BoundArgs {
     /// States [default: 10000000]
@@ -63,13 +63,13 @@ fn size(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
-// Less holds no table of states worth its name.
+// Minimum memory of a search in bytes. Less does not hold a useful table of states.
 const LEAST_MEMORY: u64 = 64 << 10;
 
-/// How far the search is, on stderr, if that is a terminal.
+/// Progress of a search on stderr, if that is a terminal.
 pub(super) struct Bar {
     bar: ProgressBar,
-    // When this phase began.
+    // Start of the current phase.
     start: Mutex<Instant>,
 }
 
@@ -84,7 +84,7 @@ impl Bar {
         Self { bar, start: Mutex::new(Instant::now()) }
     }
 
-    /// What is done after the search itself; each starts to count anew.
+    /// Begins a phase after the main search. The rate is counted anew.
     pub(super) fn phase(&self, what: &'static str) {
         *self.start.lock() = Instant::now();
         self.bar.set_message("");

@@ -1,4 +1,4 @@
-//! `raceflip explore`: every state that a model can reach, and what that says.
+//! `raceflip explore`: visits every state that a model can reach, and reports the ends, livelocks and orders.
 
 mod bounds;
 mod tell;
@@ -89,7 +89,7 @@ pub(super) struct Args {
     limits: LimitArgs,
 }
 
-/// `--search`
+/// Order of the search: the value of `--search`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Search {
     /// Nearest first: shortest runs
@@ -99,7 +99,7 @@ enum Search {
     Depth,
 }
 
-/// `--clock`
+/// Steps of the clock: the value of `--clock`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum ClockArg {
     /// Tells all orders of deadlines apart
@@ -109,25 +109,25 @@ enum ClockArg {
     Fast,
 }
 
-/// Everything that was found.
+/// Result of a search.
 pub(super) struct Answer<'m> {
     pub(super) model: &'m Model,
     pub(super) plan: Plan<'m>,
     pub(super) preemptions: Option<u32>,
     pub(super) found: Explored,
-    /// Least stalls of ends whose shortest run has some, in milliseconds.
+    /// Least stall of each end whose shortest run has one, in milliseconds.
     pub(super) stalls: BTreeMap<explore::End, u64>,
-    /// Possible livelocks, if the search could tell.
+    /// Possible livelocks; `None` if the search could not decide.
     pub(super) livelocks: Option<Vec<Livelock>>,
     pub(super) orders: Option<SiteOrders>,
-    /// Something was left undone, since the time was up or somebody interrupted it: if not the search, then what rests on it.
+    /// Whether the time limit or an interruption has cut the search, or what follows it.
     pub(super) stopped: bool,
-    /// The time was up.
+    /// Whether the time limit was reached.
     pub(super) timed_out: bool,
 }
 
 impl Answer<'_> {
-    /// Whether what was not found cannot be.
+    /// Returns whether what the search did not find is impossible.
     pub(super) fn proves(&self) -> bool {
         self.found.complete() && self.plan.clock == Clock::Exact && self.preemptions.is_none()
     }
@@ -145,7 +145,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     models.each(&args.result, context, stopped, |model, context| one(&args, model, (&stop, &timer), context))
 }
 
-// One model; its JSON, if that is wanted.
+// Explores one model. Returns its JSON, if that is the format.
 fn one(
     args: &Args,
     model: &Model,
@@ -178,6 +178,8 @@ fn one(
     Ok((if bad || endless { Status::Found } else { Status::Nothing }, json))
 }
 
+// Searches all states. Least stalls and livelocks follow only if the search is complete; the orders of pairs follow
+// unless it was stopped.
 fn search<'m>(
     model: &'m Model,
     plan: Plan<'m>,
@@ -221,11 +223,11 @@ fn search<'m>(
     answer
 }
 
-// The variables that are observed.
+// Returns the variables whose values distinguish ends.
 fn observed(names: Option<&[String]>, model: &Model) -> Result<BTreeSet<GlobalId>, Refusal> {
     let names = match names {
         None => return Ok(named(&model.program)),
-        // `--observe ''`: none, whatever the model's lines name.
+        // `--observe ''` names no variable, whatever the model's lines name.
         Some([none]) if none.is_empty() => return Ok(BTreeSet::new()),
         Some(names) => names,
     };

@@ -1,4 +1,4 @@
-//! The answer of a search, for people.
+//! Prints the result of a search as text.
 
 use super::Answer;
 use crate::base::elided;
@@ -14,7 +14,7 @@ use crate::formats::explore::values;
 use crate::world::Limits;
 use indicatif::HumanCount;
 
-/// Prints all of it.
+/// Prints the whole result.
 pub(super) fn all(answer: &Answer<'_>, quiet: bool, out: &mut Output) {
     head(answer, out);
     if quiet {
@@ -26,7 +26,7 @@ pub(super) fn all(answer: &Answer<'_>, quiet: bool, out: &mut Output) {
     pairs(answer, out);
 }
 
-// How many ends of which kind, and nothing of how to see them.
+// Prints the number of ends, and nothing about how to see them.
 fn brief(answer: &Answer<'_>, out: &mut Output) {
     let bad = answer.found.ends.values().filter(|way| way.outcome != Outcome::Ok).count() as u64;
     writeln!(out, "{}, {bad} of them not ok", counted(answer.found.ends.len() as u64, "end"));
@@ -78,7 +78,7 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
 }
 
 fn schedules(estimate: &Estimate, out: &mut Output) {
-    // Of a run that was left before its end only a part of the choices is known.
+    // If a run was left before its end, only a part of its choices is known, and the number is a lower bound.
     let least = if estimate.endless > 0 { "more than " } else { "about " };
     if !estimate.schedules.is_finite() {
         return writeln!(out, "  more than 1e308 schedules (Knuth)");
@@ -91,7 +91,7 @@ fn schedules(estimate: &Estimate, out: &mut Output) {
     writeln!(out, "  {least}{} schedules{error} (Knuth)", rounded(estimate.schedules));
 }
 
-// `1,234 states`
+// Formats a number, as in `1,234 states`.
 fn many(n: u64, what: &str) -> String {
     format!("{} {what}{}", HumanCount(n), if n == 1 { "" } else { "s" })
 }
@@ -104,7 +104,7 @@ fn whole(answer: &Answer<'_>) -> String {
     }
 }
 
-// What cut the search, and what lets it go on.
+// Describes what cut the search, and which option continues it.
 fn why(cut: Cut, answer: &Answer<'_>) -> String {
     let bounds = &answer.plan.bounds;
     match cut {
@@ -161,7 +161,7 @@ fn ends(answer: &Answer<'_>, out: &mut Output) {
     missing(answer, out);
 }
 
-// What the ends that are not there mean.
+// Prints what it means that no other ends were found.
 fn missing(answer: &Answer<'_>, out: &mut Output) {
     if answer.proves() {
         return;

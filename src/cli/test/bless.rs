@@ -1,4 +1,5 @@
-//! `--bless`: lines that do not hold are rewritten to what the model does, where that is known. Nothing else of a file changes.
+//! Implements `--bless`: rewrites lines that do not hold to what the model does, where that is known. Nothing else of a
+//! file changes.
 
 use super::super::files;
 use super::super::load::{self, Model};
@@ -11,10 +12,10 @@ use crate::lang::{Source, parse};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-// What a model without lines is tested for, and gets: what it says is rewritten like every other line.
+// Line that a model without `expect` lines is tested for, and gets. It is rewritten like every other line.
 const FIRST_LINE: &str = "expect outcomes: ok";
 
-/// Gives models that expect nothing a line that says how they end.
+/// Gives each model without `expect` lines a line about its outcomes.
 pub(super) fn give_lines(suite: &mut Suite, out: &Output) -> Result<(), Refusal> {
     for case in &mut suite.cases {
         if lines(&case.model.source).is_empty() {
@@ -38,18 +39,18 @@ fn lines(source: &Source) -> Vec<Item> {
     items
 }
 
-/// What has become of all lines.
+/// Result for the lines of all models.
 #[derive(Default)]
 pub(super) struct Blessed {
-    /// Lines that do not hold, and were left.
+    /// Number of lines that do not hold and were left.
     pub(super) left: u64,
-    /// Lines that were rewritten or added.
+    /// Number of lines that were rewritten or added.
     pub(super) rewritten: u64,
-    /// Files that could not be written.
+    /// Errors of files that could not be written.
     pub(super) refused: Vec<Refusal>,
 }
 
-/// Rewrites the lines of all models, each tested in all of its variants.
+/// Rewrites the lines of all models, each of which was tested in all of its variants.
 pub(super) fn bless(cases: &[Case], tested: &[Tested], out: &mut Output) -> Blessed {
     let mut files: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
     for (i, case) in cases.iter().enumerate() {
@@ -69,7 +70,7 @@ pub(super) fn bless(cases: &[Case], tested: &[Tested], out: &mut Output) -> Bles
     blessed
 }
 
-// One file; how many lines were left that do not hold, and how many were rewritten.
+// Rewrites one file. Returns the number of lines that do not hold and were left, and of lines that were rewritten.
 fn file(variants: &[(&Model, &Tested)], out: &mut Output) -> Result<(u64, u64), Refusal> {
     let (model, source) = (variants[0].0, &variants[0].0.source);
     let written = std::fs::read(&model.path)
@@ -77,7 +78,7 @@ fn file(variants: &[(&Model, &Tested)], out: &mut Output) -> Result<(u64, u64), 
         .and_then(|bytes| String::from_utf8(bytes).ok())
         .ok_or_else(|| Refusal::new(format_args!("{}: it cannot be read again; nothing was written", model.name())))?;
     let now = Source::new(model.name(), &written).map_err(Refusal::new)?;
-    // A model that expected nothing.
+    // The file has no `expect` lines, so the tested one was added.
     let given = lines(&now).is_empty();
     let added = if given { addition(now.text()) } else { String::new() };
     if format!("{}{added}", now.text()) != source.text() {
@@ -99,7 +100,7 @@ fn file(variants: &[(&Model, &Tested)], out: &mut Output) -> Result<(u64, u64), 
             },
             Some(Err(why)) => {
                 left += tell_left(model, line, text, why, out);
-                // What is not known is not added.
+                // A line is added only if it is known what it should say.
                 known = false;
             }
         }
@@ -109,7 +110,7 @@ fn file(variants: &[(&Model, &Tested)], out: &mut Output) -> Result<(u64, u64), 
     }
     let whole = apply(source.text(), 0, &edits);
     fits(&whole, variants, out)?;
-    // The file itself has its own ends of lines, and perhaps a byte order mark.
+    // The file keeps its own line ends and its byte order mark.
     let end_of_line = if written.contains("\r\n") { "\r\n" } else { "\n" };
     let mut raw = written.clone() + &added.replace('\n', end_of_line);
     edits.sort_by_key(|edit| edit.from);
@@ -133,9 +134,9 @@ fn tell_left(model: &Model, line: usize, text: &str, why: &str, out: &mut Output
     1
 }
 
-// What a line would have to say in every variant in which it counts; `None` if it holds.
+// Text that makes a line hold in all variants in which it counts, or the reason why none is known; `None` if it holds.
 fn decided(variants: &[(&Model, &Tested)], line: usize, text: &str) -> Option<Result<Truth, &'static str>> {
-    // How it is spaced is not told.
+    // Spacing does not distinguish lines.
     let alike = |other: &str| other.split_whitespace().eq(text.split_whitespace());
     let all = variants.iter().flat_map(|(_, tested)| &tested.lines);
     let truths: Vec<&Option<Truth>> =
@@ -151,7 +152,7 @@ fn decided(variants: &[(&Model, &Tested)], line: usize, text: &str) -> Option<Re
     Some(Ok(first.clone()))
 }
 
-// A piece of the text, and what stands there then.
+// Replacement of a part of the text.
 struct Edit {
     from: usize,
     to: usize,
@@ -162,6 +163,7 @@ fn edit(from: u32, to: u32, text: impl Into<String>) -> Edit {
     Edit { from: from as usize, to: to as usize, text: text.into() }
 }
 
+// Returns the edits that make a line true, or the reason why a line of its form cannot say so.
 fn edits_of(item: &Item, truth: &Truth, text: &str) -> Result<Vec<Edit>, &'static str> {
     let ItemKind::Expect { expect, .. } = &item.kind else { return Ok(Vec::new()) };
     Ok(match (truth, expect) {
@@ -190,7 +192,7 @@ fn edits_of(item: &Item, truth: &Truth, text: &str) -> Result<Vec<Edit>, &'stati
     })
 }
 
-// `no` after `expect`, or away with it.
+// Adds `no` after `expect`, or removes it.
 fn contrary(item: &Item, text: &str) -> Edit {
     let start = item.at.0.start as usize;
     let after = start + text[start..].find("expect").unwrap_or(0) + "expect".len();
@@ -205,7 +207,7 @@ fn contrary(item: &Item, text: &str) -> Edit {
     }
 }
 
-// The text, which begins at this offset, with its edits.
+// Applies the edits to a text that begins at this offset of the source.
 fn apply(text: &str, offset: usize, edits: &[Edit]) -> String {
     let mut sorted: Vec<&Edit> = edits.iter().collect();
     sorted.sort_by_key(|edit| edit.from);
@@ -216,7 +218,7 @@ fn apply(text: &str, offset: usize, edits: &[Edit]) -> String {
     whole
 }
 
-// Whether the new text is a model in each variant.
+// Checks that the new text is a valid model in each variant.
 fn fits(text: &str, variants: &[(&Model, &Tested)], out: &Output) -> Result<(), Refusal> {
     for (model, _) in variants {
         let source = Source::new(model.name(), text).map_err(Refusal::new)?;
@@ -226,7 +228,7 @@ fn fits(text: &str, variants: &[(&Model, &Tested)], out: &Output) -> Result<(), 
     Ok(())
 }
 
-// Where an offset of a source is in its file, whose lines may end in CRLF or CR.
+// Converts an offset of the source to one of its file, whose lines may end in CRLF or CR.
 fn raw_offset(raw: &str, offset: usize) -> usize {
     let mark = if raw.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let (mut at, mut left) = (mark, offset);

@@ -1,4 +1,4 @@
-//! `raceflip test`: do the `expect` lines of models hold?
+//! `raceflip test`: checks whether the `expect` lines of models hold.
 
 mod bless;
 mod tell;
@@ -90,7 +90,8 @@ pub(super) struct Args {
     no_save: bool,
     /// Rewrite lines that do not hold to what the model does, where that is known
     ///
-    /// Known is what a search of all states says, what some run shows, and the verdict of a pair. A model without lines gets one, `expect outcomes`. \
+    /// Known is what a search of all states says, what some run shows, and the verdict of a pair. A model without lines
+    /// gets one, `expect outcomes`. \
     /// Lines that are not decided are left, and told; nothing else of a file changes.
     #[arg(long, conflicts_with_all = ["filter", "defines"], help_heading = head::RESULT)]
     bless: bool,
@@ -98,7 +99,7 @@ pub(super) struct Args {
     limits: LimitArgs,
 }
 
-/// `--fail-on` of tests.
+/// Further reasons for a test to fail: the values of `--fail-on`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum FailOn {
     /// A line that could not be checked
@@ -107,7 +108,7 @@ enum FailOn {
     Limits,
 }
 
-// What else fails.
+// Returns the further reasons for which the test fails.
 fn failed(on: &[FailOn], variants: &[Variant]) -> Vec<GateFailure> {
     let unchecked = variants.iter().flat_map(|v| &v.expectations).filter(|e| e.verdict == "unchecked").count() as u64;
     let cut = variants.iter().flat_map(|v| &v.limits).map(|c| u64::from(c.runs)).sum();
@@ -130,7 +131,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let suite = suite;
     let stop = interrupt::install();
     let jobs = workers(args.jobs.jobs);
-    // Variants side by side; what workers are left over share the runs of one.
+    // Variants are tested in parallel. If there are more workers than variants, the runs of each variant share the
+    // rest.
     let outer = jobs.min(suite.cases.len()).max(1);
     let plan = |case: &Case| Plan {
         limits: args.limits.resolve(),
@@ -182,7 +184,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let mut refused = suite.refused;
     refused.extend(seeds.refused());
     let complete = tested == suite.cases.len();
-    // All or nothing: what could not be read, or was not tested, may belong to what is written.
+    // All files are rewritten or none: a variant that could not be read or tested may belong to a line that would be
+    // rewritten.
     let blesses = args.bless && complete && refused.is_empty();
     let blessed = blesses.then(|| bless::bless(&suite.cases, &all_tested, &mut context.out));
     let stands = blessed.as_ref().map(|b| b.left > 0 || b.rewritten == 0 && tally.failed > 0);
@@ -196,7 +199,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     if let Some(text) = args.result.format.test(&report, &broken) {
         args.result.format.print(&text, &mut context.out);
     }
-    // That lines do not hold is said by the summary.
+    // The summary already reports lines that do not hold.
     if !args.fail_on.is_empty() && (tally.failed == 0 || !broken.is_empty()) {
         let words: Vec<String> = broken.iter().map(|f| format!("{} ({})", f.on, f.count)).collect();
         let says = if broken.is_empty() { "passed".to_owned() } else { format!("failed on {}", words.join(", ")) };
@@ -207,7 +210,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
     let interrupted = !complete && stop.load(Ordering::Relaxed);
     if interrupted {
-        // As the summary counts them: what has failed before it was at its end has failed.
+        // The numbers match the summary: an interrupted variant that has failed counts as tested.
         let (done, all) = (tally.done, suite.cases.len());
         let cut = if tested < done { format!(", {} of them not to the end", done - tested) } else { String::new() };
         context.out.note(format_args!("interrupted: {done} of {all} variants were tested{cut}"));

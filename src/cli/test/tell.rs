@@ -1,4 +1,4 @@
-//! The results of a test for people: a line for each variant, what failed again at the end, a summary.
+//! Prints the results of a test as text: a line for each variant, the failures again at the end, and a summary.
 
 use super::super::again;
 use super::super::args::ToolArgs;
@@ -15,20 +15,20 @@ use crate::event::Outcome;
 use crate::formats::test::CUT;
 use std::collections::BTreeMap;
 
-/// How many of what.
+/// Numbers of the summary.
 #[derive(Default)]
 pub(super) struct Tally {
-    /// Variants with a verdict.
+    /// Number of variants with a verdict.
     pub(super) done: usize,
     pub(super) failed: usize,
     passed: usize,
     skipped: usize,
     lines: [usize; 3],
-    // Lines that could not be checked, by the reason.
+    // Number of lines that could not be checked, by reason.
     unchecked: BTreeMap<&'static str, usize>,
 }
 
-/// Tells results as they come.
+/// Printer of results, which prints each one as it comes.
 pub(super) struct Told<'t> {
     suite: &'t Suite,
     plans: &'t [TestPlan<'t>],
@@ -37,13 +37,13 @@ pub(super) struct Told<'t> {
     bar: &'t Bar,
     out: &'t mut Output,
     tally: Tally,
-    // Runs that came to a limit.
+    // Number of runs that hit a limit.
     cut: u64,
-    // Failed variants with the files of their failures.
+    // Failed variants, with the files of their saved failures.
     failures: Vec<(usize, Tested, Files)>,
 }
 
-// Runs that are shown against one line.
+// Maximum number of runs that are shown against one line.
 const SHOWN: usize = 3;
 
 impl<'t> Told<'t> {
@@ -58,7 +58,7 @@ impl<'t> Told<'t> {
         Self { suite, plans, text, quiet, bar, out, tally: Tally::default(), cut: 0, failures: Vec::new() }
     }
 
-    /// `passed`, `failed`, `skipped` or `interrupted`.
+    /// Returns the verdict on a variant: `passed`, `failed`, `skipped` or `interrupted`.
     pub(super) fn verdict(&self, tested: &Tested) -> &'static str {
         let unchecked = |l: &Line| matches!(l.verdict, LineVerdict::Unchecked(_));
         match tested {
@@ -69,7 +69,7 @@ impl<'t> Told<'t> {
         }
     }
 
-    /// A variant was tested; its failures are saved in these files, by signature.
+    /// Prints the result of a variant and counts it. `files` are its saved failures.
     pub(super) fn variant(&mut self, i: usize, tested: Tested, files: Files) {
         let verdict = self.verdict(&tested);
         let (style, word) = match verdict {
@@ -123,7 +123,7 @@ impl<'t> Told<'t> {
         }
     }
 
-    // What else there is to say of a variant: limits, and what came of saved runs.
+    // Notes on a variant: limits, and the results of its saved runs.
     fn notes(&self, i: usize, tested: &Tested) -> Vec<String> {
         let note = paint(NOTE, "note");
         let limits = tested.limits.iter().map(|((kind, limit), runs)| {
@@ -153,7 +153,7 @@ impl<'t> Told<'t> {
         limits.chain(saved).collect()
     }
 
-    /// Failures again, and the summary.
+    /// Prints the failures again, and the summary.
     pub(super) fn finish(mut self) -> Tally {
         if !self.text {
             return self.tally;
@@ -162,7 +162,7 @@ impl<'t> Told<'t> {
         for (i, tested, files) in &failures {
             writeln!(self.out);
             writeln!(self.out, "{}  {}", paint(BAD, "FAIL"), paint(BOLD, self.suite.cases[*i].name()));
-            // Tokens that stand here already.
+            // Tokens that are printed already for this variant.
             let mut told = Vec::new();
             for line in &tested.lines {
                 match &line.verdict {
@@ -200,7 +200,7 @@ impl<'t> Told<'t> {
             writeln!(self.out, "    {} ({})", why, did_runs(tested));
         }
         for s in shown.iter().take(SHOWN) {
-            // Of a limit also what raises it.
+            // The text of a limit says which option raises it.
             let end = match &s.outcome {
                 Outcome::Limit(kind, limit) => format!("the {}", limit_text(*kind, *limit)),
                 _ => crate::formats::test::told(&self.plans[i], s),
@@ -277,7 +277,7 @@ fn ended(runs: u32) -> String {
     if runs == 1 { "1 run ends".to_owned() } else { format!("{runs} runs end") }
 }
 
-// `3 expectations, 1000 walks, 120 trials`
+// Describes what was tested, as in `3 expectations, 1000 walks, 120 trials`.
 fn did(tested: &Tested) -> String {
     let lines = counted(tested.lines.len() as u64, "expectation");
     match tested.lines.first() {

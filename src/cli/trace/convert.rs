@@ -1,4 +1,4 @@
-//! `raceflip trace convert`: a trace of any form as our JSON lines.
+//! `raceflip trace convert`: converts a trace of any format to raceflip's JSON lines.
 
 use super::super::exit::Status;
 use super::super::{Context, Refusal, files};

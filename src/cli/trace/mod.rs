@@ -1,4 +1,4 @@
-//! `raceflip trace`: execution traces, of our form and of others.
+//! `raceflip trace`: works on execution traces, in raceflip's format and in others.
 
 mod convert;
 mod stat;
@@ -41,7 +41,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
 }
 
-/// The name of a file, for messages.
+/// Returns the name of a file for messages.
 pub(super) fn name(path: &Path) -> String {
     if path == Path::new("-") { "<stdin>".to_owned() } else { path.to_string_lossy().into_owned() }
 }

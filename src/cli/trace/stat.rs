@@ -1,4 +1,4 @@
-//! `raceflip trace stat`: what is in traces.
+//! `raceflip trace stat`: counts what traces contain.
 
 use super::super::args::Format;
 use super::super::check::counted;
