@@ -1,16 +1,18 @@
 //! raceflip: a controlled-scheduling race fuzzer for modeled apps.
 //!
-//! A *model* is a page of text that says what matters of an app's concurrency: its threads and loopers (event loops), what they post to each
-//! other, the memory they share, what must never go wrong. raceflip runs the model under a scheduler of its own. It detects pairs of
-//! accesses that may race, brings both orders of each pair about, and says which pairs are real and which hurt. Every run that it shows can be
-//! made again, to the byte, from a token.
+//! A *model* is a short text that describes the concurrency of an app: its threads and loopers (event loops), the
+//! messages that they post, the memory that they share, and the properties that must hold. raceflip runs the model
+//! under a scheduler of its own. It detects pairs of accesses that may race, forces both orders of each pair, and
+//! reports which pairs are real and which ones are harmful. Each reported run has a token, which replays the run
+//! exactly.
 //!
-//! The program `raceflip` is a thin layer over this library. This page is a tour of the library in small steps; each can be copied and run.
+//! The program `raceflip` is a thin layer over this library. This page is a tour of the library in small steps. Each
+//! example can be copied and run.
 //!
 //! 1. [A model](#1-a-model)
 //! 2. [A run](#2-a-run)
-//! 3. [How it ended](#3-how-it-ended)
-//! 4. [The same run again](#4-the-same-run-again)
+//! 3. [The outcome](#3-the-outcome)
+//! 4. [Record and replay](#4-record-and-replay)
 //! 5. [A token](#5-a-token)
 //! 6. [Potential races](#6-potential-races)
 //! 7. [Real races](#7-real-races)
@@ -20,14 +22,16 @@
 //!
 //! # 1. A model
 //!
-//! An app opens, and asks the system for a service, which answers later. Meanwhile the user opens a menu, which uses the service. Both tasks
-//! run on the main looper, and nothing says which is first. This is `docs/menu.race`; `docs/language.md` describes the language.
+//! An app starts and requests a service from the system, which answers later. Meanwhile the user opens a menu, which
+//! uses the service. Both tasks run on the main looper, and nothing orders them. The model is `docs/menu.race`;
+//! `docs/language.md` describes the language.
 //!
 //! ```text
 #![doc = include_str!("../docs/menu.race")]
 //! ```
 //!
-//! [`vm::Model`] loads it: it parses, checks and compiles a text. An error is told as a compiler tells it, with the line and a caret.
+//! [`vm::Model`] loads it: it parses, checks and compiles a text. An error is reported as a compiler reports it, with
+//! the line and a caret.
 //!
 //! ```
 //! use raceflip::vm::Model;
@@ -48,8 +52,8 @@
 //!
 //! # 2. A run
 //!
-//! A [`world::Machine`] is a model that runs. [`exec::run`] performs one run: at each step it asks a *strategy* which of the open choices is taken.
-//! [`sched::RandomWalk`] draws, from a seed: the same seed is the same run, on every computer.
+//! A [`world::Machine`] executes a model. [`exec::run`] performs one run: at each step it asks a *strategy* for one of
+//! the open choices. [`sched::RandomWalk`] draws them from a seed. A seed gives the same run on every computer.
 //!
 //! ```
 //! use raceflip::exec::{Unobserved, run};
@@ -70,10 +74,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # 3. How it ended
+//! # 3. The outcome
 //!
-//! A failure of the app is a value, an [`event::Outcome`]: nothing panics. Deadlocks are found, and so are messages that can never run. A run that comes to
-//! one of its [`world::Limits`] says so. So looking for a failing run is a loop over seeds:
+//! A failure of the app is a value, an [`event::Outcome`]; nothing panics. A run also detects deadlocks, and messages
+//! that can never run. A run that reaches one of its [`world::Limits`] ends with that limit as its outcome. So the
+//! search for a failing run is a loop over seeds:
 //!
 //! ```
 //! use raceflip::event::Outcome;
@@ -96,10 +101,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # 4. The same run again
+//! # 4. Record and replay
 //!
-//! A seed means the same run only as long as model and strategy stay what they are. Choices by name, a [`sched::Schedule`], survive edits elsewhere in
-//! the model. [`sched::Recorder`] wraps a strategy and keeps them, [`sched::Replay`] is the strategy that makes them again.
+//! A seed means the same run only as long as model and strategy do not change. A [`sched::Schedule`] stores choices by
+//! name, so it survives edits elsewhere in the model. [`sched::Recorder`] wraps a strategy and records its choices;
+//! [`sched::Replay`] is the strategy that repeats them.
 //!
 //! ```
 //! use raceflip::sched::{Recorder, Replay};
@@ -121,11 +127,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Where a choice does not fit, the run ends as [`exec::End::Diverged`]: a replay never guesses. ([`sched::Tolerant`] does, and counts how often.)
+//! If a choice does not fit, the run ends as [`exec::End::Diverged`]: a replay never guesses. ([`sched::Tolerant`]
+//! does, and counts how often.)
 //!
 //! # 5. A token
 //!
-//! A [`token::Token`] is a schedule with all that is needed to make the run again elsewhere, as one word to be mailed or kept in a file. It is what `raceflip replay` takes.
+//! A [`token::Token`] is a schedule with everything that is needed to replay the run elsewhere, as one word that can be
+//! mailed or stored in a file. `raceflip replay` takes a token.
 //!
 //! ```
 //! use raceflip::token::Token;
@@ -161,11 +169,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`shrink::shrink`] makes the run of a token smaller: the same end, with as few preemptions and reorderings as it finds.
+//! [`shrink::shrink`] reduces the run of a token: it searches for a run that ends in the same way with as few
+//! preemptions and reorderings as possible.
 //!
 //! # 6. Potential races
 //!
-//! [`detect::Hybrid`] is an *observer*: it is shown what happens in a run, and finds pairs of statements that might race in another one.
+//! [`detect::Hybrid`] is an *observer*: it receives the events of a run, and finds pairs of statements that might race
+//! in another run.
 //!
 //! ```
 //! use raceflip::detect::Hybrid;
@@ -188,8 +198,9 @@
 //!
 //! # 7. Real races
 //!
-//! [`campaign::confirm`] does all of this at once, with as many workers as one likes: it detects pairs over many runs, drives the scheduler at each of them until both orders have been seen, and
-//! keeps a token for each order and each failure. The number of workers never changes the result.
+//! [`campaign::confirm`] does all of this at once, with any number of workers: it detects pairs over many runs, directs
+//! the scheduler at each pair until both orders have been seen, and keeps a token for each order and each failure. The
+//! number of workers never changes the result.
 //!
 //! ```
 //! use raceflip::campaign::{Context, Plan, Silent, confirm};
@@ -213,7 +224,8 @@
 //!
 //! # 8. What a model expects
 //!
-//! The `expect` lines of a model say what must be found in it, and what must not. [`campaign::test()`](campaign::test()) judges them, as `raceflip test` does.
+//! The `expect` lines of a model state what must be found in it, and what must not.
+//! [`campaign::test()`](campaign::test()) judges them, as `raceflip test` does.
 //!
 //! ```
 //! use raceflip::campaign::{LineVerdict, TestPlan, test};
@@ -236,8 +248,9 @@
 //!
 //! # 9. A strategy of one's own
 //!
-//! Whoever implements [`sched::Strategy`] decides who acts. Nothing else in a run is open to chance, so that any strategy can be recorded, replayed and observed.
-//! This one lets the thread act that is youngest: what was made last goes first.
+//! An implementation of [`sched::Strategy`] decides which actor acts next. Nothing else in a run is left to chance, so
+//! every strategy can be recorded, replayed and observed. The strategy of this example chooses the youngest enabled
+//! thread, that is, the one that was created last.
 //!
 //! ```
 //! use raceflip::event::{Actor, Outcome};
@@ -275,7 +288,8 @@
 //!
 //! # 10. An observer of one's own
 //!
-//! Whoever implements [`exec::Observer`] sees each [`event::Event`] as it happens, and the state after it. Two observers watch one run as a pair of references.
+//! An implementation of [`exec::Observer`] receives each [`event::Event`] when it happens, together with the state
+//! after it. A pair of references to two observers is an observer too.
 //!
 //! ```
 //! use raceflip::event::{Event, Happening, Op};
@@ -303,25 +317,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - **The same run, the same bytes.** What a run does depends on the model, the constants, the limits and the choices, on nothing else: no wall clock, no threads of the
-//!   operating system, no order of a hash table. A strategy draws from its seed alone.
-//! - **No number of workers changes a result**: run i of a campaign has a seed made from the campaign's and i.
-//! - **A confirmed pair is real**, in the model: both accesses were seen side by side, or in both orders. Of an unconfirmed one nothing is claimed.
+//! - **The same run, the same bytes.** A run depends on the model, the constants, the limits and the choices, and on
+//!   nothing else: not on the wall clock, the threads of the operating system, or the order of a hash table. A strategy
+//!   draws random numbers only from its seed.
+//! - **The number of workers changes no result**: the seed of run i of a campaign is derived from the campaign's seed
+//!   and i.
+//! - **A confirmed pair is real** in the model: both accesses were seen side by side, or in both orders. Nothing is
+//!   claimed about an unconfirmed pair.
 //! - **No panic on bad input**, and no endless run: each limit is an outcome.
-//! - Tokens say their version, and are read or refused, never misread; files that are written have a version each (`docs/formats.md`).
+//! - **Versioned formats**: a token states its version, and is either read or refused, never misread. Each file format
+//!   has a version too (`docs/formats.md`).
 //!
-//! # Where to go next
+//! # Where to continue
 //!
 //! | to | see |
 //! |---|---|
 //! | load, check, print and lay out models | [`vm::Model`], [`lang`] |
-//! | run one, and limit it | [`exec`], [`world::Machine`], [`world::Limits`] |
-//! | schedule it: random walks, PCT, PCTCP, POS, SURW, delay bounding, RaceFuzzer; by name | [`sched`], [`sched::StrategySpec`] |
-//! | make a run smaller that fails | [`mod@shrink`] |
+//! | run a model, and limit the run | [`exec`], [`world::Machine`], [`world::Limits`] |
+//! | schedule it: random walk, PCT, PCTCP, POS, SURW, delay bound, RaceFuzzer | [`sched`], [`sched::StrategySpec`] |
+//! | shrink a failing run | [`mod@shrink`] |
 //! | read events and outcomes | [`event`] |
-//! | look at the state of a run, digest it | [`world::World`], [`world::Snapshot`] |
+//! | inspect the state of a run, digest it | [`world::World`], [`world::Snapshot`] |
 //! | visit every state, and prove that something never happens | [`explore`] |
 //! | detect, confirm and test | [`detect`], [`campaign`] |
 //! | read a trace, and find its races | [`formats::traces`], [`detect::happens_before`], [`trace`] |

@@ -1,8 +1,11 @@
-//! What each operation does to the things that threads share: one table, which everything that needs to know reads.
+//! The effects of each operation on the things that threads share, as one table.
 //!
-//! The table is exhaustive: the compiler asks for a row for a new operation. [`independent`](super::independent) decides
-//! by it which choices commute, [`enabled`](super::enabled) what a blocked thread waits for, detection which operations
-//! make an order pair and which locks are held, and a campaign what wakes what.
+//! The table is exhaustive: a new operation does not compile without a row. It has several readers:
+//!
+//! - [`independent`](super::independent) decides which choices commute.
+//! - [`enabled`](super::enabled) decides what a blocked thread waits for.
+//! - Detection decides which operations form an order pair, and which locks are held.
+//! - A campaign decides which operations wake which threads.
 
 use super::World;
 use crate::event::{
@@ -10,14 +13,14 @@ use crate::event::{
     SemaphoreId, Target, ThreadId, Value, WaitSet,
 };
 
-/// A thing that operations of several threads touch.
+/// A thing that operations of several threads can touch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Thing {
     /// Plain memory: a cell, or the life of an object.
     Memory(AccessPlace),
-    /// An atomic.
+    /// An atomic variable.
     Atomic(Location),
-    /// Any memory: a condition may read everything.
+    /// All memory: the condition of an await may read any of it.
     AllMemory,
     /// A lock, a mutex or a monitor.
     Lock(LockId),
@@ -25,15 +28,15 @@ pub enum Thing {
     RwLock(RwLockId),
     /// The queue of a looper.
     Queue(ThreadId),
-    /// The threads that wait at a lock or for a condition.
+    /// The wait set of a lock or condition: the threads that wait there.
     WaitSet(WaitSet),
     /// A semaphore.
     Semaphore(SemaphoreId),
-    /// How often the environment may fire an event.
+    /// The enables of an event: the number of times that the environment may still fire it.
     Event(EventId),
     /// The interrupt flag of a thread, and its sleep or wait.
     Interrupts(ThreadId),
-    /// The callbacks of a listener.
+    /// The list of callbacks of a listener.
     Listener(ListenerId),
     /// A barrier.
     Barrier(BarrierId),
@@ -41,44 +44,44 @@ pub enum Thing {
     End(ThreadId),
     /// A synchronization barrier in some queue, by its token.
     Fence(Value),
-    /// The numbers of threads and handlers, which are given in the order in which these are made.
+    /// The numbering of threads and handlers. Numbers are assigned in order of creation.
     Numbers,
 }
 
-/// How an operation touches a thing.
+/// How an operation touches a [`Thing`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum How {
     /// Reads memory or an atomic.
     Read,
-    /// Writes memory or an atomic (or does both).
+    /// Writes memory or an atomic, or reads and writes it.
     Write,
     /// Acquires a lock.
     Acquire,
-    /// Gives up one hold of a lock.
+    /// Releases one hold of a lock.
     Release,
-    /// Acquires the read side.
+    /// Acquires the read side of a reader-writer lock.
     AcquireRead,
-    /// Gives up the read side.
+    /// Releases the read side of a reader-writer lock.
     ReleaseRead,
-    /// Acquires the write side.
+    /// Acquires the write side of a reader-writer lock.
     AcquireWrite,
-    /// Gives up the write side.
+    /// Releases the write side of a reader-writer lock.
     ReleaseWrite,
-    /// A preferred writer announces itself.
+    /// Announces a writer of a reader-writer lock that prefers writers.
     Announce,
-    /// Enters a wait set, or begins a wait that an interrupt ends.
+    /// Enters a wait set, or begins a wait that an interrupt can end.
     Wait,
-    /// Gives up all holds of a lock for a wait.
+    /// Releases all holds of a lock for a wait.
     ReleaseForWait,
     /// Returns from a wait.
     EndWait,
-    /// Takes the holds of a lock back after a wait.
+    /// Acquires a lock again after a wait, with all its holds.
     AcquireAfterWait,
-    /// Wakes waiters.
+    /// Wakes threads in a wait set.
     Notify,
-    /// Adds one unit to a semaphore.
+    /// Adds one permit to a semaphore.
     Up,
-    /// Takes one unit.
+    /// Takes one permit of a semaphore.
     Down,
     /// Arrives at a barrier.
     Arrive,
@@ -88,29 +91,29 @@ pub enum How {
     Await,
     /// Waits for the end of a thread.
     Join,
-    /// Makes a thread or a handler.
+    /// Creates a thread or a handler.
     Make,
     /// Posts a message.
     Post(Target, BodyId),
     /// Removes the messages of a handler, of one body or all.
     Cancel(Target, Option<BodyId>),
-    /// Begins the message at the head, or leaves the loop.
+    /// Begins the next message of the queue, or leaves the loop of a looper that has quit.
     Begin,
-    /// Makes the queue.
+    /// Attaches a queue to the thread.
     Attach,
-    /// Puts a synchronization barrier in the queue.
+    /// Adds a synchronization barrier to the queue.
     AddFence,
     /// Removes a synchronization barrier.
     RemoveFence,
     /// Makes the looper quit.
     Quit,
-    /// Lets the environment fire an event once more.
+    /// Enables an event once more.
     Enable,
-    /// Takes all enables back.
+    /// Withdraws all enables of an event.
     Disable,
-    /// Adds a callback.
+    /// Adds a callback to a listener.
     Register,
-    /// Runs the callbacks.
+    /// Runs the callbacks of a listener.
     Perform,
     /// Interrupts a thread.
     Interrupt,
@@ -120,21 +123,24 @@ pub enum How {
     EndSleep,
 }
 
-/// Whether an operation wakes threads that wait for a thing, or is what such a thread resumes with.
+/// Role of an operation in wake-ups: whether it wakes threads that wait for a thing, or is the operation with which
+/// such a thread resumes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
-    /// It may wake a thread that waits for the thing.
+    /// The operation may wake a thread that waits for the thing.
     Sends,
-    /// It resumes after another thread has sent.
+    /// The operation resumes a thread after another thread has sent a signal.
     Receives,
-    /// Neither. Locks are not signals: who releases one does not say who acquires it next.
+    /// The operation does neither. Locks are not signals: a release does not determine the next thread that acquires
+    /// the lock.
     Neither,
 }
 
 impl How {
-    /// Whether it may have to wait until the step of another thread changes the thing. Two operations wait without that:
-    /// a looper for a message that is due, and a sleep for its deadline; their threads are asked anew at each step of the
-    /// clock and of their queue.
+    /// Returns whether the operation may have to wait until a step of another thread changes the thing. False for two
+    /// operations that can block: a begin waits for a due message, and the end of a sleep for its deadline or an
+    /// interrupt. Each step of the clock, of the queue and each interrupt refreshes their threads directly. Also false
+    /// for the return from a wait, whose row has [`How::AcquireAfterWait`] too.
     #[inline]
     #[must_use]
     pub(super) fn may_wait(self) -> bool {
@@ -177,7 +183,8 @@ impl How {
         }
     }
 
-    /// Whether it wakes, or is woken. A write of memory wakes those that wait for [`Thing::AllMemory`].
+    /// Returns the role of the operation in wake-ups. A write of memory wakes threads that wait for
+    /// [`Thing::AllMemory`].
     #[must_use]
     pub fn signal(self) -> Signal {
         match self {
@@ -211,19 +218,19 @@ impl How {
     }
 }
 
-/// A lock that a thread holds, and which side of it.
+/// A lock that a thread holds. For a reader-writer lock, it is one side of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockHold {
     /// A lock, a mutex or a monitor.
     Lock(LockId),
-    /// The read side.
+    /// The read side of a reader-writer lock.
     Read(RwLockId),
-    /// The write side.
+    /// The write side of a reader-writer lock.
     Write(RwLockId),
 }
 
 impl LockHold {
-    /// Whether no two threads can have these at once.
+    /// Returns whether two different threads can never have these two holds at the same time.
     #[must_use]
     pub fn excludes(self, other: LockHold) -> bool {
         match (self, other) {
@@ -235,7 +242,7 @@ impl LockHold {
         }
     }
 
-    /// Its name: `lock l`, `read rw`.
+    /// Returns the name of the hold: `lock l`, `read rw`.
     #[must_use]
     pub fn name(self, world: &World) -> String {
         let rwlock = |id: RwLockId| world.setup().rwlocks.get(id.0 as usize).map_or("?", |(name, _)| name);
@@ -247,17 +254,17 @@ impl LockHold {
     }
 }
 
-/// What an operation changes about a hold.
+/// How an operation changes the number of times that its thread holds a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// The thread has it once more.
+    /// The thread holds the lock once more.
     Taken,
-    /// The thread has it once less.
+    /// The thread holds the lock once less.
     GivenUp,
 }
 
 impl Thing {
-    /// Its name: `x`, `lock l`, `semaphore s`, `the queue of main`.
+    /// Returns the name of the thing: `x`, `lock l`, `semaphore s`, `the queue of main`.
     #[must_use]
     pub fn name(self, world: &World) -> String {
         let setup = world.setup();
@@ -281,14 +288,14 @@ impl Thing {
     }
 }
 
-/// A thing, and how it is touched.
+/// A thing, and how an operation touches it.
 pub type Touch = (Thing, How);
 
-/// What an operation does, before it is known whether it throws.
+/// Effects of an operation. They are computed before it is known whether the operation throws.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effects {
     touches: [Option<Touch>; 3],
-    /// Whether what it does depends on the virtual clock, or it starts or ends a deadline.
+    /// Whether the operation depends on the virtual clock, or starts or ends a deadline.
     pub uses_clock: bool,
 }
 
@@ -310,8 +317,8 @@ impl Effects {
         Self { uses_clock: true, ..self }
     }
 
-    /// The hold of a lock that it takes or gives up. Waits give their holds up and take them back: they have rows of
-    /// their own ([`How::ReleaseForWait`], [`How::AcquireAfterWait`]).
+    /// Returns the hold of a lock that the operation takes or gives up. `None` for both halves of a wait, which have
+    /// rows of their own ([`How::ReleaseForWait`], [`How::AcquireAfterWait`]).
     #[inline]
     #[must_use]
     pub fn hold(&self) -> Option<(LockHold, Change)> {
@@ -326,7 +333,7 @@ impl Effects {
         })
     }
 
-    /// What it touches: at most three things.
+    /// Returns the things that the operation touches (at most three), with how it touches each one.
     #[inline]
     pub fn touches(&self) -> impl Iterator<Item = Touch> + Clone + use<> {
         self.touches.into_iter().flatten()
@@ -334,7 +341,7 @@ impl Effects {
 }
 
 impl World {
-    /// What the operation of a thread does.
+    /// Returns the effects of an operation of a thread in this state.
     #[inline]
     #[must_use]
     pub fn effects(&self, thread: ThreadId, op: &Op) -> Effects {
@@ -377,12 +384,13 @@ impl World {
             Op::Pass { barrier, .. } => one(Thing::Barrier(barrier), How::Pass),
             Op::Await { .. } => one(Thing::AllMemory, How::Await).timed(),
             Op::Join(other) => one(Thing::End(other), How::Join),
-            // The instant of its making is kept.
+            // The new thread runs to its first operation in the same step. A timed await or down there starts a
+            // deadline.
             Op::Fork { .. } | Op::SpawnLooper => one(Thing::Numbers, How::Make).timed(),
             Op::NewHandler(_) => one(Thing::Numbers, How::Make),
             Op::Post { target, body, time, .. } => {
                 let effects = one(Thing::Queue(self.thread_of(target)), How::Post(target, body));
-                // The due time of a message at the front does not depend on now.
+                // The due time of a message at the front does not depend on the clock.
                 Effects { uses_clock: time != crate::event::PostTime::Front, ..effects }
             }
             Op::Begin => one(Thing::Queue(thread), How::Begin).timed(),

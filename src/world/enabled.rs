@@ -1,4 +1,8 @@
-//! Which choices are open. The set of enabled threads is kept, not recomputed: a thread is asked anew only when something that it stands at has changed.
+//! Decides which choices are open.
+//!
+//! The set of enabled threads is maintained, not recomputed: a thread is evaluated again only when something changes
+//! that its pending operation may wait for. `World::is_enabled` is the definition, and debug builds compare it with the
+//! set after each step.
 
 use super::World;
 use super::clock::due;
@@ -9,7 +13,8 @@ use super::threads::Status;
 use crate::base::{Id, IdSet};
 use crate::event::{Actor, EventId, LockId, Op, SemaphoreId, Target, ThreadId, WaitSet};
 
-/// The actors that are open, counted by kind. One word, since it is made at every step: the threads in its low half, the events and two flags in the high one.
+/// Number of open actors of each kind. It is created at every step, so it is one word: the threads in the low half, the
+/// events and two flags in the high half.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Openings(u64);
 
@@ -17,42 +22,42 @@ const CLOCK: u64 = 1 << 62;
 const STOP: u64 = 1 << 63;
 
 impl Openings {
-    /// Enabled threads.
+    /// Returns the number of enabled threads.
     #[inline]
     #[must_use]
     pub fn threads(&self) -> usize {
         self.0 as u32 as usize
     }
 
-    /// Events that may fire.
+    /// Returns the number of events that may fire.
     #[inline]
     #[must_use]
     pub fn events(&self) -> usize {
         (self.0 >> 32 & 0x3fff_ffff) as usize
     }
 
-    /// Whether the clock may move.
+    /// Returns whether the clock may move.
     #[inline]
     #[must_use]
     pub fn clock(&self) -> bool {
         self.0 & CLOCK != 0
     }
 
-    /// Whether the run may stop here, because it rests.
+    /// Returns whether the run may stop here, because it is at rest.
     #[inline]
     #[must_use]
     pub fn stop(&self) -> bool {
         self.0 & STOP != 0
     }
 
-    /// Whether threads are open, and nothing else.
+    /// Returns whether no actor other than threads is open.
     #[inline]
     #[must_use]
     pub fn threads_only(&self) -> bool {
         self.0 >> 32 == 0
     }
 
-    /// How many actors are open.
+    /// Returns the number of open actors.
     #[inline]
     #[must_use]
     pub fn total(&self) -> usize {
@@ -70,18 +75,18 @@ impl std::fmt::Debug for Openings {
     }
 }
 
-/// What an actor's argument decides, and how many answers there are.
+/// The question that an actor's argument answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Question {
-    /// Which of this many waiters a notify wakes.
+    /// Which waiter a notify wakes. The number of waiters: the answer is less than it.
     Waiter(usize),
-    /// Which way a `*` goes: 0 or 1.
+    /// Which branch a `*` takes: 0 or 1.
     Branch,
-    /// To which instant the clock moves; see [`World::instants`].
+    /// To which instant the clock moves (see [`World::instants`]).
     Instant,
 }
 
-// What a pending operation may have to wait for.
+// The thing that a pending operation may have to wait for. It keeps the set of threads that are pending there.
 pub(super) enum Stand {
     Nothing,
     Lock(LockId),
@@ -93,7 +98,7 @@ pub(super) enum Stand {
 }
 
 impl World {
-    /// The thread that a post or removal reaches.
+    /// Returns the thread whose queue a post or a removal reaches.
     #[must_use]
     pub fn thread_of(&self, target: Target) -> ThreadId {
         match target {
@@ -139,7 +144,7 @@ impl World {
         }
     }
 
-    /// Makes those stand here that stand here in another state.
+    /// Copies the set of threads that are pending at one thing from another state.
     pub(super) fn copy_standing(&mut self, from: &World, stand: &Stand) {
         match stand {
             Stand::Nothing => {}
@@ -152,14 +157,15 @@ impl World {
         }
     }
 
-    /// [`settle`](Self::settle), for an operation that may block.
+    /// Implements [`settle`](Self::settle) for an operation that may block: adds the thread to the set of its thing,
+    /// and decides whether it is enabled.
     pub(super) fn stand(&mut self, thread: ThreadId) {
         match self.threads[thread].pending {
             Op::Acquire(lock) => return self.stand_at_lock(thread, lock),
             Op::Begin => return self.refresh(thread),
             Op::Post { target, .. } => {
                 let looper = self.thread_of(target);
-                // A looper's queue stays.
+                // A thread with a queue keeps it, so the post can no longer become blocked.
                 if self.threads[looper].queue.is_some() {
                     return self.enabled.set(thread, true);
                 }
@@ -182,7 +188,7 @@ impl World {
         }
     }
 
-    /// [`settle`](Self::settle), for a lock.
+    /// Implements [`settle`](Self::settle) for the acquisition of a lock.
     #[inline(always)]
     pub(crate) fn stand_at_lock(&mut self, thread: ThreadId, lock: LockId) {
         let l = &mut self.locks[lock];
@@ -194,7 +200,7 @@ impl World {
         }
     }
 
-    /// The thread is about to perform its pending operation, one that may block, and stands nowhere.
+    /// Removes the thread from the set of its pending operation, which may block and is performed now.
     pub(super) fn leave(&mut self, thread: ThreadId) {
         let stand = self.stand_of(thread, &self.threads[thread].pending);
         if let Some(set) = self.standing_mut(&stand) {
@@ -203,7 +209,7 @@ impl World {
         self.timed.set(thread, false);
     }
 
-    /// The thread holds nothing any more.
+    /// Releases all locks of the thread, and withdraws its announcements as a writer.
     pub(super) fn give_up_locks(&mut self, thread: ThreadId) {
         for lock in self.locks.ids() {
             if self.locks[lock].owner == Some(thread) {
@@ -222,14 +228,15 @@ impl World {
         }
     }
 
-    /// What no run does: units of a semaphore come from nowhere.
+    /// Adds permits to a semaphore. No run does this: a campaign does it to ask what would happen if a thread returned
+    /// its permits.
     pub(crate) fn give_back(&mut self, semaphore: SemaphoreId, units: u64) {
         let count = &mut self.semaphores[semaphore].count;
         *count = count.saturating_add_unsigned(units);
         self.refresh_all(|w| &w.semaphores[semaphore].standing);
     }
 
-    /// Asks one thread anew.
+    /// Decides again whether one thread is enabled. A waiter that has been woken joins the set of its lock.
     #[inline]
     pub(super) fn refresh(&mut self, thread: ThreadId) {
         if let Op::Reacquire { lock, .. } = self.threads[thread].pending {
@@ -240,7 +247,7 @@ impl World {
         self.enabled.set(thread, enabled);
     }
 
-    /// Asks all threads of a set anew.
+    /// Decides again whether the threads of a set are enabled.
     pub(super) fn refresh_all(&mut self, standing: impl Fn(&World) -> &ThreadSet) {
         if standing(self).0.is_empty() {
             return;
@@ -250,13 +257,14 @@ impl World {
         }
     }
 
-    /// A lock has been given up: whoever could go on but for it now can.
+    /// Enables all threads that only this lock has blocked, because it has been released.
     #[inline]
     pub(super) fn lock_is_free(&mut self, lock: LockId) {
         self.enabled.add_all(&self.locks[lock].standing.0);
     }
 
-    /// A lock has been taken, by a thread that does not stand at it any more.
+    /// Disables all threads that need this lock, because another thread has acquired it. The new owner is not in the
+    /// set any more.
     #[inline]
     pub(super) fn lock_is_taken(&mut self, lock: LockId) {
         self.enabled.remove_all(&self.locks[lock].standing.0);
@@ -266,14 +274,14 @@ impl World {
         self.refresh_all(|w| &w.threads[thread].standing);
     }
 
-    /// A looper's queue has changed.
+    /// Decides again whether the looper is enabled, because its queue has changed.
     pub(super) fn refresh_looper(&mut self, looper: ThreadId) {
         if self.threads[looper].status == Status::Alive && matches!(self.threads[looper].pending, Op::Begin) {
             self.refresh(looper);
         }
     }
 
-    /// The definition that the kept set must equal.
+    /// Returns whether a thread is enabled, by definition. The maintained set must agree in every state.
     pub(super) fn is_enabled(&self, thread: ThreadId) -> bool {
         let t = &self.threads[thread];
         if t.status != Status::Alive {
@@ -300,14 +308,14 @@ impl World {
                 let target = self.thread_of(*target);
                 self.threads[target].queue.is_some() || self.finished(target)
             }
-            // Without a queue, or inside a task, it throws.
+            // A begin without a queue, or inside a task, does not block: it throws.
             Op::Begin => t.in_task() || t.queue.as_ref().is_none_or(|q| q.quit || q.ready(self.now)),
             Op::Wake => t.interrupted || due(t.deadline, self.now),
             _ => true,
         }
     }
 
-    /// The kept set is the defined one, in every state.
+    /// Panics if the maintained set of enabled threads does not agree with the definition.
     #[cfg(debug_assertions)]
     pub(super) fn check_enabled(&self) {
         if self.outcome.is_none() {
@@ -318,37 +326,37 @@ impl World {
         }
     }
 
-    /// Whether a waiting thread may leave its wait, were the lock free.
+    /// Returns whether a waiting thread may return from its wait as soon as the lock is free.
     pub(super) fn woken(&self, thread: ThreadId) -> bool {
         let t = &self.threads[thread];
         t.notified || t.interrupted || due(t.deadline, self.now)
     }
 
-    /// The enabled threads.
+    /// Returns the enabled threads.
     #[inline]
     #[must_use]
     pub fn enabled(&self) -> &IdSet<ThreadId> {
         &self.enabled
     }
 
-    /// The events that may fire.
+    /// Returns the events that may fire.
     #[inline]
     #[must_use]
     pub fn fireable(&self) -> &IdSet<EventId> {
         &self.fireable
     }
 
-    /// Threads at an `await`.
+    /// Returns the threads that are pending at an `await`.
     pub(super) fn awaiting(&self) -> &IdSet<ThreadId> {
         &self.awaiting
     }
 
-    /// The open actors, counted.
+    /// Returns the number of open actors of each kind.
     #[inline]
     #[must_use]
     pub fn openings(&self) -> Openings {
         let threads = self.enabled.len();
-        // Most often there are threads alone.
+        // Fast path: in most states only threads are open.
         if self.horizon <= self.now && self.fireable.is_empty() && self.daemons.is_empty() && threads > 0 {
             return Openings(threads as u64);
         }
@@ -367,7 +375,7 @@ impl World {
         Openings(all)
     }
 
-    /// The `k`-th open actor: threads in order of creation, the clock, events, stop.
+    /// Returns the `k`-th open actor, from 0: threads in order of creation, then the clock, the events, and the stop.
     #[inline(always)]
     #[must_use]
     pub fn open_actor(&self, openings: &Openings, k: usize) -> Actor {
@@ -377,7 +385,7 @@ impl World {
         }
     }
 
-    /// All of them, in that order: of n this is quicker than asking for each by its number.
+    /// Returns all open actors in the order of [`open_actor`](Self::open_actor). It is faster than asking for each one.
     pub(crate) fn open_actors(&self, openings: Openings) -> impl Iterator<Item = Actor> + '_ {
         let threads = self.enabled.iter().map(Actor::Thread);
         let clock = openings.clock().then_some(Actor::Clock);
@@ -393,7 +401,7 @@ impl World {
         self.fireable.nth(k - usize::from(openings.clock())).map_or(Actor::Stop, Actor::Event)
     }
 
-    /// Whether the actor is open.
+    /// Returns whether the actor is open.
     #[must_use]
     pub fn is_open(&self, actor: Actor) -> bool {
         match actor {
@@ -404,7 +412,7 @@ impl World {
         }
     }
 
-    /// What the actor's argument decides; `None` if it has none.
+    /// Returns the question that the actor's argument answers. `None` if it needs no argument.
     #[inline(always)]
     #[must_use]
     pub fn question(&self, actor: Actor) -> Option<Question> {
@@ -424,7 +432,7 @@ impl World {
         (waiters > 1).then_some(Question::Waiter(waiters))
     }
 
-    /// The threads that wait, in the order in which they began.
+    /// Returns the threads in a wait set, in the order in which they began to wait.
     #[must_use]
     pub fn waiters(&self, on: WaitSet) -> &[ThreadId] {
         match on {

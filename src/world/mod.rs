@@ -1,10 +1,19 @@
-//! The world: the state of a running app and the steps that change it (DroidRacer, figure 5, made executable, with Java's monitors, Android's queues, a heap, a virtual clock and an environment).
+//! The state of a running app, and the steps that change it.
 //!
-//! The world knows operations, not programs: a [`Guest`] says what each thread is about to do, a [`Machine`] puts the two together.
-//! It draws nothing: every step is a [`Choice`](crate::event::Choice) that somebody else made.
+//! The model of execution is DroidRacer's (figure 5), made executable, with Java's monitors, Android's queues, a heap,
+//! a virtual clock and an environment.
 //!
-//! To look at a run: [`World`] (threads, clock, queues, outcome), [`Memory`], [`Contexts`] (the names of threads and tasks). To drive one by hand: [`Machine`].
-//! To compare states: [`Snapshot`]. To bound a run: [`Limits`]. What else is here serves strategies and guests.
+//! A [`World`] knows operations, not programs. A [`Guest`] says which operation each thread performs next, and a
+//! [`Machine`] combines a world with a guest. The world contains no randomness: each step is a
+//! [`Choice`](crate::event::Choice) of the caller.
+//!
+//! - To inspect a run: [`World`] (threads, clock, queues, outcome), [`Memory`], [`Contexts`] (the names of threads and
+//!   tasks).
+//! - To perform a run step by step: [`Machine`].
+//! - To compare states: [`Snapshot`].
+//! - To bound a run: [`Limits`].
+//!
+//! The other items serve strategies and guests.
 
 mod canonical;
 mod class;
@@ -59,7 +68,7 @@ use memory::ANYTHING;
 use std::sync::Arc;
 use sync::{Barrier, Lock, RwLock, Semaphore};
 
-/// The state of a running app.
+/// State of a running app.
 pub struct World {
     pub(crate) setup: Arc<Setup>,
     limits: Limits,
@@ -76,28 +85,31 @@ pub struct World {
     events: IndexVec<EventId, EventState>,
     now: u64,
     scale: Scale,
-    // No deadline lies after this instant; a bound, so that the usual question "does time matter?" costs a comparison.
+    // Upper bound of all deadlines. If it is not after `now`, no deadline lies ahead, so the frequent question whether
+    // the clock may move costs one comparison.
     horizon: u64,
     stall: u64,
-    // Delays that this run has used, besides those that the program names.
+    // Delays that this run has used and that are not constants of the program (`Setup::delays`), ascending.
     delays: Vec<u64>,
-    // What `Args` point at.
+    // Arguments of the operations of this run; an `Args` is a range of it.
     args: Vec<Value>,
     steps: u64,
-    // Threads whose pending operation could be performed now.
+    // Threads whose pending operation can be performed now.
     enabled: IdSet<ThreadId>,
     fireable: IdSet<EventId>,
     daemons: IdSet<ThreadId>,
-    // Threads at an `await`; those that stand at anything with a deadline.
+    // Threads that are pending at an `await`.
     awaiting: IdSet<ThreadId>,
+    // Threads that are pending at an operation with a deadline.
     timed: IdSet<ThreadId>,
-    // Threads forked in this step, which have yet to reach their first operation.
+    // Threads that were forked or spawned in this step and have not run to their first operation yet.
     newborn: Vec<ThreadId>,
     memory_changed: bool,
-    // The cell that has; [`ANYTHING`] if it is not that alone.
+    // The only cell that has changed, or `ANYTHING` if more may have changed.
     changed: u32,
     refused_posts: u32,
-    // Of objects and stacks, those of the dead as well.
+    // Number of cells of objects and stacks that the run has taken so far, including those of freed objects and ended
+    // threads.
     cells: u64,
     outcome: Option<Outcome>,
     recording: bool,
@@ -141,7 +153,7 @@ crate::clone_in_place!(World {
 });
 
 impl World {
-    /// An empty world of this setup; [`Machine`] starts it.
+    /// Creates an empty world with this setup. [`Machine::start`] fills it.
     pub(crate) fn new(setup: Arc<Setup>, limits: Limits) -> Self {
         fn count<I: crate::base::Id, T: Default>(n: usize) -> IndexVec<I, T> {
             (0..n).map(|_| T::default()).collect()
@@ -183,7 +195,8 @@ impl World {
         }
     }
 
-    /// Back to the start of the app: everything that is declared exists, nothing has run. What has room keeps it.
+    /// Resets the world to the start of the app: all declared things exist, and nothing has run. Keeps allocated
+    /// memory.
     pub(crate) fn reset(&mut self) {
         self.contexts.clear();
         self.threads.clear();
@@ -232,7 +245,7 @@ impl World {
         }
     }
 
-    /// Fills the memory with its first values, made in the name of `maker`.
+    /// Fills the memory with its first values. `maker` counts as the creator of the objects.
     pub(crate) fn fill_memory(&mut self, maker: ContextId) {
         let setup = self.setup.clone();
         self.memory.cells.resize(setup.cells.len(), 0);
@@ -242,80 +255,82 @@ impl World {
         }
     }
 
-    /// The names and counts that this world started with.
+    /// Returns the names and counts that this world was created with.
     #[must_use]
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// The limits of its run.
+    /// Returns the limits of this run.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Pedigrees.
+    /// Returns the pedigrees of all threads and tasks of this run.
     #[must_use]
     pub fn contexts(&self) -> &Contexts {
         &self.contexts
     }
 
-    /// Its threads.
+    /// Returns all threads of this run, including threads that have ended.
     #[must_use]
     pub fn threads(&self) -> &Pool<ThreadId, Thread> {
         &self.threads
     }
 
-    /// A thread.
+    /// Returns a thread.
     #[inline]
     #[must_use]
     pub fn thread(&self, thread: ThreadId) -> &Thread {
         &self.threads[thread]
     }
 
-    /// The name of a thread: its pedigree.
+    /// Returns the name of a thread, which is its pedigree.
     #[must_use]
     pub fn thread_name(&self, thread: ThreadId) -> String {
         self.contexts.name(&self.setup, self.threads[thread].home)
     }
 
-    /// The thread of this [`name`](Self::thread_name).
+    /// Returns the thread with this [`name`](Self::thread_name). `None` if there is none in this run so far.
     #[must_use]
     pub fn thread_named(&self, name: &str) -> Option<ThreadId> {
         self.threads.ids().find(|id| self.contexts.is_named(&self.setup, self.threads[*id].home, name))
     }
 
-    /// Its memory.
+    /// Returns the memory.
     #[must_use]
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// The virtual clock in milliseconds; it starts at 1.
+    /// Returns the instant of the virtual clock in units of its [`scale`](Self::scale) (milliseconds unless a search
+    /// has set another one). The clock starts at 1.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// Milliseconds that passed while some thread could have run.
+    /// Returns the stall of the run so far: the virtual time that has passed while a thread was enabled, in the units
+    /// of [`now`](Self::now).
     #[must_use]
     pub fn stall(&self) -> u64 {
         self.stall
     }
 
-    /// Steps performed.
+    /// Returns the number of steps performed.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// The values of arguments of this run.
+    /// Returns the argument values of an operation of this run.
     #[must_use]
     pub fn args(&self, args: Args) -> &[Value] {
         &self.args[args.first as usize..][..args.count as usize]
     }
 
-    /// Keeps the arguments of an operation, for [`args`](Self::args).
+    /// Stores the argument values of an operation, for [`args`](Self::args).
     pub fn keep_args(&mut self, values: &[Value]) -> Args {
         if values.is_empty() {
             return Args::default();
@@ -325,24 +340,25 @@ impl World {
         Args { first, count: values.len() as u32 }
     }
 
-    /// Posts that were refused because their looper had quit.
+    /// Returns the number of posts that were refused because their looper had quit or ended.
     #[must_use]
     pub fn refused_posts(&self) -> u32 {
         self.refused_posts
     }
 
-    /// How the run ended, if it has.
+    /// Returns the outcome of the run. `None` while it has not ended.
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
     }
 
-    /// Ends the run; the first end counts.
+    /// Ends the run with this outcome. If it has already ended, the first outcome stays.
     pub fn end(&mut self, outcome: Outcome) {
         self.outcome.get_or_insert(outcome);
     }
 
-    /// Counts cells that the run needs from now on; beyond the limit its outcome is set, and it is false.
+    /// Adds to the number of cells that the run has taken. Beyond the limit, ends the run with that limit and returns
+    /// false.
     pub(crate) fn take_cells(&mut self, cells: usize) -> bool {
         self.cells += cells as u64;
         let limit = u64::from(self.limits.cells);
@@ -352,7 +368,7 @@ impl World {
         self.cells <= limit
     }
 
-    /// The events of the last step, if it is recorded.
+    /// Returns the events of the last step. Empty if the run is not recorded.
     #[must_use]
     pub fn recorded(&self) -> &[Event] {
         &self.recorded

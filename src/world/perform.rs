@@ -1,4 +1,4 @@
-//! What each visible operation does.
+//! Performs the visible operations of threads: each operation's effect on the world, and the reply to its thread.
 
 use super::World;
 use super::contexts::Made;
@@ -9,28 +9,28 @@ use crate::event::{
     ThreadId, Value, WaitSet,
 };
 
-/// What a thread is told of the operation that it has performed.
+/// Reply to a thread after its operation has been performed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reply {
-    /// It is done, with this value.
+    /// The operation is complete, with this value.
     Value(Value),
-    /// An await is over, with this value; its condition may have thrown.
+    /// An await is over, with this value: 1 if its condition holds or threw, 0 if its deadline has passed.
     Awaited(Value),
-    /// It threw.
+    /// The operation threw an exception.
     Throw(Thrown),
-    /// It has a second half, which is pending now (wait, arrive, sleep).
+    /// The operation has a second half (wait, arrive, sleep), which is pending now.
     Again,
-    /// A looper has begun a task.
+    /// The looper has begun a task, with this body and these arguments.
     Task(BodyId, Args),
-    /// The looper has quit: it goes on after its loop.
+    /// The looper has quit. Its thread continues after the loop.
     LeaveLoop,
-    /// The callbacks of this listener are to be run, in order of registration ([`World::callbacks`]).
+    /// The thread has to run the callbacks of this listener, in order of registration ([`World::callbacks`]).
     Callbacks(ListenerId),
     /// The iterator is at the end of its list.
     Exhausted,
 }
 
-/// The exceptions that operations throw by themselves.
+/// Exceptions that operations throw without a `throw` statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "named in the language's reference")]
 pub enum Thrown {
@@ -47,7 +47,8 @@ pub enum Thrown {
 }
 
 impl World {
-    /// Performs the pending operation of an enabled thread. `argument` answers its question, if it has one.
+    /// Performs the pending operation of an enabled thread. `argument` answers the operation's
+    /// [`Question`](super::Question), if it has one.
     pub(crate) fn perform(&mut self, thread: ThreadId, argument: u64) -> Reply {
         if self.recording { self.perform_recorded(thread, argument) } else { self.act(thread, argument, &mut None) }
     }
@@ -57,7 +58,7 @@ impl World {
         let (context, site) = (self.threads[thread].context, self.threads[thread].site);
         let slot = self.recorded.len();
         let mut made = None;
-        // The `when` of the message that a begin takes.
+        // The value of a begin is the due time of its message. It has to be read before the begin removes the message.
         let begins = matches!(op, Op::Begin);
         let when = self.threads[thread].queue.as_ref().filter(|_| begins).and_then(|q| q.next_when());
         let reply = self.act(thread, argument, &mut made);
@@ -66,10 +67,10 @@ impl World {
             Reply::Task(..) => when.map_or(0, |when| when as Value),
             _ => 0,
         };
-        // A begin happens in the task that it begins.
+        // The event of a begin belongs to the task that begins.
         let context = if begins { made.unwrap_or(context) } else { context };
         self.record(Some(thread), Some(context), site, || Happening::Performed { op, value, made });
-        // What the operation itself reported (a refusal) comes after it.
+        // Events that the operation itself recorded (a refusal) come after the event of the operation.
         self.recorded[slot..].rotate_right(1);
         reply
     }
@@ -78,6 +79,9 @@ impl World {
         self.try_act(thread, argument, made).unwrap_or_else(Reply::Throw)
     }
 
+    // Performs the operation of one row. The thread leaves the set of threads that are pending at the operation's thing
+    // first; `Machine::arrive` adds it to the set of its next operation. Each arm that changes a thing on which threads
+    // may be blocked refreshes these threads, so that the set of enabled threads stays exact.
     fn try_act(&mut self, thread: ThreadId, argument: u64, made: &mut Option<ContextId>) -> Result<Reply, Thrown> {
         if self.threads[thread].pending.may_block() {
             self.leave(thread);
@@ -334,7 +338,7 @@ impl World {
             }
             Op::Perform(listener) => return Ok(Reply::Callbacks(listener)),
             Op::Interrupt(other) => {
-                // As Java: interrupting a thread that has ended does nothing.
+                // As in Java, interrupting a thread that has ended has no effect.
                 if !self.finished(other) {
                     self.threads[other].interrupted = true;
                     if matches!(self.threads[other].pending, Op::Wake | Op::Reacquire { .. }) {
@@ -370,7 +374,7 @@ impl World {
         Ok(Reply::Value(value))
     }
 
-    // The looper has quit: nothing fails, a warning is kept (rule 6).
+    // A post to a looper that has quit does not fail. It is only counted and recorded (rule 6).
     fn refuse(&mut self, thread: Option<ThreadId>, context: Option<ContextId>, site: Option<SiteId>) {
         self.refused_posts += 1;
         self.record(thread, context, site, || Happening::Refused);
@@ -379,7 +383,7 @@ impl World {
     pub(super) fn enqueue(&mut self, looper: ThreadId, when: u64, kind: MessageKind) {
         let most = self.limits.queue;
         let Some(queue) = self.threads[looper].queue.as_mut().filter(|q| !q.quit) else {
-            // Only an event gets here: a post has looked.
+            // Only the message of an event gets here: a post has already checked that its looper accepts messages.
             self.refuse(None, None, None);
             return;
         };
