@@ -1,22 +1,23 @@
-//! Which of two messages begins first, as far as their posts tell: the order that a queue forces, whatever the clock does.
+//! Compares posts: decides which of two messages must begin first, whatever the clock does. Only the posts themselves
+//! are known, not their instants.
 
 use crate::event::PostTime;
 
-/// What a post says of its place in the queue.
+/// The part of a post that determines the place of its message in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Class {
     pub(crate) time: Time,
     pub(crate) is_async: bool,
 }
 
-/// When a message is due.
+/// Due time of a message, as its post states it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Time {
-    /// At the front.
+    /// The message goes to the front of the queue.
     Front,
-    /// This long after the post.
+    /// The message is due this long after the post.
     Delay(u64),
-    /// At this instant, not 0.
+    /// The message is due at this instant, which is not 0.
     At(u64),
 }
 
@@ -31,33 +32,34 @@ impl Time {
         }
     }
 
-    /// Due at an instant; 0 is the key of the front.
+    /// Returns the due time of a message that is posted at an absolute instant. Instant 0 means the front.
     pub(crate) fn instant(instant: u64) -> Self {
         if instant == 0 { Time::Front } else { Time::At(instant) }
     }
 }
 
 impl Class {
-    /// Whether a message of this class, posted before one of class `later`, begins before it whatever the clock does between.
+    /// Returns whether a message of this class begins before a message of class `later` that is posted after it,
+    /// whatever the clock does between the posts.
     pub(crate) fn precedes(self, later: Class) -> bool {
         match (self.time, later.time) {
-            // Last in, first out.
+            // Posts at the front are last in, first out.
             (_, Time::Front) => false,
-            // Its key is below that of every ordinary message and of every fence: while it is there, nothing else but another front
-            // post can begin, asynchronous or not.
+            // A message at the front has a smaller key than every ordinary message and every fence. While it is queued,
+            // only another message at the front can begin before it, even if the other one is asynchronous.
             (Time::Front, _) => true,
-            // A fence between the two lets the asynchronous one pass.
+            // A fence between the two lets only the asynchronous one pass.
             _ if !self.is_async && later.is_async => false,
             (Time::Delay(d1), Time::Delay(d2)) => d1 <= d2,
             (Time::At(t1), Time::At(t2)) => t1 <= t2,
-            // The clock is at 1 at least when the later one is posted.
+            // The clock is at least at 1 when the later message is posted.
             (Time::At(t), Time::Delay(d)) => t <= d.saturating_add(1),
-            // The clock may be past `t` when the earlier one is posted.
+            // The clock may be after `t` when the earlier message is posted.
             (Time::Delay(_), Time::At(_)) => false,
         }
     }
 
-    /// Whether whatever precedes a message of the other class precedes one of this class.
+    /// Returns whether every message that precedes a message of class `other` also precedes one of this class.
     pub(crate) fn covers(self, other: Class) -> bool {
         match (self.time, other.time) {
             (Time::Delay(mine), Time::Delay(theirs)) => self.is_async == other.is_async && theirs <= mine,
@@ -65,7 +67,7 @@ impl Class {
         }
     }
 
-    /// Whether, of two posts of this class, the first begins first.
+    /// Returns whether two messages of this class begin in the order of their posts.
     pub(crate) fn is_fifo(self) -> bool {
         self.precedes(self)
     }

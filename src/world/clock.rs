@@ -1,25 +1,29 @@
-//! The virtual clock: it stands still until somebody moves it, and may move while threads could run.
+//! The virtual clock. It advances only when a choice says so, and may also advance while threads are enabled.
 
 use super::World;
 use crate::event::{Happening, LimitKind, Outcome, ThreadId};
 
-/// Whether a deadline has passed.
+/// Returns whether a deadline has passed.
 #[inline]
 pub(super) fn due(deadline: Option<u64>, now: u64) -> bool {
     deadline.is_some_and(|d| d <= now)
 }
 
-// Delays of one run that are remembered for the critical instants; more are drawn by programs that compute delays.
+// Maximum number of delays of one run that are kept for the critical instants. A program that computes delays may use
+// more.
 const MOST_DELAYS: usize = 64;
 
-/// How long a unit of the clock is: `down / up` milliseconds; one, but in an exhaustive search (`docs/semantics.md`, *The clock*). The instant 1 is 1 in every scale.
+/// Unit of the virtual clock: `down / up` milliseconds. It is one millisecond except in an exhaustive search
+/// (`docs/semantics.md`, *The clock*). Instant 1 is the same in every scale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scale {
-    /// Units in `down` milliseconds.
+    /// Number of units in `down` milliseconds.
     pub up: u64,
-    /// Divides every delay in milliseconds, and every instant less 1.
+    /// Number of milliseconds in `up` units. If the scale fits, it divides every delay in milliseconds, and every
+    /// instant less 1.
     pub down: u64,
-    /// The greatest number that divides `down` and all that the app has asked for: less than `down` says that the scale does not fit.
+    /// Greatest common divisor of `down` and all durations (and instants less 1) that the app has used so far, in
+    /// milliseconds. If it is less than `down`, the scale does not fit.
     pub fits: u64,
 }
 
@@ -30,13 +34,13 @@ impl Default for Scale {
 }
 
 impl Scale {
-    /// `up` units in `down` milliseconds.
+    /// Creates a scale with `up` units in `down` milliseconds.
     #[must_use]
     pub fn new(up: u64, down: u64) -> Self {
         Self { up, down, fits: down }
     }
 
-    /// The app asks for a duration.
+    /// Records that the app has used a duration.
     #[inline]
     fn asked_for(&mut self, milliseconds: u64) {
         if self.fits > 1 {
@@ -44,7 +48,7 @@ impl Scale {
         }
     }
 
-    /// The units of a duration.
+    /// Returns a duration in units, rounded down.
     #[inline]
     fn units(self, milliseconds: u64) -> u64 {
         if self.down == 1 && self.up == 1 {
@@ -53,7 +57,7 @@ impl Scale {
         u64::try_from(u128::from(milliseconds) * u128::from(self.up) / u128::from(self.down)).unwrap_or(u64::MAX)
     }
 
-    /// The millisecond that an instant in units lies in.
+    /// Returns the millisecond that contains an instant of this scale.
     #[must_use]
     pub fn milliseconds(self, instant: u64) -> u64 {
         match instant {
@@ -65,7 +69,7 @@ impl Scale {
         }
     }
 
-    /// The instant of a millisecond, in units.
+    /// Returns the instant of a millisecond in units, rounded down.
     #[inline]
     pub(crate) fn instant(self, millisecond: u64) -> u64 {
         match millisecond {
@@ -75,7 +79,7 @@ impl Scale {
     }
 }
 
-/// The greatest common divisor.
+/// Returns the greatest common divisor.
 pub(crate) fn divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -84,18 +88,18 @@ pub(crate) fn divisor(mut a: u64, mut b: u64) -> u64 {
 }
 
 impl World {
-    /// Runs the clock in units of this scale from now on. For a search, before anything has happened.
+    /// Sets the unit of the clock. A search calls this before it starts the machine.
     pub(crate) fn set_scale(&mut self, scale: Scale) {
         self.scale = scale;
     }
 
-    /// The scale of the clock.
+    /// Returns the unit of the clock.
     #[must_use]
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// How many deadlines lie ahead: instants, each once.
+    /// Returns the number of different instants after now at which a deadline lies.
     #[must_use]
     pub(crate) fn deadlines_ahead(&self) -> usize {
         if self.horizon <= self.now {
@@ -107,14 +111,15 @@ impl World {
         all.len()
     }
 
-    /// The last instant that the clock may move to at once, while a deadline lies ahead: the last deadline, or the last constant of an `at`.
+    /// Returns the last instant to which one move of the clock can go while a deadline lies ahead: the last deadline,
+    /// or the last constant of an `at`, whichever is later.
     #[must_use]
     pub(crate) fn last_instant(&self) -> u64 {
         let constant = self.setup.instants.last().map_or(0, |last| self.scale.instant(*last));
         self.deadlines().max().unwrap_or(self.now).max(constant)
     }
 
-    /// The largest instant that the app may post `at`, in units.
+    /// Returns the largest instant for which the app may post with `at`, in units. `u64::MAX` if the app computes one.
     pub(super) fn absolute_until(&self) -> u64 {
         match self.setup.absolute_until {
             u64::MAX => u64::MAX,
@@ -122,7 +127,7 @@ impl World {
         }
     }
 
-    /// The instant `delay` milliseconds from now; a negative delay is none.
+    /// Returns the instant that is `delay` milliseconds after now. A negative delay counts as 0.
     pub(super) fn after(&mut self, delay: i64) -> u64 {
         let delay = u64::try_from(delay).unwrap_or(0);
         if delay > 0
@@ -138,7 +143,7 @@ impl World {
         instant
     }
 
-    /// An absolute instant; 0 or less is the front.
+    /// Returns an absolute instant, given in milliseconds, in units. 0 or less means the front of a queue.
     pub(super) fn at(&mut self, instant: i64) -> u64 {
         let instant = u64::try_from(instant).unwrap_or(0);
         self.scale.asked_for(instant.saturating_sub(1));
@@ -152,26 +157,27 @@ impl World {
         self.timeouts().chain(messages)
     }
 
-    // Those of threads.
+    // Deadlines of threads that are not due yet.
     fn timeouts(&self) -> impl Iterator<Item = u64> + '_ {
         self.timed.iter().filter_map(|t| self.threads[t].deadline).filter(|d| *d > self.now)
     }
 
-    /// Whether a deadline lies ahead.
+    /// Returns whether the clock may move, which is the case while a deadline lies ahead.
     #[inline]
     #[must_use]
     pub fn clock_open(&self) -> bool {
         self.horizon > self.now && self.deadlines().next().is_some()
     }
 
-    /// The first deadline that lies ahead; now if there is none.
+    /// Returns the first deadline after now. Returns now if there is none.
     #[must_use]
     pub fn next_deadline(&self) -> u64 {
         let messages = self.threads.iter().filter_map(|t| t.queue.as_ref()?.after(self.now).next());
         self.timeouts().chain(messages).min().unwrap_or(self.now)
     }
 
-    /// The critical instants, ascending: each deadline ahead, each deadline less each delay of the app, each constant of an `at`.
+    /// Returns the critical instants after now, ascending: each deadline, each deadline minus each delay of the app,
+    /// and each constant of an `at`.
     #[must_use]
     pub fn instants(&self) -> Vec<u64> {
         let mut all = Vec::new();
@@ -179,7 +185,7 @@ impl World {
         all
     }
 
-    /// [`instants`](Self::instants), into a vector that is used again and again.
+    /// Computes the [`instants`](Self::instants) into a vector that can be reused.
     pub fn instants_into(&self, all: &mut Vec<u64>) {
         all.clear();
         for deadline in self.deadlines() {
@@ -192,7 +198,8 @@ impl World {
         all.dedup();
     }
 
-    /// Moves the clock to an instant after now.
+    /// Moves the clock to an instant after now, or ends the run if that is beyond the limit of time. The time counts as
+    /// stall if a thread is enabled.
     pub(crate) fn tick(&mut self, to: u64) {
         debug_assert!(to > self.now);
         if self.scale.milliseconds(to) > self.limits.time {

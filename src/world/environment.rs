@@ -6,7 +6,7 @@ use super::queue::{MessageKind, TaskMessage};
 use crate::event::{Args, BodyId, EventId, Happening, ListenerId, Target};
 use std::collections::VecDeque;
 
-/// The enables that an event has left, first in first out.
+/// Enables of an event that have not been used by a firing, first in, first out.
 #[derive(Default, Debug)]
 pub(super) struct EventState {
     pub(super) enables: VecDeque<(Args, Option<u32>)>,
@@ -15,7 +15,7 @@ pub(super) struct EventState {
 crate::clone_in_place!(EventState { enables });
 
 impl EventState {
-    /// Back to the enables that it starts with.
+    /// Resets the event to its initial number of enables.
     pub(super) fn renew(&mut self, initially: u32) {
         self.enables.clear();
         self.enables.extend((0..initially).map(|_| (Args::default(), None)));
@@ -33,19 +33,19 @@ impl World {
         self.fireable.set(event, false);
     }
 
-    /// The callbacks of a listener, in order of registration.
+    /// Returns the callbacks of a listener in order of registration.
     #[must_use]
     pub fn callbacks(&self, listener: ListenerId) -> &[BodyId] {
         &self.listeners[listener]
     }
 
-    /// How many times the event may still fire.
+    /// Returns the number of times that the event may still fire.
     #[must_use]
     pub fn enables_left(&self, event: EventId) -> usize {
         self.events[event].enables.len()
     }
 
-    /// The environment posts the handler of the event: the k-th firing with what the k-th enable said.
+    /// Fires an event: posts its handler, with the arguments and component instance of the oldest enable.
     pub(crate) fn fire(&mut self, event: EventId) {
         let Some((args, instance)) = self.events[event].enables.pop_front() else {
             debug_assert!(false, "only an open event fires");

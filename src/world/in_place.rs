@@ -1,21 +1,23 @@
-//! The operations of nearly every step, in place: plain memory, locks that are no monitors, skips. Inlined into the loop of a run; all others are in `perform`.
+//! Fast paths for the operations of nearly every step: plain memory, locks that are not monitors, skips. They are
+//! inlined into the loop of a run. All other operations are in `perform`.
 
 use super::World;
 use super::memory::ANYTHING;
 use super::perform::Thrown;
 use crate::event::{Location, LockId, Op, ThreadId, Value};
 
-/// Whether a thread is still the only one that can act.
+/// Whether a thread is still the only enabled actor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Alone {
-    /// It is.
+    /// The thread is still the only enabled actor.
     Yes,
-    /// Others can now.
+    /// Other threads are enabled too.
     No,
 }
 
 impl World {
-    /// [`perform`](Self::perform) for the most frequent operations as they most often go; `None`, and nothing done, for everything else.
+    /// Fast path of `perform` for the most frequent operations. Returns `None`, without any effect, for all other
+    /// operations and if the run is recorded.
     #[inline(always)]
     pub(super) fn perform_in_place(&mut self, thread: ThreadId) -> Option<Value> {
         debug_assert!(self.enabled.contains(thread));
@@ -35,8 +37,9 @@ impl World {
         }
     }
 
-    /// Performs an operation that the thread has not been seen to stand at, because it is the only one that could act and still is afterwards,
-    /// or was the last of them (`Alone::No`). `None`, and nothing done, if that is not so.
+    /// Fast path of a burst: performs `op` without making it pending first. The caller must ensure that `thread` is the
+    /// sole enabled actor. Returns the value of the operation, with `Alone::No` if `op` has enabled another thread.
+    /// Returns `None`, without any effect, if `op` is not eligible.
     #[inline(always)]
     pub fn perform_alone(&mut self, thread: ThreadId, op: Op) -> Option<(Value, Alone)> {
         let value = match op {
@@ -75,17 +78,17 @@ impl World {
     #[inline(always)]
     pub(super) fn store(&mut self, cell: u32, value: Value) {
         self.memory.cells[cell as usize] = value;
-        // Of two cells in one step it is not known which.
+        // A step that writes two different cells counts as a change of any memory.
         self.changed = if self.memory_changed && self.changed != cell { ANYTHING } else { cell };
         self.memory_changed = true;
     }
 
-    /// More has changed than one cell.
+    /// Records that the step may have changed more than one cell.
     pub(super) fn anything_changed(&mut self) {
         (self.memory_changed, self.changed) = (true, ANYTHING);
     }
 
-    /// The only cell that the last step which wrote memory has written; `None` if it has changed more.
+    /// Returns the only cell that the last step with a write has changed. `None` if that step may have changed more.
     #[must_use]
     pub fn changed_cell(&self) -> Option<u32> {
         (self.changed != ANYTHING).then_some(self.changed)

@@ -1,30 +1,32 @@
-//! What a state looks like from outside, for reports: who waits for what, who holds what. Nothing here is a step.
+//! Views of a state for reports: what each thread waits for, and which thread holds what. Nothing here changes the
+//! state.
 
 use super::World;
 use super::threads::Status;
 use crate::event::{BlockedThread, Op, ThreadId, Value};
 
-/// A lock, or something else that threads stand at.
+/// State of a lock, or of another thing at which threads can be blocked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Standing {
-    /// `lock m`, `rwlock r`, `semaphore s`, `barrier b`, `condition c`.
+    /// Name of the thing: `lock m`, `rwlock r`, `semaphore s`, `barrier b`, `condition c`, or a monitor.
     pub name: String,
-    /// Who holds it; of a reader-writer lock each hold of a reader.
+    /// Threads that hold the thing. A reader of a reader-writer lock occurs once for each hold.
     pub owners: Vec<ThreadId>,
-    /// How often its owner holds it (0: nobody does), the count of a semaphore, or how many have arrived at a barrier.
+    /// Number of holds of a lock or a reader-writer lock (0 if it is free), count of a semaphore, or number of threads
+    /// that have arrived at a barrier.
     pub count: i64,
-    /// Of a barrier, how many must arrive.
+    /// Number of threads that must arrive at the barrier. `None` for other things.
     pub parties: Option<i64>,
     /// Whether the owner is a writer of a reader-writer lock.
     pub writes: bool,
-    /// Threads that have to wait for it, by number.
+    /// Threads that are blocked at the thing, in order of their numbers.
     pub blocked: Vec<ThreadId>,
-    /// Threads in its wait set, in the order in which they began to wait.
+    /// Threads in the wait set, in the order in which they began to wait.
     pub waiters: Vec<ThreadId>,
 }
 
 impl World {
-    /// About how many bytes a clone of it takes.
+    /// Returns the approximate size of a clone of the world in bytes.
     #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         let of_queues: usize = self.threads.iter().filter_map(|t| t.queue.as_ref()).map(|q| q.bytes()).sum();
@@ -44,20 +46,21 @@ impl World {
         sum as u64
     }
 
-    /// The instant at which the sleep, wait, await or timed down of a thread is over.
+    /// Returns the deadline of the thread's pending sleep, wait, await or timed down. `None` if it has none.
     #[must_use]
     pub fn deadline(&self, thread: ThreadId) -> Option<u64> {
         self.threads[thread].deadline
     }
 
-    /// Whether the thread is a looper that has nothing to begin, now or later.
+    /// Returns whether the thread is an idle looper: it has no message to begin, now or later.
     #[must_use]
     pub fn is_idle(&self, thread: ThreadId) -> bool {
         let t = &self.threads[thread];
         t.status == Status::Alive && t.idle(self.now)
     }
 
-    /// [`waiting`](Self::waiting) with the instant at which it is over, and also of a looper that waits for its next message.
+    /// Returns what a blocked thread waits for, with the deadline if it has one. Unlike [`waiting`](Self::waiting), it
+    /// includes loopers that wait for their next message. `None` if the thread is enabled or has ended.
     #[must_use]
     pub fn waits(&self, thread: ThreadId) -> Option<BlockedThread> {
         if !self.is_held_up(thread) {
@@ -78,7 +81,8 @@ impl World {
         Some(blocked)
     }
 
-    /// Locks, reader-writer locks, semaphores, barriers and conditions. Monitors of objects only where somebody holds them or stands at them.
+    /// Returns the state of all locks, conditions, reader-writer locks, semaphores and barriers. Monitors of objects
+    /// are included only if a thread holds them, is blocked at them, or waits.
     #[must_use]
     pub fn standings(&self) -> Vec<Standing> {
         let plain = |name: String| Standing {
@@ -99,7 +103,8 @@ impl World {
             let standing = Standing {
                 owners: lock.owner.into_iter().collect(),
                 count: i64::from(lock.depth),
-                // One that was woken otherwise than by a notify is in the wait set still, and stands at the lock as well.
+                // A waiter that an interrupt or its deadline has woken stays in the wait set until it returns, and is
+                // also pending at the lock. It is listed as a waiter only.
                 blocked: blocked(&lock.standing).into_iter().filter(|t| !lock.waiters.contains(t)).collect(),
                 waiters: lock.waiters.clone(),
                 ..plain(self.lock_name(id))

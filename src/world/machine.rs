@@ -1,71 +1,77 @@
-//! A world and its guest: what performs a step.
+//! Combines a [`World`] with a [`Guest`] and performs the steps of a run.
 
 use super::perform::Thrown;
 use super::{Limits, Reply, Setup, World};
 use crate::event::{Actor, Choice, Failure, FailureKind, Happening, Op, Outcome, SiteId, ThreadId, Value};
 use std::sync::Arc;
 
-/// What a thread does next, once it has run as far as it goes by itself.
+/// State of a thread after it has run to its next visible operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// It stands at the visible operation that it has told with [`World::pend`].
+    /// The thread is pending at the visible operation that it has passed to [`World::pend`].
     Pending,
-    /// The same, and the operation never blocks ([`Op::may_block`]), or the guest has said that the thread stands at it (`World::stand_at_lock`).
+    /// The thread is pending at its next visible operation, and the world needs no update for it: the operation never
+    /// blocks ([`Op::may_block`]), or the guest has registered the thread itself (`World::stand_at_lock`).
     Ready,
-    /// It has ended.
+    /// The thread has ended.
     Finished,
-    /// The run is over: the guest has said so with [`World::end`].
+    /// The run has ended: the guest has called [`World::end`].
     Ended,
 }
 
-/// The program side of a run: threads that run by themselves up to their next visible operation.
+/// Program side of a run: executes threads from one visible operation to the next.
 pub trait Guest {
-    /// What exists at the start.
+    /// Returns the declarations of the program: what exists when a run starts.
     fn setup(&self) -> &Arc<Setup>;
 
-    /// Forgets all threads.
+    /// Forgets all threads, for a new run.
     fn reset(&mut self);
 
-    /// Runs what runs before everything (`init`), to its end, performing operations at once. The world's memory is filled. It may end the run.
+    /// Fills the world's memory, then runs the `init` block to its end and performs its operations at once. This may
+    /// end the run.
     fn initialize(&mut self, world: &mut World);
 
-    /// A declared thread (`how` is `None`), or one that was forked or spawned, runs to its first operation.
+    /// Starts a thread and runs it to its first operation. `how` is the operation that forked or spawned the thread, or
+    /// `None` for a declared thread.
     fn spawn(&mut self, world: &mut World, thread: ThreadId, how: Option<Op>) -> Next;
 
-    /// A thread goes on with the reply to its operation, up to its next one.
+    /// Resumes a thread with the reply to its operation, and runs it to its next one.
     fn resume(&mut self, world: &mut World, thread: ThreadId, reply: Reply) -> Next;
 
-    /// A thread gives up the task that it runs, and stands at its next operation as if that had ended; one that runs none ends, as every thread of a guest without tasks.
+    /// Makes a thread give up its task, and runs it to its next operation as if the task had ended. A thread that runs
+    /// no task ends. By default the thread ends, as for every guest without tasks.
     fn abandon(&mut self, world: &mut World, thread: ThreadId) -> Next {
         let _ = (world, thread);
         Next::Finished
     }
 
-    /// [`resume`](Self::resume) with a value, for a thread that is the only open actor. The guest may perform up to `most` of its next operations by
-    /// itself, as long as [`World::perform_alone`] does; it says how many it did.
+    /// Resumes a thread that is the only open actor with a value, as [`resume`](Self::resume) does. The guest may then
+    /// perform up to `most` further operations of the thread, as long as [`World::perform_alone`] succeeds. Returns the
+    /// number of these operations too.
     fn resume_alone(&mut self, world: &mut World, thread: ThreadId, value: Value, most: u64) -> (Next, u64) {
         let _ = most;
         (self.resume(world, thread, Reply::Value(value)), 0)
     }
 
-    /// Whether the condition of the `await` that the thread stands at holds; an exception in it lets the thread go on, to throw it.
+    /// Returns whether the condition of the thread's pending `await` holds. A condition that throws counts as true, so
+    /// that the thread resumes and throws the exception.
     fn condition(&mut self, world: &World, thread: ThreadId) -> bool;
 
-    /// Whether there is a property that must always hold.
+    /// Returns whether the program has properties that must hold in every state.
     fn watches_memory(&self) -> bool;
 
-    /// The first property that must always hold and does not, as a failure.
+    /// Returns the first property that must hold in every state and does not hold now, as a failure.
     fn broken_always(&mut self, world: &World) -> Option<Failure>;
 
-    /// The first property that must hold at rest and does not.
+    /// Returns the first property that must hold at rest and does not hold now, as a failure.
     fn broken_at_end(&mut self, world: &World) -> Option<Failure>;
 }
 
-/// A running app.
+/// A world together with its guest: a running app.
 ///
 /// # Examples
 ///
-/// [`run`](crate::exec::run) drives it, or anybody who makes the choices:
+/// [`run`](crate::exec::run) performs a run with a strategy. A caller can also make the choices itself:
 ///
 /// ```
 /// use raceflip::{event::Choice, vm::Model, world::Limits};
@@ -83,9 +89,9 @@ pub trait Guest {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Machine<G> {
-    /// The state.
+    /// State of the app.
     pub world: World,
-    /// The program.
+    /// Program that runs.
     pub guest: G,
 }
 
@@ -101,14 +107,14 @@ impl<G: Clone> Clone for Machine<G> {
 }
 
 impl<G: Guest> Machine<G> {
-    /// A machine that stands at the start of the app.
+    /// Creates a machine at the start of the app. [`start`](Self::start) must be called before the first step.
     pub fn new(guest: G, limits: Limits) -> Self {
         let world = World::new(guest.setup().clone(), limits);
         Self { world, guest }
     }
 
-    /// Starts the app (again): memory is filled, `init` has run, every declared thread stands at its first operation.
-    /// With `recording`, [`World::recorded`] has the events of each step from then on.
+    /// Starts or restarts the app: fills the memory, runs `init`, and runs each declared thread to its first operation.
+    /// With `recording`, [`World::recorded`] returns the events of each step from then on.
     pub fn start(&mut self, recording: bool) {
         self.world.reset();
         self.guest.reset();
@@ -123,12 +129,12 @@ impl<G: Guest> Machine<G> {
             self.launch(ThreadId(i as u32), None);
         }
         self.deliver_newborn();
-        // The first state counts for properties as well.
+        // Properties must also hold in the first state.
         self.world.anything_changed();
         self.after_step();
     }
 
-    /// Performs one choice. It must be open, and its argument valid ([`World::is_open`], [`World::question`]).
+    /// Performs one choice. Its actor must be open, and its argument valid ([`World::is_open`], [`World::question`]).
     #[inline(always)]
     pub fn step(&mut self, choice: Choice) {
         match choice.actor {
@@ -137,8 +143,8 @@ impl<G: Guest> Machine<G> {
         }
     }
 
-    /// [`step`](Self::step) of a thread; and if it is then the only actor that is open, and nobody looks at every state, further ones of it,
-    /// up to `most` in all.
+    /// Performs a step of a thread. If the thread is then the only enabled one, and neither an `await` nor a property
+    /// has to be evaluated in every state, performs further steps of it, up to `most` steps in total.
     #[inline(always)]
     pub(crate) fn thread_acts(&mut self, thread: ThreadId, argument: u64, most: u64) {
         match self.world.perform_in_place(thread) {
@@ -190,8 +196,9 @@ impl<G: Guest> Machine<G> {
         self.after_step();
     }
 
-    /// What no run does: the thread, which can act, leaves its task (or ends, if it runs none) without performing its operation, and holds no lock any more. It tells
-    /// whether something would come to pass without it.
+    /// Makes an enabled thread leave its task without performing its pending operation, and releases its locks. A
+    /// thread that runs no task ends. No run does this: a campaign does it to find out whether something would still
+    /// happen without that operation.
     pub fn abandon(&mut self, thread: ThreadId) {
         self.world.recorded.clear();
         self.world.leave(thread);
@@ -201,7 +208,7 @@ impl<G: Guest> Machine<G> {
         self.after_step();
     }
 
-    // Threads that this step forked run to their first operation, in the order in which they were made.
+    // Runs the threads that this step forked or spawned to their first operations, in order of creation.
     fn deliver_newborn(&mut self) {
         let mut i = 0;
         while i < self.world.newborn.len() && self.world.outcome.is_none() {
@@ -221,7 +228,8 @@ impl<G: Guest> Machine<G> {
         self.arrive(thread, next);
     }
 
-    // What a step leads to; for a thread that stood ready and does so again, nothing.
+    // Applies the state in which the guest has left a thread: starts the deadline of a timed operation and decides
+    // whether the thread is enabled, or ends the thread. A thread that is `Ready` needs no update.
     #[inline(never)]
     fn arrive(&mut self, thread: ThreadId, next: Next) {
         match next {
@@ -271,7 +279,8 @@ impl<G: Guest> Machine<G> {
         }
     }
 
-    /// Checks the properties that must hold at rest; a broken one ends the run. To be asked when the run rests.
+    /// Checks the properties that must hold at rest, and ends the run if one is violated. The caller must ensure that
+    /// the run is at rest.
     pub fn check_rest(&mut self) {
         if let Some(failure) = self.guest.broken_at_end(&self.world) {
             self.world.end(Outcome::Failure(failure));
@@ -280,13 +289,14 @@ impl<G: Guest> Machine<G> {
 }
 
 impl World {
-    /// Adds the pseudo-thread that runs `init`; it is not among the threads that matter once it is finished.
+    /// Adds the pseudo-thread that runs `init`. It has ended before the first step.
     pub(crate) fn init_thread(&mut self) -> ThreadId {
         let home = self.contexts.root(super::Made::Init);
         self.threads.add(|t| t.renew(home, false, false))
     }
 
-    /// Performs the pending operation of `init` at once; `None` if it would block.
+    /// Performs the pending operation of `init` at once. If it is blocked, ends the run as a deadlock and returns
+    /// `None`.
     pub(crate) fn perform_now(&mut self, thread: ThreadId) -> Option<Reply> {
         self.wake_up(thread);
         self.settle(thread);
@@ -298,7 +308,7 @@ impl World {
         Some(self.perform(thread, 0))
     }
 
-    /// A failure of a thread, at a site.
+    /// Creates the failure of a thread at a site.
     #[must_use]
     pub fn failure(
         &self,
@@ -320,7 +330,7 @@ impl World {
 }
 
 impl Thrown {
-    /// The name of the exception in the language.
+    /// Returns the name of the exception in the language.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,18 +1,20 @@
-//! Android's message queue: ordered by (when, seq), never by chance.
+//! Android's message queue: ordered by (when, seq), never by chance. The rules are numbered as in `docs/language.md`.
 
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Args, BodyId, ContextId, Target, Value};
 use std::collections::VecDeque;
 
-/// The queue of a looper.
+/// Message queue of a looper.
 #[derive(Debug, Default)]
 pub struct Queue {
-    // invariant: strictly ascending by (when, seq)
+    // Invariant: strictly ascending by (when, seq).
     messages: VecDeque<Message>,
-    // How many of them are asynchronous tasks: behind a fence nobody looks for one that is not there.
+    // Number of asynchronous tasks among `messages`. If it is 0, no message can pass a fence, and `next` need not
+    // search.
     asynchronous: u32,
-    // Ordinary enqueues rise from 1, front ones fall from -1.
+    // Sequence number of the last ordinary message. These count up from 1.
     last_seq: i64,
+    // Sequence number of the last message at the front. These count down from -1, so the last one comes first.
     first_seq: i64,
     next_token: u32,
     pub(super) quit: bool,
@@ -20,39 +22,39 @@ pub struct Queue {
 
 crate::clone_in_place!(Queue { messages, asynchronous, last_seq, first_seq, next_token, quit });
 
-/// What stands in a queue.
+/// An entry of a queue.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Virtual milliseconds at which it is due; 0 for a front post.
+    /// Due time, in units of the virtual clock. 0 for a post at the front.
     pub when: u64,
     pub(super) seq: i64,
-    /// A task or a fence.
+    /// Whether the message is a task or a fence, with its content.
     pub kind: MessageKind,
 }
 
-/// A task or a fence.
+/// Content of a message: a task or a fence.
 #[derive(Clone, Debug)]
 pub enum MessageKind {
     /// A posted task.
     Task(TaskMessage),
-    /// A synchronization barrier with its token (unique in this queue).
+    /// A synchronization barrier with its token, which is unique in the queue.
     Fence(u32),
 }
 
-/// A posted task.
+/// A task that has been posted.
 #[derive(Clone, Debug)]
 pub struct TaskMessage {
-    /// What it runs.
+    /// Procedure that the task runs.
     pub body: BodyId,
-    /// With what.
+    /// Arguments of the procedure.
     pub args: Args,
-    /// Its name.
+    /// Context of the task, which gives it its name.
     pub context: ContextId,
-    /// Through whom it was posted: removal compares it.
+    /// Handler or looper through which the task was posted. A removal compares it.
     pub target: Target,
-    /// Whether it may pass fences.
+    /// Whether the task may pass fences.
     pub is_async: bool,
-    /// The component instance it belongs to (a text of the program).
+    /// Component instance that the task belongs to (the index of a text of the program).
     pub instance: Option<u32>,
 }
 
@@ -63,13 +65,13 @@ impl Message {
 }
 
 impl Queue {
-    /// Back to a queue that nothing was ever posted to.
+    /// Empties the queue and resets its counters, as for a new queue.
     pub(super) fn renew(&mut self) {
         self.messages.clear();
         (self.asynchronous, self.last_seq, self.first_seq, self.next_token, self.quit) = (0, 0, 0, 0, false);
     }
 
-    /// Enqueues at `when`; 0 goes to the very front (rule 1).
+    /// Adds a message that is due at `when`. 0 puts it before all others (rule 1).
     pub(super) fn push(&mut self, when: u64, kind: MessageKind) {
         let seq = if when == 0 && !mutant::is(Mutant::FrontFirstInFirstOut) {
             self.first_seq -= 1;
@@ -80,7 +82,7 @@ impl Queue {
         };
         let message = Message { when, seq, kind };
         self.asynchronous += u32::from(message.is_async());
-        // Most messages belong at the end.
+        // Fast path: most messages belong at the end.
         if self.messages.back().is_none_or(|last| (last.when, last.seq) < (when, seq)) {
             self.messages.push_back(message);
             return;
@@ -89,7 +91,7 @@ impl Queue {
         self.messages.insert(at, message);
     }
 
-    /// A fence at `now`; returns its token.
+    /// Adds a fence that is due at `now`, and returns its token.
     pub(super) fn fence(&mut self, now: u64) -> u32 {
         let token = self.next_token;
         self.next_token += 1;
@@ -97,13 +99,14 @@ impl Queue {
         token
     }
 
-    /// Removes the fence; false if there is none of that token.
+    /// Removes the fence with this token. Returns false if there is none.
     pub(super) fn lift(&mut self, token: u32) -> bool {
         let at = self.messages.iter().position(|m| matches!(m.kind, MessageKind::Fence(t) if t == token));
         at.map(|i| self.messages.remove(i)).is_some()
     }
 
-    // The next message: the head, or behind a fence the first asynchronous one (rule 4). It may not be due yet.
+    // Returns the index of the next message: the head, or the first asynchronous task if the head is a fence (rule 4).
+    // The message may not be due yet.
     fn next(&self) -> Option<usize> {
         let head = self.messages.front()?;
         match head.kind {
@@ -118,18 +121,18 @@ impl Queue {
         }
     }
 
-    /// Whether a message may begin (rule 3).
+    /// Returns whether a message may begin at `now` (rule 3).
     #[inline]
     pub(super) fn ready(&self, now: u64) -> bool {
         self.next().is_some_and(|i| self.messages[i].when <= now)
     }
 
-    /// The `when` of the next message.
+    /// Returns the due time of the next message.
     pub(super) fn next_when(&self) -> Option<u64> {
         self.next().map(|i| self.messages[i].when)
     }
 
-    /// The task that begins next, if nothing is posted before it; it may not be due yet.
+    /// Returns the task that begins next if no further message arrives. It may not be due yet.
     #[must_use]
     pub fn next_task(&self) -> Option<&TaskMessage> {
         match &self.messages[self.next()?].kind {
@@ -138,7 +141,7 @@ impl Queue {
         }
     }
 
-    /// Takes the message that may begin.
+    /// Removes and returns the task that may begin at `now`. `None` if there is none.
     pub(super) fn pop(&mut self, now: u64) -> Option<TaskMessage> {
         let i = self.next().filter(|&i| self.messages[i].when <= now)?;
         let message = if i == 0 { self.messages.pop_front() } else { self.messages.remove(i) };
@@ -151,13 +154,13 @@ impl Queue {
         }
     }
 
-    /// Removes the tasks that `dead` says (rule 5).
+    /// Removes the tasks for which `dead` is true (rule 5).
     pub(super) fn cancel(&mut self, dead: impl Fn(&TaskMessage) -> bool) {
         self.messages.retain(|m| !matches!(&m.kind, MessageKind::Task(t) if dead(t)));
         self.count();
     }
 
-    /// Rule 6: drops all, or with `safely` what is not due at `now`.
+    /// Closes the queue (rule 6): drops all messages, or with `safely` only those that are not due at `now`.
     pub(super) fn quit(&mut self, safely: bool, now: u64) {
         if self.quit {
             return;
@@ -175,60 +178,60 @@ impl Queue {
         self.asynchronous = self.messages.iter().filter(|m| m.is_async()).count() as u32;
     }
 
-    /// Drops everything: the looper has left its loop.
+    /// Drops all messages, because the looper has left its loop.
     pub(super) fn clear(&mut self) {
         self.messages.clear();
         self.asynchronous = 0;
     }
 
-    /// The messages in key order.
+    /// Returns the messages in order of (when, seq).
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.messages.iter()
     }
 
-    /// When those that are due later than `now` are due, in order.
+    /// Returns the due times of the messages that are due later than `now`, ascending.
     pub(super) fn after(&self, now: u64) -> impl Iterator<Item = u64> + '_ {
         let due = self.messages.partition_point(|m| m.when <= now);
         self.messages.range(due..).map(|m| m.when)
     }
 
-    /// About how many bytes it takes.
+    /// Returns the approximate size of the queue in bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>() + self.messages.len() * size_of::<Message>()
     }
 
-    /// How many messages stand in it, fences as well.
+    /// Returns the number of messages in the queue, including fences.
     #[must_use]
     pub fn len(&self) -> usize {
         self.messages.len()
     }
 
-    /// Whether it takes no more posts.
+    /// Returns whether the queue has been closed and refuses posts.
     #[must_use]
     pub fn has_quit(&self) -> bool {
         self.quit
     }
 
-    /// Whether nothing stands in it.
+    /// Returns whether the queue contains neither tasks nor fences.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// How many tasks stand in it.
+    /// Returns the number of tasks in the queue.
     #[must_use]
     pub fn tasks(&self) -> u32 {
         self.messages.iter().filter(|m| matches!(m.kind, MessageKind::Task(_))).count() as u32
     }
 }
 
-/// Packs the token of a fence: which looper, which fence of it.
+/// Packs a looper and the token of one of its fences into one value.
 #[must_use]
 pub(super) fn fence_value(looper: crate::event::ThreadId, token: u32) -> Value {
     i64::from(looper.0) << 32 | i64::from(token)
 }
 
-/// Unpacks it.
+/// Unpacks a value of [`fence_value`] into the looper and the token of its fence.
 #[must_use]
 pub(super) fn fence_of(value: Value) -> (crate::event::ThreadId, u32) {
     (crate::event::ThreadId((value >> 32) as u32), value as u32)

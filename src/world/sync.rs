@@ -10,17 +10,17 @@ pub(super) struct Lock {
     pub(super) reentrant: bool,
     pub(super) object: Option<ObjectId>,
     pub(super) owner: Option<ThreadId>,
-    // invariant: 0 exactly if there is no owner
+    // Invariant: 0 exactly if there is no owner.
     pub(super) depth: u32,
-    // In the order in which they began to wait.
+    // Threads in the wait set, in the order in which they began to wait.
     pub(super) waiters: Vec<ThreadId>,
-    // Threads that could go on if only it were free: those that are about to acquire it, and woken waiters.
+    // Threads that only need this lock to continue: those pending at its acquisition, and waiters that have been woken.
     pub(super) standing: ThreadSet,
 }
 
 crate::clone_in_place!(Lock { reentrant, object, owner, depth, waiters, standing });
 
-/// A set of threads that can be printed.
+/// A set of threads that implements `Debug`.
 #[derive(Default)]
 pub(super) struct ThreadSet(pub(super) IdSet<ThreadId>);
 
@@ -42,7 +42,7 @@ impl std::fmt::Debug for ThreadSet {
 }
 
 impl Lock {
-    /// Makes it a new lock, whatever it was before.
+    /// Makes this a new lock, whatever it was before.
     pub(super) fn renew(&mut self, reentrant: bool, object: Option<ObjectId>) {
         (self.reentrant, self.object, self.owner, self.depth) = (reentrant, object, None, 0);
         self.waiters.clear();
@@ -58,14 +58,15 @@ impl Lock {
     }
 }
 
-/// A reader-writer lock. Neither side is reentrant for a writer; a reader may read again.
+/// A reader-writer lock. A thread that holds the write side cannot acquire either side again. A thread that holds the
+/// read side may acquire it again.
 #[derive(Debug)]
 pub(super) struct RwLock {
     pub(super) prefer: Prefer,
     pub(super) writer: Option<ThreadId>,
     // One entry for each hold, in order of acquisition.
     pub(super) readers: Vec<ThreadId>,
-    // Preferred writers that have announced themselves and do not hold it yet.
+    // Writers that have announced themselves and do not hold the lock yet. Only locks that prefer writers have them.
     pub(super) announced: Vec<ThreadId>,
     pub(super) standing: ThreadSet,
 }
@@ -77,7 +78,7 @@ impl RwLock {
         Self { prefer, writer: None, readers: Vec::new(), announced: Vec::new(), standing: ThreadSet::default() }
     }
 
-    /// Back to nobody holding it.
+    /// Resets the lock: no thread holds it or is pending at it.
     pub(super) fn renew(&mut self) {
         self.writer = None;
         self.readers.clear();
@@ -96,7 +97,7 @@ pub(super) struct Semaphore {
 crate::clone_in_place!(Semaphore { count, standing });
 
 impl Semaphore {
-    /// Back to its first count.
+    /// Resets the semaphore to its initial count.
     pub(super) fn renew(&mut self, count: i64) {
         self.count = count;
         self.standing.0.clear();
@@ -115,7 +116,7 @@ pub(super) struct Barrier {
 crate::clone_in_place!(Barrier { parties, arrived, generation, standing });
 
 impl Barrier {
-    /// Back to nobody having arrived.
+    /// Resets the barrier: no thread has arrived.
     pub(super) fn renew(&mut self, parties: i64) {
         (self.parties, self.arrived, self.generation) = (parties, 0, 0);
         self.standing.0.clear();

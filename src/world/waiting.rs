@@ -1,4 +1,5 @@
-//! Waiting, and what operations check before they act: who owns a lock, whether an object lives, what a value means.
+//! Waits and wake-ups, and the checks of operations: who owns a lock, whether an object is live, what a value refers
+//! to.
 
 use super::World;
 use super::memory::Memory;
@@ -6,7 +7,8 @@ use super::perform::{Reply, Thrown};
 use crate::event::{LockId, ObjectId, Op, Target, ThreadId, Value, WaitSet};
 
 impl World {
-    /// Gives up all holds and enters the wait set; the second half is to return.
+    /// Performs the first half of a wait: releases all holds of the lock and enters the wait set. The second half,
+    /// [`Op::Reacquire`], is pending then.
     pub(super) fn wait(
         &mut self,
         thread: ThreadId,
@@ -29,7 +31,7 @@ impl World {
         Ok(Reply::Again)
     }
 
-    /// Wakes all waiters, or the one of this number.
+    /// Wakes all threads in a wait set, or the one at index `which`.
     pub(super) fn wake(&mut self, on: WaitSet, all: bool, which: usize) {
         let mut left = if all { self.waiters(on).len() } else { self.waiters(on).len().min(1) };
         let mut at = if all { 0 } else { which.min(self.waiters(on).len().saturating_sub(1)) };
@@ -64,17 +66,17 @@ impl World {
         if self.memory.objects[object].freed { Err(dead) } else { Ok(()) }
     }
 
-    /// The monitor of a reference, which a guest needs to say what it acquires.
+    /// Returns the monitor of the object that a reference points to. Fails with `NullPointer` for null.
     pub fn monitor_of(&self, reference: Value) -> Result<LockId, Thrown> {
         Memory::object_of(reference).map(|object| self.memory.objects[object].lock).ok_or(Thrown::NullPointer)
     }
 
-    /// The handler of a value, as a target.
+    /// Returns the target of a post for the value of a handler. Fails with `NullPointer` for null.
     pub fn target_handler(value: Value) -> Result<Target, Thrown> {
         u32::try_from(value).map(|h| Target::Handler(crate::event::HandlerId(h))).map_err(|_| Thrown::NullPointer)
     }
 
-    /// The thread of a value.
+    /// Returns the thread that a value refers to. Fails with `NullPointer` for null.
     pub fn thread_value(value: Value) -> Result<ThreadId, Thrown> {
         u32::try_from(value).map(ThreadId).map_err(|_| Thrown::NullPointer)
     }
