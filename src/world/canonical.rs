@@ -1,35 +1,38 @@
-//! What the canonical form of a state is written into: bytes, in parts, and the numbers of what the walk has met.
+//! Stores the canonical form of a state: bytes, divided into parts, and the numbers of the threads, objects and
+//! handlers that the walk has met.
 //!
-//! The digest of a state is the sum of those of its parts, each mixed with what it is a part of: where a step changes one part only, the digest of what
-//! it leads to is known without a walk over all the others.
+//! The digest of a state is the sum of the digests of its parts. The digest of a part depends on what it is a part of.
+//! If a step changes only some parts, the digest of the next state is computed from these alone, without a walk over
+//! the others.
 
 use crate::base::Id;
 use crate::event::{HandlerId, ObjectId, ThreadId};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-/// A canonical state.
+/// Canonical form of one state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Canonical {
-    /// Everything that matters; equal bytes are equal states.
+    /// The canonical form as bytes. Equal bytes mean equal states.
     pub bytes: Vec<u8>,
-    /// The threads in the order in which the walk met them: the `i`-th of one state corresponds to the `i`-th of an equal one.
+    /// The threads in the order in which the walk met them. The `i`-th thread of a state corresponds to the `i`-th
+    /// thread of an equal state.
     pub threads: Vec<ThreadId>,
     digest: u128,
 }
 
 impl Canonical {
-    /// A stable 128-bit digest of the state.
+    /// Returns a stable 128-bit digest of the state.
     #[must_use]
     pub fn digest(&self) -> u128 {
         self.digest
     }
 }
 
-/// What a part of the canonical form is of.
+/// The thing that a part of the canonical form describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Part {
     Head,
-    /// Eight cells of the globals.
+    /// A group of eight global cells, by its number.
     Globals(usize),
     Thread(usize),
     Object(usize),
@@ -39,7 +42,7 @@ pub(super) enum Part {
     Semaphore(usize),
     Barrier(usize),
     Environment,
-    /// What somebody else wants to be told apart.
+    /// Words that the caller has added (`Canonicalizer::tell_apart`).
     Else,
 }
 
@@ -62,28 +65,28 @@ impl Part {
     }
 }
 
-/// How many threads and objects are numbered by their declaration.
+/// Number of the threads and objects whose numbers follow from their declaration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Declared {
     pub(super) threads: usize,
     pub(super) objects: usize,
 }
 
-/// Room for the canonical form of one state after another, and the numbers of the last one.
+/// Reusable buffer for the canonical form of one state after another. It also keeps the numbers of the last state.
 #[derive(Default)]
 pub struct Canonicalizer {
     bytes: Vec<u8>,
-    // The part and where it ends.
+    // Each part with the index in `bytes` at which it ends.
     parts: Vec<(Part, usize)>,
     pub(super) threads: Numbers<ThreadId>,
     pub(super) objects: Numbers<ObjectId>,
     pub(super) handlers: Numbers<HandlerId>,
 }
 
-// Numbers in the order of the first meeting.
+// Numbers things in the order in which the walk meets them.
 pub(super) struct Numbers<I> {
     pub(super) met: Vec<I>,
-    // By index; `UNMET` where it has none.
+    // The number of each thing, by its index. `UNMET` if it has none.
     numbers: Vec<u32>,
 }
 
@@ -121,7 +124,7 @@ impl<I: Id> Numbers<I> {
 }
 
 impl Canonicalizer {
-    /// Forgets the last state.
+    /// Removes the last state. Keeps allocated memory.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.parts.clear();
@@ -130,12 +133,12 @@ impl Canonicalizer {
         self.handlers.clear();
     }
 
-    /// The last state, for keeping.
+    /// Converts the last state into a value of its own.
     pub(super) fn into_canonical(self) -> Canonical {
         Canonical { digest: self.digest(), bytes: self.bytes, threads: self.threads.met }
     }
 
-    /// Ends a part.
+    /// Ends a part: it consists of all bytes since the end of the previous part.
     #[inline]
     pub(super) fn part(&mut self, part: Part) {
         self.parts.push((part, self.bytes.len()));
@@ -150,25 +153,25 @@ impl Canonicalizer {
         })
     }
 
-    /// Empty room.
+    /// Creates an empty buffer.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The canonical form of the last state.
+    /// Returns the canonical form of the last state.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Its digest, with what else is to be told apart.
+    /// Returns the digest of the last state, including words added by [`tell_apart`](Self::tell_apart).
     #[must_use]
     pub fn digest(&self) -> u128 {
         self.each_part().fold(0, |sum, (_, digest)| sum.wrapping_add(digest))
     }
 
-    /// Adds a word to the last state: two that differ in it are two.
+    /// Adds a word to the last state. Two states with different words count as different.
     pub fn tell_apart(&mut self, word: u64) {
         self.word(word);
         match self.parts.last_mut() {
@@ -183,13 +186,13 @@ impl Canonicalizer {
             && self.handlers.met.is_empty()
     }
 
-    /// Numbers what is declared, in empty room.
+    /// Numbers the declared threads and objects. The buffer must be empty.
     pub(super) fn start(&mut self, declared: Declared) {
         (0..declared.threads).for_each(|t| _ = self.threads.of(ThreadId::new(t)));
         (0..declared.objects).for_each(|o| _ = self.objects.of(ObjectId::new(o)));
     }
 
-    /// Room for some parts of a state whose threads are declared ones.
+    /// Prepares the buffer for some parts of a state in which only declared things are numbered.
     pub(super) fn clear_parts(&mut self, declared: Declared) {
         self.bytes.clear();
         self.parts.clear();
@@ -199,25 +202,25 @@ impl Canonicalizer {
         }
     }
 
-    /// The threads of the last state, in the order in which the walk met them.
+    /// Returns the threads of the last state, in the order in which the walk met them.
     #[must_use]
     pub fn threads(&self) -> &[ThreadId] {
         &self.threads.met
     }
 
-    /// The number of a thread in the last state; `None` if nothing can refer to it any more.
+    /// Returns the number of a thread in the last state. `None` if it has ended and nothing can refer to it any more.
     #[must_use]
     pub fn thread(&self, thread: ThreadId) -> Option<u32> {
         self.threads.known(thread)
     }
 
-    /// The number of an object in the last state; `None` if nothing refers to it any more.
+    /// Returns the number of an object in the last state. `None` if nothing refers to it any more.
     #[must_use]
     pub fn object(&self, object: ObjectId) -> Option<u32> {
         self.objects.known(object)
     }
 
-    // Most words are small: a prefix code of one, five or nine bytes.
+    // Most words are small, so a word is written in a prefix code of one, five or nine bytes.
     #[inline]
     pub(super) fn word(&mut self, word: u64) {
         match word {
@@ -235,16 +238,16 @@ impl Canonicalizer {
     }
 }
 
-// Words below this are one byte.
+// Words less than this take one byte.
 const SHORT: u64 = 0xf0;
 
-/// The digests of the parts of one state, to find those of its neighbours.
+/// Digests of the parts of one state. They give the digests of neighboring states.
 #[derive(Default)]
 pub struct Parts {
     sum: u128,
-    // In the order of the walk; empty if something is numbered by the walk and not by its declaration.
+    // Digests in the order of the walk. Empty if the walk has numbered anything that is not declared.
     all: Vec<u128>,
-    // Where the first of each kind stands.
+    // Indices in `all` of the first part of each kind.
     globals: u32,
     threads: u32,
     locks: u32,
@@ -254,7 +257,7 @@ pub struct Parts {
 crate::clone_in_place!(Parts { sum, all, globals, threads, locks, semaphores });
 
 impl Parts {
-    /// Keeps those of the last state of `room`.
+    /// Stores the digests of the parts of the last state of `room`.
     pub fn keep(&mut self, room: &Canonicalizer, declared: Declared) {
         self.all.clear();
         if !room.is_plain(declared) {
@@ -268,13 +271,14 @@ impl Parts {
         (self.locks, self.semaphores) = (first(Part::Lock(0)), first(Part::Semaphore(0)));
     }
 
-    /// The digest of the state.
+    /// Returns the digest of the state.
     #[must_use]
     pub fn digest(&self) -> u128 {
         self.sum
     }
 
-    /// Puts the parts of `room` in the place of those that are known; false, and nothing done, if there is more to it.
+    /// Replaces the digests of the parts that are in `room`. Returns false, without any effect, if either state numbers
+    /// anything that is not declared.
     pub(super) fn replace(&mut self, room: &Canonicalizer, declared: Declared) -> bool {
         if self.all.is_empty() || !room.is_plain(declared) {
             return false;
@@ -293,13 +297,13 @@ impl Parts {
         true
     }
 
-    /// About how many bytes they take.
+    /// Returns the approximate size of the digests in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         (size_of::<Self>() + size_of_val(&*self.all)) as u64
     }
 
-    /// Whether the digests of neighbours can be found part by part.
+    /// Returns whether the digests of neighboring states can be computed part by part.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
         !self.all.is_empty()

@@ -1,11 +1,14 @@
-//! Pedigrees: threads, tasks and objects are named by who made them and the how-manieth of its kind that was, never by a global count, so that a name means the same in every run.
+//! Pedigrees: names of threads, tasks and objects that mean the same in every run.
+//!
+//! A name consists of the creator, the kind, and the ordinal among the things of that kind that the creator has
+//! created. It never contains a global count.
 
 use super::Setup;
 use crate::base::Pool;
 use crate::event::{BodyId, ContextId, EventId, ThreadId};
 use smallvec::SmallVec;
 
-/// What was made.
+/// Kind of a thing that has been created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Made {
     /// A thread that starts with the app.
@@ -22,11 +25,11 @@ pub enum Made {
     Class(u32),
 }
 
-/// All contexts of one run.
+/// All contexts (threads, tasks and firings) of one run.
 #[derive(Default)]
 pub struct Contexts {
     all: Pool<ContextId, Context>,
-    // How often each event has fired.
+    // Number of firings of each event so far.
     fired: Vec<(EventId, u32)>,
 }
 
@@ -48,13 +51,13 @@ impl Default for Context {
 }
 
 impl Contexts {
-    /// Forgets all, keeping the room.
+    /// Removes all contexts. Keeps allocated memory.
     pub(super) fn clear(&mut self) {
         self.all.clear();
         self.fired.clear();
     }
 
-    /// A context without creator: a declared thread, or the next firing of an event.
+    /// Adds a context without a creator: a declared thread, the thread of `init`, or the next firing of an event.
     pub(super) fn root(&mut self, made: Made) -> ContextId {
         let nth = match made {
             Made::Event(event) => match self.fired.iter_mut().find(|(e, _)| *e == event) {
@@ -79,7 +82,7 @@ impl Contexts {
         })
     }
 
-    /// Counts one more `made` by `parent`: from 1.
+    /// Counts one more `made` of `parent`, and returns its ordinal, from 1.
     pub(super) fn count(&mut self, parent: ContextId, made: Made) -> u32 {
         let counts = &mut self.all[parent].counts;
         match counts.iter_mut().find(|(m, _)| *m == made) {
@@ -94,48 +97,48 @@ impl Contexts {
         }
     }
 
-    /// A context that `parent` makes.
+    /// Adds a context that `parent` creates.
     pub(super) fn child(&mut self, parent: ContextId, made: Made) -> ContextId {
         let nth = self.count(parent, made);
         self.add(Some(parent), made, nth)
     }
 
-    /// Its creator; `None` for declared threads and for firings.
+    /// Returns the creator of a context. `None` for declared threads, the thread of `init`, and firings.
     #[must_use]
     pub fn parent(&self, context: ContextId) -> Option<ContextId> {
         self.all[context].parent
     }
 
-    /// What it is.
+    /// Returns the kind of a context.
     #[must_use]
     pub fn made(&self, context: ContextId) -> Made {
         self.all[context].made
     }
 
-    /// The how-manieth of its kind it is that its creator has made, from 1.
+    /// Returns the ordinal of a context among those of its kind that its creator has created, from 1.
     #[must_use]
     pub fn nth(&self, context: ContextId) -> u32 {
         self.all[context].nth
     }
 
-    /// How many there are.
+    /// Returns the number of contexts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// About how many bytes they take.
+    /// Returns the approximate size of all contexts in bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.all) + size_of_val(&*self.fired)
     }
 
-    /// Whether there is none.
+    /// Returns whether there is no context.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// What was made, and the how-manieth of its kind it was, from the outermost maker on.
+    /// Returns the kind and ordinal of a context and of all its creators, outermost creator first.
     #[must_use]
     pub fn chain(&self, context: ContextId) -> Vec<(Made, u32)> {
         let mut chain = Vec::new();
@@ -149,7 +152,7 @@ impl Contexts {
         chain
     }
 
-    /// Whether the context is the one of this [`chain`](Self::chain).
+    /// Returns whether a context has this [`chain`](Self::chain).
     #[must_use]
     pub fn is(&self, context: ContextId, chain: &[(Made, u32)]) -> bool {
         let mut at = Some(context);
@@ -163,20 +166,21 @@ impl Contexts {
         at.is_none()
     }
 
-    /// The context that `parent` made as its `nth` of this kind, if it has.
+    /// Returns the `nth` context of this kind that `parent` created. `None` if there is none yet.
     #[must_use]
     pub fn find(&self, parent: Option<ContextId>, made: Made, nth: u32) -> Option<ContextId> {
         let is = |c: &Context| c.parent == parent && c.made == made && c.nth == nth;
         self.all.enumerate().find(|(_, c)| is(c)).map(|(id, _)| id)
     }
 
-    /// The context of this [`name`](Self::name), if it is there.
+    /// Returns the context with this [`name`](Self::name). `None` if there is none yet.
     #[must_use]
     pub fn named(&self, setup: &Setup, name: &str) -> Option<ContextId> {
         self.all.enumerate().map(|(id, _)| id).find(|id| self.is_named(setup, *id, name))
     }
 
-    /// Whether a context has this [`name`](Self::name), without making the names of all that have not.
+    /// Returns whether a context has this [`name`](Self::name). It compares part by part, without building the whole
+    /// name.
     #[must_use]
     pub fn is_named(&self, setup: &Setup, context: ContextId, name: &str) -> bool {
         let line = || std::iter::successors(Some(context), |at| self.all[*at].parent);
@@ -184,7 +188,8 @@ impl Contexts {
         line().count() == parts().count() && line().zip(parts()).all(|(at, part)| self.own_name(setup, at) == part)
     }
 
-    /// How many of this kind `parent` has made.
+    /// Returns the number of things of this kind that `parent` has created. Without a parent, only firings of events
+    /// are counted.
     #[must_use]
     pub fn counted(&self, parent: Option<ContextId>, made: Made) -> u32 {
         let of = |counts: &[(Made, u32)]| counts.iter().find(|(m, _)| *m == made).map_or(0, |(_, n)| *n);
@@ -195,24 +200,25 @@ impl Contexts {
         }
     }
 
-    /// What a context has made, with how many of each kind, in no order that means anything.
+    /// Returns the kinds of things that a context has created, each with their number, in no meaningful order.
     pub fn makes(&self, context: ContextId) -> impl Iterator<Item = (Made, u32)> {
         self.all[context].counts.iter().copied()
     }
 
-    /// The pedigree of a context: `binder/launch#1/download#1`.
+    /// Returns the pedigree of a context: `binder/launch#1/download#1`.
     #[must_use]
     pub fn name(&self, setup: &Setup, context: ContextId) -> String {
         self.last_parts(setup, context, usize::MAX)
     }
 
-    /// The pedigree for a list of steps: of a long one (each tick of a timer makes the next) only the end, after `...`.
+    /// Returns the pedigree for a list of steps. If it has more than 8 parts (if each tick of a timer posts the next
+    /// one, for example), returns only the last 8, after `...`.
     #[must_use]
     pub fn short_name(&self, setup: &Setup, context: ContextId) -> String {
         self.last_parts(setup, context, 8)
     }
 
-    /// The pedigree; of one with more parts than `most` only the end, after `...`.
+    /// Returns the pedigree. If it has more than `most` parts, returns only the last ones, after `...`.
     #[must_use]
     pub fn last_parts(&self, setup: &Setup, context: ContextId, most: usize) -> String {
         let mut parts = Vec::new();
@@ -229,7 +235,8 @@ impl Contexts {
         parts.join("/")
     }
 
-    /// The pedigree for a text that tells it from others by what stands at its ends: of a deep one the first part and the last three, `t/…/fetched#1/tick#1/fetch#1`.
+    /// Returns the pedigree for a text that distinguishes contexts by the ends of their names. If it has more than 16
+    /// parts, returns the first part and the last three, `t/…/fetched#1/tick#1/fetch#1`.
     #[must_use]
     pub fn elided_name(&self, setup: &Setup, context: ContextId) -> String {
         const MOST: usize = 16;
@@ -241,7 +248,7 @@ impl Contexts {
         format!("{}/…/{}/{}/{}", part(line.len() - 1), part(2), part(1), part(0))
     }
 
-    /// The last part of the pedigree: `download#1`.
+    /// Returns the last part of the pedigree: `download#1`.
     #[must_use]
     pub fn own_name(&self, setup: &Setup, context: ContextId) -> String {
         let c = &self.all[context];

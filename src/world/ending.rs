@@ -1,4 +1,4 @@
-//! How a run ends: at rest, stuck, or in a deadlock, and who waits for whom.
+//! Decides how a run ends (at rest, stuck, or in a deadlock), and reports which thread waits for which.
 
 use super::World;
 use super::threads::Status;
@@ -6,12 +6,12 @@ use crate::event::{BlockedThread, DeadlockReport, LockId, Op, Outcome, Target, T
 use smallvec::SmallVec;
 
 impl World {
-    /// Whether the run rests: every thread that matters has ended or is an idle looper (rule 12 of the language).
-    /// Daemons may still run, events may still fire.
+    /// Returns whether the run is at rest: every thread that is not a daemon has ended or is an idle looper (rule 12 of
+    /// the language). Daemons may still run, and events may still fire.
     #[inline]
     #[must_use]
     pub fn rests(&self) -> bool {
-        // A cheap refusal first: this is asked at every step.
+        // The cheap test comes first, because this is evaluated at every step.
         (self.enabled.is_empty() || !self.daemons.is_empty()) && self.nobody_works()
     }
 
@@ -19,14 +19,14 @@ impl World {
         self.threads.iter().all(|t| t.daemon || t.status == Status::Finished || t.idle(self.now))
     }
 
-    /// The outcome of a run that stops at rest.
+    /// Returns the outcome of a run that stops at rest: ok, or stuck if messages are left.
     #[must_use]
     pub fn rest_outcome(&self) -> Outcome {
         let left = self.threads.iter().filter(|t| !t.daemon).filter_map(|t| t.queue.as_ref()).map(|q| q.tasks()).sum();
         if left == 0 { Outcome::Ok } else { Outcome::Stuck { messages: left } }
     }
 
-    // The lock that the thread cannot get.
+    // Returns the lock that blocks a thread. `None` if the thread is not blocked, or is blocked at something else.
     fn wanted_lock(&self, thread: ThreadId) -> Option<LockId> {
         if self.threads[thread].status != Status::Alive || self.enabled.contains(thread) {
             return None;
@@ -38,7 +38,8 @@ impl World {
         }
     }
 
-    /// Ends the run if the thread has closed a ring of lock holders: that is a deadlock also while others run.
+    /// Ends the run as a deadlock if the thread has closed a cycle of threads, each of which needs the lock of the next
+    /// one. Other threads may still be enabled.
     #[inline(never)]
     pub(super) fn check_cycle(&mut self, thread: ThreadId) {
         if let Some(owner) = self.wanted_lock(thread).and_then(|lock| self.locks[lock].owner)
@@ -48,6 +49,7 @@ impl World {
         }
     }
 
+    // Follows the owners of wanted locks from `thread`. If they lead back to it, ends the run as a deadlock.
     fn follow_cycle(&mut self, thread: ThreadId) {
         let mut ring: SmallVec<[ThreadId; 8]> = SmallVec::new();
         let mut at = thread;
@@ -61,7 +63,7 @@ impl World {
                 self.end(Outcome::Deadlock(report));
                 return;
             }
-            // A ring that does not hold `thread` was found when it closed.
+            // A cycle without `thread` was already found when it closed.
             if ring.contains(&owner) {
                 return;
             }
@@ -69,7 +71,8 @@ impl World {
         }
     }
 
-    /// The report of a state in which nothing is open and something has not ended.
+    /// Returns the report of a state in which nothing is open although some thread has not ended: the blocked threads,
+    /// and a cycle of them if there is one.
     #[must_use]
     pub fn deadlock(&self) -> DeadlockReport {
         let stuck: Vec<ThreadId> = self
@@ -85,7 +88,7 @@ impl World {
         }
     }
 
-    // Follows "waits for something that .. holds" until it comes back to the start.
+    // Follows the holders from a thread on. Returns the cycle if they lead back to that thread.
     fn ring_from(&self, thread: ThreadId) -> Option<Vec<ThreadId>> {
         let mut ring = vec![];
         let mut at = thread;
@@ -101,7 +104,7 @@ impl World {
         }
     }
 
-    // The thread that holds what this one waits for.
+    // Returns the thread that holds what this thread waits for. A join waits for the joined thread.
     fn holder(&self, thread: ThreadId) -> Option<ThreadId> {
         match &self.threads[thread].pending {
             Op::Acquire(lock) => self.locks[*lock].owner,
@@ -116,14 +119,15 @@ impl World {
         }
     }
 
-    /// What a thread that cannot go on now waits for, and who holds that; `None` if it can, has ended, or is an idle looper.
+    /// Returns what a blocked thread waits for, and which thread holds it. `None` if the thread is enabled or has
+    /// ended, and for a looper that waits for a message.
     #[must_use]
     pub fn waiting(&self, thread: ThreadId) -> Option<BlockedThread> {
         let waits = self.is_held_up(thread) && !matches!(self.threads[thread].pending, Op::Begin);
         waits.then(|| self.blocked(thread))
     }
 
-    /// Whether a thread lives and cannot go on now.
+    /// Returns whether a thread is live and blocked.
     pub(super) fn is_held_up(&self, thread: ThreadId) -> bool {
         self.threads[thread].status == Status::Alive && !self.enabled.contains(thread)
     }
@@ -169,7 +173,7 @@ impl World {
         }
     }
 
-    /// The name of a lock: `lock m`, or `the monitor of main/onCreate#1/Node#1`.
+    /// Returns the name of a lock: `lock m`, `mutex m`, or `the monitor of main/onCreate#1/Node#1`.
     #[must_use]
     pub fn lock_name(&self, lock: LockId) -> String {
         match self.locks[lock].object {

@@ -1,19 +1,19 @@
-//! Which choices commute: both orders can be performed, and both lead to the same state.
+//! Decides which choices are independent: both orders can be performed, and both lead to the same state.
 //!
-//! The relation is asked of two choices that are both open in one state (Godefroid, *Partial-Order Methods*,
+//! The relation is defined for two choices that are both open in one state (Godefroid, *Partial-Order Methods*,
 //! definition 3.1, there for transitions). It reads the table of [`effects`](super::effects): two operations that touch
-//! one thing conflict, unless a rule here says why they do not. What a step does after its operation, up to the thread's
-//! next one, matters as well: see [`is_quiet`].
+//! one thing conflict, unless a rule here states why they do not. The rest of a step, from its operation to the
+//! thread's next one, matters as well: see [`is_quiet`].
 //!
-//! Exhaustive search leaves out one of two orders by it. Partial order sampling draws priorities anew for operations that
-//! conflict, also of operations that are blocked.
+//! Exhaustive search omits one of two orders if the choices are independent. Partial order sampling draws new
+//! priorities for operations that conflict, including operations that are blocked.
 
 use super::effects::{Effects, How, Thing, Touch};
 use super::{Status, World};
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Access, AccessKind, AccessPlace, Actor, Op, PostTime, ThreadId};
 
-/// Whether two open choices of different actors commute in this state.
+/// Returns whether two open choices of different actors are independent in this state.
 pub(crate) fn independent(world: &World, a: Actor, b: Actor) -> bool {
     let of = |thread: ThreadId| world.effects(thread, &world.thread(thread).pending);
     match (a, b) {
@@ -23,13 +23,14 @@ pub(crate) fn independent(world: &World, a: Actor, b: Actor) -> bool {
             let queue = world.setup().events[e].looper;
             of(t).touches().all(|(thing, _)| thing != Thing::Event(e) && thing != Thing::Queue(queue))
         }
-        // An event is queued at the instant of its firing; two of them in the order of their firing.
+        // A message of an event is queued at the instant of the firing, and two of them in the order of their firings.
         _ => false,
     }
 }
 
-/// Whether the last step of a thread did nothing that its operation does not tell: no thread ended or began, no run ended, and the thread does not
-/// stand at something that others, or the clock, have to look at.
+/// Returns whether the last step of a thread did nothing apart from its operation: no thread ended or was created, the
+/// run did not end, and the thread is not pending at an operation that matters to other threads or the clock. A step of
+/// the clock or an event is quiet if it did not end the run.
 pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
     if mutant::is(Mutant::AllStepsQuiet) {
         return true;
@@ -44,9 +45,10 @@ pub(crate) fn is_quiet(before: &World, after: &World, actor: Actor) -> bool {
         )
 }
 
-// The pending operations of two threads.
+// Returns whether the pending operations of two threads are independent.
 fn threads(world: &World, a: (ThreadId, Effects), b: (ThreadId, Effects)) -> bool {
-    // Waits, and the operations that end them, meet at a lock, at a wait set and at the clock: they keep their order.
+    // Operations on wait sets and fences, and interrupts, meet other operations at a lock, a wait set or the clock.
+    // They are independent only of plain accesses to memory.
     let (is_a, is_b) = (is_tangled(a.1), is_tangled(b.1));
     if is_a || is_b {
         return !is_a && is_plain(a.1) || !is_b && is_plain(b.1);
@@ -54,12 +56,13 @@ fn threads(world: &World, a: (ThreadId, Effects), b: (ThreadId, Effects)) -> boo
     one_way(world, a, b) && one_way(world, b, a)
 }
 
-// Whether everything that `a` touches commutes with all of `b`.
+// Returns whether everything that `a` touches commutes with all of `b`.
 fn one_way(world: &World, (a, of_a): (ThreadId, Effects), (b, of_b): (ThreadId, Effects)) -> bool {
     of_a.touches().all(|touch| commutes(world, (a, touch), b, of_b))
 }
 
-// The match has no default: a new kind of thing needs a rule, and by the last rule two operations on it conflict.
+// Returns whether one touch of `a` commutes with all of `b`. The match has no default: a new kind of thing needs a
+// rule. By the last rule, all operations on one thing conflict.
 fn commutes(world: &World, (a, (thing, how)): (ThreadId, Touch), b: ThreadId, of_b: Effects) -> bool {
     let mut others = of_b.touches();
     match thing {
@@ -76,13 +79,14 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, Touch), b: ThreadId, of
             (Thing::Atomic(other), other_how) => at.cell != other.cell || (how, other_how) == (How::Read, How::Read),
             _ => true,
         }),
-        // A condition looks at any memory.
+        // The condition of an await may read any memory. It is independent only of operations that read memory or have
+        // no effect.
         Thing::AllMemory => is_silent(of_b),
-        // An operation on a thread finds it before or after the step of that thread.
+        // Each step of thread `of` may end it, and the join has to come before or after that step.
         Thing::End(of) => of != b,
         Thing::Queue(of) => {
             let beside = begins_beside(world, a, b);
-            // A looper inside of a task does not look at its queue.
+            // A looper inside a task does not look at its queue, so posts to it do not matter to its steps.
             let is_busy = world.thread(b).context != world.thread(b).home;
             let meets_looper = of == b && !(matches!(how, How::Post(..)) && is_busy);
             let same = others.any(|(other, _)| other == thing);
@@ -91,7 +95,7 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, Touch), b: ThreadId, of
                 || mutant::is(Mutant::PostsCommute) && posts(how) && of_b.touches().all(|(_, how)| posts(how));
             (!meets_looper || beside) && (!same || beside || begins_beside(world, b, a) || posts_commute())
         }
-        // However both touch it.
+        // Two operations on one of these things conflict, however they touch it.
         Thing::Lock(_)
         | Thing::RwLock(_)
         | Thing::WaitSet(_)
@@ -109,7 +113,8 @@ fn access(place: AccessPlace, how: How) -> Access {
     Access { place, kind: if how == How::Read { AccessKind::Read } else { AccessKind::Write } }
 }
 
-// The end of an object's life meets everything that may look at the object, also at its monitor: it commutes with plain reads and writes of globals alone.
+// Returns whether a touch frees an object. That conflicts with everything that may look at the object, including its
+// monitor. It commutes only with plain reads and writes of globals.
 fn ends_life(thing: Thing, how: How) -> bool {
     matches!((thing, how), (Thing::Memory(AccessPlace::Life(_)), How::Write))
 }
@@ -122,17 +127,18 @@ fn is_tangled(effects: Effects) -> bool {
     effects.touches().any(|(thing, how)| matches!(thing, Thing::WaitSet(_) | Thing::Fence(_)) || how == How::Interrupt)
 }
 
-// It only reads and writes memory, or touches nothing.
+// Returns whether an operation only reads and writes memory, or touches nothing.
 fn is_plain(effects: Effects) -> bool {
     effects.touches().all(|(thing, _)| matches!(thing, Thing::Memory(AccessPlace::Cell(_)) | Thing::Atomic(_)))
 }
 
-// It changes nothing.
+// Returns whether an operation changes nothing.
 fn is_silent(effects: Effects) -> bool {
     is_plain(effects) && effects.touches().all(|(_, how)| how == How::Read)
 }
 
-// A post that goes behind everything, and the begin of a message that is there already.
+// Returns whether one thread posts behind everything that is due, and the other one begins a message that is already
+// queued there. Then the post does not change which message begins.
 fn begins_beside(world: &World, post: ThreadId, begin: ThreadId) -> bool {
     let Op::Post { time: PostTime::Now | PostTime::After(_), target, .. } = world.thread(post).pending else {
         return false;

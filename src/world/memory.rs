@@ -1,4 +1,4 @@
-//! Shared memory: flat cells for globals and objects' fields, and lists.
+//! Shared memory: cells for globals and for the fields of objects, and lists.
 
 use super::contexts::Made;
 use super::setup::FirstValue;
@@ -10,7 +10,7 @@ use crate::event::{
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// Stands for a cell where more has changed than one; no memory has so many.
+/// Value of `World::changed` if more than one cell may have changed. No memory has that many cells.
 pub(super) const ANYTHING: u32 = u32::MAX;
 
 /// The memory of a run.
@@ -27,78 +27,80 @@ crate::clone_in_place!(Memory { cells, objects, lists });
 /// A heap object.
 #[derive(Clone, Copy, Debug)]
 pub struct Object {
-    /// Its class.
+    /// Class of the object.
     pub class: u32,
-    /// Its first cell.
+    /// Index of the object's first cell.
     pub base: u32,
-    /// Its monitor.
+    /// Monitor of the object.
     pub lock: LockId,
-    /// Whether its life has ended.
+    /// Whether the object has been freed.
     pub freed: bool,
-    /// Who made it, and the how-manieth of its class that was.
+    /// Context that created the object, and the ordinal of the object among those of its class that the context
+    /// created, from 1.
     pub maker: (ContextId, u32),
 }
 
-/// A list: one location.
+/// A list. It is one memory location.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct List {
-    /// Its elements. Both ends are cheap: a list that is used as a queue is taken from at its front.
+    /// Elements of the list. Both ends are cheap, because a list that serves as a queue loses its elements at the
+    /// front.
     pub items: VecDeque<Value>,
-    // Counts changes of length, for fail-fast iterators.
+    // Number of changes of the length, for fail-fast iterators.
     pub(super) version: u32,
 }
 
 crate::clone_in_place!(List { items, version });
 
-// What an iterator remembers: the list and its version.
+// Packs the state of an iterator: the list, and its version at the start of the iteration.
 fn iterator(list: ListId, version: u32) -> Value {
     i64::from(list.0) << 32 | i64::from(version)
 }
 
 impl Memory {
-    /// The value of a cell, without a step.
+    /// Returns the value of a cell. This is not a step.
     #[inline]
     #[must_use]
     pub fn cell(&self, cell: u32) -> Value {
         self.cells[cell as usize]
     }
 
-    /// How many objects were made.
+    /// Returns the number of objects that have been created.
     #[must_use]
     pub fn objects_len(&self) -> usize {
         self.objects.len()
     }
 
-    /// An object.
+    /// Returns an object.
     #[must_use]
     pub fn object(&self, object: ObjectId) -> &Object {
         &self.objects[object]
     }
 
-    /// The object of a reference; `None` for null.
+    /// Returns the object that a reference points to. `None` for null.
     #[must_use]
     pub fn object_of(reference: Value) -> Option<ObjectId> {
         u32::try_from(reference).ok().map(ObjectId)
     }
 
-    /// The list that lies in a cell.
+    /// Returns the list that is stored in a cell.
     #[must_use]
     pub fn list_in(&self, cell: u32) -> ListId {
         ListId(self.cells[cell as usize] as u32)
     }
 
-    /// A list.
+    /// Returns a list.
     #[must_use]
     pub fn list(&self, list: ListId) -> &List {
         &self.lists[list]
     }
 
-    /// An element of a list, without a step.
+    /// Returns an element of a list. This is not a step. Fails with `IndexOutOfBounds` if there is no such element.
     pub fn element(&self, list: ListId, index: i64) -> Result<Value, Thrown> {
         usize::try_from(index).ok().and_then(|i| self.lists[list].items.get(i).copied()).ok_or(Thrown::IndexOutOfBounds)
     }
 
-    /// Fails if the location lies in an object whose life has ended.
+    /// Fails with `UseAfterFree` if the location lies in an object that has been freed.
     #[inline]
     pub fn check_live(&self, at: Location) -> Result<(), Thrown> {
         match at.object {
@@ -113,7 +115,8 @@ impl Memory {
             ListRead::Len => l.items.len() as i64,
             ListRead::Get(index) => self.element(list, index)?,
             ListRead::Iterate => iterator(list, l.version),
-            // As Java's iterator: it ends where its index is the length, before it looks at the version; past a list that became shorter it goes on, and throws.
+            // As in Java, the iterator ends where its index equals the length, before it compares versions. If the list
+            // has become shorter than the index, it continues, and throws.
             ListRead::Next { index, .. } if index == l.items.len() as i64 => return Ok(None),
             ListRead::Next { version, .. } if version != iterator(list, l.version) => {
                 return Err(Thrown::ConcurrentModification);
@@ -152,15 +155,16 @@ impl Memory {
 }
 
 impl World {
-    /// Makes an object of the class, with all that its fields hold at first, in the name of `maker`.
-    /// Rides on the step before; at the limit of objects or cells the run's outcome is set and null returned.
+    /// Creates an object of the class with the first values of its fields, in the name of `maker`. This is not a step,
+    /// but belongs to the one before it. At the limit of objects or cells, ends the run and returns null.
     pub fn allocate(&mut self, class: u32, maker: ContextId) -> Value {
         let first = self.shell(class, maker);
         self.fill_objects(first.into_iter().collect(), maker);
         first.map_or(crate::event::NULL, |object| i64::from(object.0))
     }
 
-    // Gives the fields of new objects their first values. A field may start as a new object: a work list, since a class may hold itself.
+    // Gives the fields of new objects their first values. A field may start as a new object. A work list replaces
+    // recursion, because a class may contain itself.
     fn fill_objects(&mut self, mut todo: SmallVec<[ObjectId; 8]>, maker: ContextId) {
         while let Some(object) = todo.pop() {
             let Object { class, base, .. } = self.memory.objects[object];
@@ -181,7 +185,8 @@ impl World {
         }
     }
 
-    /// The objects that immutable names stand for, numbered in the order of their declaration, before all others.
+    /// Creates the objects that immutable names stand for. They are numbered in order of declaration, before all other
+    /// objects.
     pub(super) fn allocate_declared(&mut self, maker: ContextId) {
         let classes = self.setup.clone();
         let mut declared: SmallVec<[ObjectId; 8]> =
@@ -205,7 +210,7 @@ impl World {
         }
     }
 
-    // An object with empty cells.
+    // Creates an object whose cells are all 0. `None` at the limit of objects or cells, which ends the run.
     fn shell(&mut self, class: u32, maker: ContextId) -> Option<ObjectId> {
         if self.memory.objects.len() as u64 >= u64::from(self.limits.objects) {
             self.end(Outcome::Limit(LimitKind::Objects, u64::from(self.limits.objects)));
@@ -223,14 +228,15 @@ impl World {
         Some(self.memory.objects.add(Object { class, base, lock, freed: false, maker: (maker, nth) }))
     }
 
-    /// The name of an object: `main/onCreate#1/Node#2`.
+    /// Returns the name of an object: `main/onCreate#1/Node#2`.
     #[must_use]
     pub fn object_name(&self, object: ObjectId) -> String {
         let Object { class, maker: (context, nth), .. } = self.memory.objects[object];
         format!("{}/{}#{nth}", self.contexts.name(&self.setup, context), self.setup.classes[class as usize].0)
     }
 
-    /// The name of what an access touches: `x`, `a[2]`, `main/onCreate#1/Node#2.next`, or an object's own for its life.
+    /// Returns the name of the place of an access: `x`, `a[2]`, `main/onCreate#1/Node#2.next`, or the name of an object
+    /// for its life.
     #[must_use]
     pub fn place_name(&self, place: AccessPlace) -> String {
         match place {

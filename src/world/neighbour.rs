@@ -1,22 +1,23 @@
-//! Steps that change little: a search takes them back, and finds the digest of what they lead to, without a look at the whole state.
+//! Recognizes steps that change little. A search can undo such a step, and compute the digest of the next state,
+//! without a look at the whole state.
 
 use super::threads::Status;
 use super::{Machine, Snapshot, World};
 use crate::base::Id;
 use crate::event::{Actor, Choice, LockId, Op, SemaphoreId, ThreadId};
 
-/// What a step of a thread changes, besides where that thread stands.
+/// What a step changes apart from the state of its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
     Nothing,
-    /// A global.
+    /// A global cell.
     Cell(u32),
     /// A declared lock.
     Lock(LockId),
     Semaphore(SemaphoreId),
 }
 
-/// All that a step changes.
+/// Everything that a step changes: the state of its thread, and at most one thing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Touched {
     pub(super) thread: ThreadId,
@@ -24,7 +25,8 @@ pub struct Touched {
 }
 
 impl World {
-    /// What a choice is going to change, if that is little: the most frequent operations of declared threads on what is declared.
+    /// Returns everything that a choice is going to change, if that is little. `None` for all but the most frequent
+    /// operations of declared threads on globals, declared locks and semaphores.
     #[inline]
     #[must_use]
     pub fn touches(&self, choice: Choice) -> Option<Touched> {
@@ -51,7 +53,8 @@ impl World {
         Some(Touched { thread, what })
     }
 
-    // Whether a step changed nothing but what it touches: the thread goes on to another operation, and has made nothing on the way.
+    // Returns whether a step changed nothing except `touched`: the thread is pending at its next operation, and has
+    // created nothing on the way.
     fn kept_to(&self, before: &World, touched: Touched) -> bool {
         self.outcome.is_none()
             && self.threads[touched.thread].status == Status::Alive
@@ -60,10 +63,11 @@ impl World {
             && self.args.len() == before.args.len()
             && self.horizon == before.horizon
             && self.awaiting.is_empty()
-            // Its deadline has been counted from here.
+            // A timed down has started a deadline, which changes more than the thread (`World::after`).
             && !matches!(self.threads[touched.thread].pending, Op::DownFor { .. })
     }
 
+    // Undoes a step that changed only `touched`. `before` is the state before the step.
     fn take_back(&mut self, before: &World, touched: Touched) {
         let thread = touched.thread;
         let stand = self.stand_of(thread, &self.threads[thread].pending);
@@ -82,14 +86,15 @@ impl World {
 }
 
 impl<G: Snapshot> Machine<G> {
-    /// What a step has changed: what it touched, if it kept to that.
+    /// Returns everything that a step has changed: `touches`, if the step changed nothing else. `before` is the state
+    /// before the step.
     #[inline]
     #[must_use]
     pub fn changed(&self, before: &Self, touches: Option<Touched>) -> Option<Touched> {
         touches.filter(|touched| self.world.kept_to(&before.world, *touched))
     }
 
-    /// Back to the state before a step that [`changed`](Self::changed) only this.
+    /// Restores the state before a step for which [`changed`](Self::changed) returned `touched`.
     pub fn take_back(&mut self, before: &Self, touched: Touched) {
         self.world.take_back(&before.world, touched);
         self.guest.copy_thread(&before.guest, touched.thread);

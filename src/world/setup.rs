@@ -1,100 +1,103 @@
-//! What exists when a run starts, as the guest declares it: names, counts, first values. Shared by all runs of one program.
+//! Declarations of a program: names, counts and first values of what exists when a run starts. All runs of one program
+//! share them.
 
 use crate::base::IndexVec;
 use crate::event::{BodyId, EventId, HandlerId, ListenerId, Outcome, Site, SiteId, ThreadId, Value};
 
-/// The static side of a world.
+/// Declarations of a program, as its guest provides them.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// Threads and loopers that start with the app.
     pub threads: IndexVec<ThreadId, ThreadSetup>,
     /// Names of the bodies that can be posted, forked or called.
     pub bodies: IndexVec<BodyId, String>,
-    /// The sites of the program, in source order.
+    /// Sites of the program, in source order.
     pub sites: IndexVec<SiteId, Site>,
-    /// Names of the global cells: `x`, `a[2]`, for reports.
+    /// Names of the global cells for reports: `x`, `a[2]`.
     pub cell_names: Vec<String>,
     /// Names of the cells of each class: `head`, `table[3]`.
     pub field_names: Vec<Vec<String>>,
-    /// Locks and mutexes: name, and whether it is reentrant.
+    /// Locks and mutexes: name, and whether the lock is reentrant.
     pub locks: Vec<(String, bool)>,
-    /// Conditions.
+    /// Names of the conditions.
     pub conditions: Vec<String>,
-    /// Reader-writer locks.
+    /// Reader-writer locks: name, and the preferred side.
     pub rwlocks: Vec<(String, Prefer)>,
-    /// Semaphores with their first count.
+    /// Semaphores: name, and initial count.
     pub semaphores: Vec<(String, i64)>,
-    /// Barriers with their number of parties.
+    /// Barriers: name, and number of parties.
     pub barriers: Vec<(String, i64)>,
-    /// Handlers with their looper.
+    /// Handlers: name, and looper.
     pub handlers: IndexVec<HandlerId, (String, ThreadId)>,
-    /// Listeners.
+    /// Names of the listeners.
     pub listeners: IndexVec<ListenerId, String>,
     /// Events of the environment.
     pub events: IndexVec<EventId, EventSetup>,
-    /// The first value of each global cell.
+    /// First value of each global cell.
     pub cells: Vec<FirstValue>,
-    /// Classes: name, and the first value of each cell of an object.
+    /// Classes: name, and first value of each cell of an object.
     pub classes: Vec<(String, Vec<FirstValue>)>,
-    /// Classes of the objects that exist from the start, before those of `cells`.
+    /// Classes of the objects that immutable names stand for. These objects are created at the start, before those of
+    /// `cells`.
     pub objects: Vec<u32>,
-    /// Delays that the program names as constants, ascending.
+    /// Delays that occur as constants in the program, in milliseconds, ascending.
     pub delays: Vec<u64>,
-    /// Instants that the program posts `at`, ascending.
+    /// Instants that occur as constants of an `at` in the program, in milliseconds, ascending.
     pub instants: Vec<u64>,
-    /// The largest instant that the program may post `at`; `u64::MAX` if it computes one.
+    /// Largest instant that the program may post `at`, in milliseconds: 0 if there is no `at`, `u64::MAX` if the
+    /// program computes one.
     pub absolute_until: u64,
-    /// An uncaught exception ends its thread only.
+    /// Whether an uncaught exception ends only its thread and not the run.
     pub uncaught_ends_thread: bool,
 }
 
-/// A thread that starts with the app.
+/// Declaration of a thread that starts with the app.
 #[derive(Clone, Debug)]
 pub struct ThreadSetup {
-    /// Its name.
+    /// Name of the thread.
     pub name: String,
-    /// It does not keep the run alive.
+    /// Whether the thread is a daemon, which does not keep the run going.
     pub daemon: bool,
-    /// It has a queue from the start.
+    /// Whether the thread has a queue from the start.
     pub looper: bool,
 }
 
-/// An event of the environment.
+/// Declaration of an event of the environment.
 #[derive(Clone, Debug)]
 pub struct EventSetup {
-    /// Its name.
+    /// Name of the event.
     pub name: String,
-    /// Its handler.
+    /// Procedure that handles the event.
     pub body: BodyId,
-    /// The looper that runs it.
+    /// Looper that runs the handler.
     pub looper: ThreadId,
-    /// How many enables it starts with.
+    /// Number of times that the event is enabled at the start.
     pub initially: u32,
 }
 
-/// The first value of a cell.
+/// First value of a cell.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FirstValue {
-    /// A word.
+    /// This word.
     Word(Value),
     /// A new object of the class.
     New(u32),
-    /// A new list.
+    /// A new list with these elements.
     List(Vec<Value>),
 }
 
-/// Whom a reader-writer lock prefers.
+/// Side that a reader-writer lock prefers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prefer {
-    /// Nobody.
+    /// Neither side.
     None,
-    /// Readers.
+    /// The readers.
     Readers,
-    /// Writers.
+    /// The writers.
     Writers,
 }
 
-/// The limits of a run. Reaching one is an outcome of its own, never a silent cut.
+/// Limits of a run. Reaching a limit is an outcome of its own, never a silent cut.
 ///
 /// # Examples
 ///
@@ -111,23 +114,23 @@ pub enum Prefer {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Steps of a run.
+    /// Maximum number of steps of a run.
     pub steps: u64,
-    /// Virtual milliseconds.
+    /// Largest instant of the virtual clock, in milliseconds.
     pub time: u64,
-    /// Heap objects of a run, dead ones as well.
+    /// Maximum number of heap objects of a run, including freed ones.
     pub objects: u32,
-    /// Threads of a run, finished ones as well.
+    /// Maximum number of threads of a run, including ended ones.
     pub threads: u32,
-    /// Messages in one queue.
+    /// Maximum number of messages in one queue.
     pub queue: u32,
-    /// Elements of one list.
+    /// Maximum number of elements of one list.
     pub list: u32,
-    /// Instructions from one visible operation to the next.
+    /// Maximum number of instructions from one visible operation to the next.
     pub local: u64,
-    /// Frames of one thread; deeper is the failure `StackOverflow`.
+    /// Maximum number of frames of one thread. A deeper call throws `StackOverflow`.
     pub depth: u32,
-    /// Cells of all objects of a run, and of its threads' stacks at their deepest.
+    /// Maximum number of cells of all objects of a run and of its threads' stacks, each at its deepest.
     pub cells: u32,
 }
 
@@ -148,7 +151,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// All of them: the option that sets it, and its value.
+    /// Returns all limits: the option that sets each one, and its value.
     #[must_use]
     pub fn options(&self) -> [(&'static str, u64); 9] {
         let n = u64::from;
@@ -165,19 +168,19 @@ impl Limits {
         ]
     }
 
-    /// Those that are not the usual ones.
+    /// Returns the limits that differ from the defaults, with their options.
     pub fn unusual(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let pairs = self.options().into_iter().zip(Limits::default().options());
         pairs.filter(|(own, usual)| own != usual).map(|(own, _)| own)
     }
 
-    /// Those that are higher than `allowed`.
+    /// Returns the limits that are higher than those of `allowed`, with their options.
     pub fn beyond(&self, allowed: &Limits) -> impl Iterator<Item = (&'static str, u64)> {
         let pairs = self.options().into_iter().zip(allowed.options());
         pairs.filter(|((_, own), (_, allowed))| own > allowed).map(|(own, _)| own)
     }
 
-    /// Of each the lower one.
+    /// Returns the lower one of each limit in `self` and `allowed`.
     #[must_use]
     pub fn within(&self, allowed: &Limits) -> Limits {
         Limits {
@@ -193,8 +196,10 @@ impl Limits {
         }
     }
 
-    /// What a run under the lower of these limits and of those that are `allowed` has not got to do: the limit that it ended at, if these are higher there, or
-    /// that of frames, which ends no run but makes it another one. The option, and the value that these limits ask for.
+    /// Returns a limit that makes a run different if these limits are lowered to `allowed`: its option, and the value
+    /// that these limits ask for. That is the limit at which the run ended, if `allowed` has a lower one, or the limit
+    /// of frames, which ends no run but makes deep calls throw. `None` if there is no such limit. `outcome` is that of
+    /// the run under the lower limits.
     #[must_use]
     pub fn kept_from(&self, allowed: &Limits, outcome: Option<&Outcome>) -> Option<(&'static str, u64)> {
         let ended = |option| matches!(outcome, Some(Outcome::Limit(kind, _)) if kind.option() == option);

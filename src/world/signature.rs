@@ -1,9 +1,11 @@
-//! The signature of an outcome: what makes two ends "the same failure", whatever the schedule and the lines of the source.
+//! Computes the signature of an outcome: a text that is equal for two runs that fail in the same way, whatever the
+//! schedule and the line numbers.
 
 use super::Setup;
 use crate::event::{Failure, FailureKind, Outcome, SiteId};
 
-/// A stable text for an outcome: `ok`, `failure NullPointer onClick:2`, `deadlock a, b`.
+/// Returns the signature of an outcome: `ok`, `failure NullPointer onClick:2`, `deadlock a, b`. It does not depend on
+/// the schedule or on line numbers.
 #[must_use]
 pub fn signature(setup: &Setup, outcome: &Outcome) -> String {
     match outcome {
@@ -16,7 +18,7 @@ pub fn signature(setup: &Setup, outcome: &Outcome) -> String {
             } else {
                 report.cycle.clone()
             };
-            // A ring may be found from any of its threads.
+            // A cycle may be found from any of its threads.
             let mut names: Vec<String> = names;
             names.sort();
             format!("deadlock {}", names.join(", "))
@@ -25,7 +27,8 @@ pub fn signature(setup: &Setup, outcome: &Outcome) -> String {
     }
 }
 
-/// Whether two signatures say the same but for the number of the site in its body, which an edit of that body changes.
+/// Returns whether two signatures are equal apart from the ordinal of the site in its body. An edit of that body
+/// changes the ordinal.
 ///
 /// # Examples
 ///
@@ -53,7 +56,7 @@ fn failure_signature(setup: &Setup, failure: &Failure) -> String {
     }
 }
 
-// A site by its body and its number there: lines move, this does not.
+// Returns a site as its body and its ordinal there. An edit of another body does not change them, but it changes lines.
 fn place(setup: &Setup, site: SiteId) -> String {
     let s = &setup.sites[site];
     format!("{}:{}", setup.bodies[s.body], s.ordinal)

@@ -1,9 +1,13 @@
-//! The canonical state: two states are the same if nothing that can happen later differs (`docs/semantics.md`, *The canonical state*).
+//! Computes the canonical state: two states have the same canonical state only if nothing that can happen later differs
+//! (`docs/semantics.md`, *The canonical state*).
 //!
-//! A fixed walk from the globals through threads, frames and queues writes every value down; objects, forked threads and
-//! handlers get their numbers in the order in which the walk meets them, so what is unreachable is dropped. Times are
-//! written as distances from now, overdue ones as 0 (absolute only up to the largest instant that the app posts `at`),
-//! and the order of a queue by rank. Not written: now, stall, steps, names, counters.
+//! A fixed walk writes every value, from the globals through threads, frames and queues. Objects, forked threads and
+//! handlers are numbered in the order in which the walk meets them, so unreachable ones are dropped.
+//!
+//! - Times are written as distances from now, and overdue ones as 0. Absolute times occur only up to the largest
+//!   instant that the app posts `at`.
+//! - The order of a queue is written by rank.
+//! - Not written: now, stall, steps, names, counters.
 
 use super::canonical::{Canonical, Canonicalizer, Declared, Part, Parts};
 use super::neighbour::{Touched, What};
@@ -15,36 +19,36 @@ use crate::base::mutant::{self, Mutant};
 use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Target, ThreadId, Value};
 use smallvec::SmallVec;
 
-/// What a word means, and so how it is renumbered.
+/// Meaning of a word of memory, which decides how the canonical state renumbers it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
-    /// Itself: a number, a truth value, a declared lock.
+    /// A plain value: a number, a truth value, a declared lock.
     Word,
-    /// An object or null.
+    /// An object, or null.
     Object,
-    /// A thread or null.
+    /// A thread, or null.
     Thread,
-    /// A handler or null.
+    /// A handler, or null.
     Handler,
-    /// The token of a fence or null.
+    /// The token of a fence, or null.
     Fence,
-    /// A cell with the object that it lies in, packed by the guest: object + 1 above bit 32, cell below.
+    /// A cell with its object, packed by the guest: object + 1 above bit 32, or 0 for a global, and the cell below.
     Place,
-    /// What an iterator remembers of its list: only whether the list has changed since matters.
+    /// The state of a list iterator: the list and its version. Only whether the list has changed since then matters.
     Iterator,
-    /// The index of a list whose elements are of one of the kinds above.
+    /// The index of a list of plain values.
     ListOfWords,
-    /// The same, of objects.
+    /// The index of a list of objects.
     ListOfObjects,
-    /// The same, of threads.
+    /// The index of a list of threads.
     ListOfThreads,
-    /// The same, of handlers.
+    /// The index of a list of handlers.
     ListOfHandlers,
-    /// The same, of fences.
+    /// The index of a list of tokens of fences.
     ListOfFences,
 }
 
-/// A guest whose whole state can be cloned and written down.
+/// A guest whose whole state can be cloned and written to a canonical state.
 ///
 /// # Examples
 ///
@@ -65,23 +69,24 @@ pub enum Kind {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Snapshot: Guest + Clone {
-    /// The kind of each global cell.
+    /// Returns the kind of each global cell.
     fn global_kinds(&self) -> &[Kind];
-    /// The kind of each cell of a class.
+    /// Returns the kind of each cell of a class.
     fn class_kinds(&self, class: u32) -> &[Kind];
-    /// The kind of each parameter of a body.
+    /// Returns the kind of each parameter of a body.
     fn parameter_kinds(&self, body: crate::event::BodyId) -> &[Kind];
-    /// Writes where the thread stands: program counters, and the live values of its frames.
+    /// Writes the guest's state of a thread: program counters, and the live values of its frames.
     fn write_thread(&self, thread: ThreadId, to: &mut CanonicalWriter<'_>);
-    /// The same without references, to sort threads that nothing refers to.
+    /// Returns the guest's state of a thread without references. It is the key by which threads are sorted that nothing
+    /// refers to.
     fn thread_key(&self, thread: ThreadId) -> Vec<u64>;
-    /// About how many bytes a clone of it takes.
+    /// Returns the approximate size of a clone of the guest in bytes.
     fn bytes(&self) -> u64;
-    /// Makes one thread stand where it stands in another state of the same program.
+    /// Copies the guest's state of one thread from another state of the same program.
     fn copy_thread(&mut self, from: &Self, thread: ThreadId);
 }
 
-/// Where the walk writes to.
+/// Writer of a canonical state.
 pub struct CanonicalWriter<'w> {
     world: &'w World,
     room: &'w mut Canonicalizer,
@@ -163,7 +168,7 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    // A token is where its fence stands in the queue; lifted fences are all alike.
+    // Writes the token of a fence as the position of the fence in its queue. All lifted fences are equal.
     fn fence(&mut self, value: Value) {
         let (looper, token) = fence_of(value);
         let world = self.world;
@@ -178,7 +183,9 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    // Distance from now; overdue is 0 unless the app posts `at` instants that could still fall before it: later than all of these is one more.
+    // Writes a time as two words: the distance from now (0 if overdue), and for an overdue time its absolute value as
+    // far as it matters. It matters only if the app posts `at` an instant, because a message for an earlier instant
+    // goes before an overdue one. All times after the last such instant are equal.
     fn time(&mut self, when: u64) {
         let world = self.world;
         let later = match world.absolute_until() {
@@ -211,7 +218,8 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    // As a set: the order does not matter later, so numbers that are known are sorted. Unknown ones are met by another way first (every holder is a live thread that was written).
+    // Writes a set of threads, whose order cannot matter later, as sorted numbers. The walk has already numbered all
+    // live threads. A holder that has ended may get its number here.
     fn threads_as_set(&mut self, threads: &[ThreadId]) {
         let mut numbers: SmallVec<[u64; 8]> = threads.iter().map(|t| self.room.threads.of(*t)).collect();
         numbers.sort_unstable();
@@ -223,7 +231,7 @@ impl CanonicalWriter<'_> {
         let world = self.world;
         let t = &world.threads[thread];
         self.word(t.status as u64);
-        // A new thread stands nowhere: the run ended in the step that made it.
+        // A new thread is pending nowhere: the run ended in the step that created it.
         if t.status == Status::Alive {
             self.stand(guest, thread);
         }
@@ -233,6 +241,7 @@ impl CanonicalWriter<'_> {
         }
     }
 
+    // Writes the state of a live thread: the world's part of it, then the guest's.
     fn stand<G: Snapshot>(&mut self, guest: &G, thread: ThreadId) {
         self.world.stand_words(thread).into_iter().for_each(|w| self.word(w));
         guest.write_thread(thread, self);
@@ -280,7 +289,8 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    // Writes what has been met and not been written, until nothing new is met.
+    // Writes all threads and objects that have been numbered but not written, until no new ones are met. `done` counts
+    // the threads and objects that have been written.
     fn expand<G: Snapshot>(&mut self, guest: &G, done: &mut (usize, usize)) {
         while done.0 < self.room.threads.met.len() || done.1 < self.room.objects.met.len() {
             if done.0 < self.room.threads.met.len() {
@@ -295,7 +305,9 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    // Threads that nothing refers to, but which live or leave messages (`stuck`), in an order that does not depend on when they were made, as far as their own state tells them apart.
+    // Writes the threads that nothing refers to, but that are live or leave messages (`stuck`). They are sorted by
+    // their own state, so their order does not depend on the order of their creation, as far as that state
+    // distinguishes them.
     fn strangers<G: Snapshot>(&mut self, guest: &G, done: &mut (usize, usize)) {
         let world = self.world;
         if world.threads.len() == self.room.threads.met.len() {
@@ -341,7 +353,7 @@ impl CanonicalWriter<'_> {
         }
     }
 
-    // Eight cells of the globals.
+    // Writes one part of the globals, a group of `GLOBALS` cells. `eighth` is the number of the group.
     fn globals<G: Snapshot>(&mut self, guest: &G, eighth: usize) {
         let kinds = guest.global_kinds();
         let (from, to) = (eighth * GLOBALS, kinds.len().min(eighth * GLOBALS + GLOBALS));
@@ -368,18 +380,19 @@ impl CanonicalWriter<'_> {
     }
 }
 
-// Cells of the globals in one part.
+// Number of global cells in one part.
 const GLOBALS: usize = 8;
 
 impl World {
-    /// What is numbered by its declaration: threads, and the objects that immutable names of the program stand for.
+    /// Returns the number of threads and objects that are numbered by declaration: the declared threads, and the
+    /// objects that immutable names of the program stand for.
     pub(crate) fn declared(&self) -> Declared {
         Declared { threads: self.setup.threads.len(), objects: self.setup.objects.len() }
     }
 }
 
 impl<G: Snapshot> Machine<G> {
-    /// The canonical form of this state.
+    /// Returns the canonical form of this state.
     #[must_use]
     pub fn canonical(&self) -> Canonical {
         let mut room = Canonicalizer::new();
@@ -387,13 +400,13 @@ impl<G: Snapshot> Machine<G> {
         room.into_canonical()
     }
 
-    /// About how many bytes a clone of it takes.
+    /// Returns the approximate size of a clone of the machine in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.world.bytes() + self.guest.bytes()
     }
 
-    /// [`canonical`](Self::canonical) in room that is used again and again.
+    /// Computes the [`canonical`](Self::canonical) form into a buffer that can be reused.
     pub fn canonical_in(&self, room: &mut Canonicalizer) {
         let (world, guest) = (&self.world, &self.guest);
         room.clear();
@@ -407,13 +420,16 @@ impl<G: Snapshot> Machine<G> {
         }
         let mut done = (0, 0);
         w.expand(guest, &mut done);
+        // Strangers come after all threads that globals, frames and queues refer to.
         w.strangers(guest, &mut done);
         w.synchronization();
         w.environment(guest);
+        // Locks, conditions and enables may refer to threads and objects that the walk has not met before.
         w.expand(guest, &mut done);
     }
 
-    /// Turns the parts of a state into those of this one, where a step changed only what it touched; false if it takes a walk over all of it.
+    /// Updates the parts of the state before a step to this state, for a step that changed only `touched`. Returns
+    /// false, and leaves `parts` unchanged, if a walk over the whole state is needed.
     pub fn follow_parts(&self, parts: &mut Parts, touched: Touched, room: &mut Canonicalizer) -> bool {
         if !parts.is_plain() {
             return false;

@@ -1,4 +1,4 @@
-//! Threads and loopers.
+//! Threads and loopers: their state, their creation and their end.
 
 use super::World;
 use super::contexts::Made;
@@ -7,51 +7,51 @@ use super::sync::ThreadSet;
 use crate::base::mutant::{self, Mutant};
 use crate::event::{ContextId, Happening, LimitKind, Op, Outcome, SiteId, ThreadId};
 
-/// Where a thread stands in its life.
+/// Stage in the life of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// It has not reached its first operation.
+    /// The thread has not reached its first operation.
     New,
-    /// It stands at a pending operation.
+    /// The thread is pending at an operation.
     Alive,
-    /// It has ended.
+    /// The thread has ended.
     Finished,
 }
 
-/// A thread or looper.
+/// State of a thread or looper.
 #[derive(Debug)]
 pub struct Thread {
-    /// Its own context.
+    /// Context of the thread itself.
     pub home: ContextId,
-    /// The context that it runs in: a task's while one runs, else its own.
+    /// Context in which the thread runs: that of its current task if it runs one, otherwise its home.
     pub context: ContextId,
-    /// It does not keep the run alive.
+    /// Whether the thread is a daemon, which does not keep the run going.
     pub daemon: bool,
-    /// Where it stands in its life.
+    /// Stage in the thread's life.
     pub status: Status,
-    /// What it is about to do. Meaningful while it is alive.
+    /// Pending operation. Meaningful while the thread is alive.
     pub pending: Op,
-    /// The site of that; `None` for the implicit loop of a looper.
+    /// Site of the pending operation. `None` for the implicit loop of a looper.
     pub site: Option<SiteId>,
-    /// Its message queue, if it has one.
+    /// Message queue of the thread, if it has one.
     pub queue: Option<Box<Queue>>,
-    // Of an earlier run, for its room.
+    // Queue of an earlier run, kept for its memory.
     spare: Spare,
-    /// The instant at which its sleep, wait or await is over.
+    /// Instant at which the thread's sleep, wait, await or timed down ends.
     pub(super) deadline: Option<u64>,
-    /// A waiter that was notified.
+    /// Whether the thread waits and has been notified.
     pub(super) notified: bool,
-    /// The sticky interrupt flag.
+    /// Interrupt flag of the thread. It stays set until a wait or a sleep throws because of it.
     pub(super) interrupted: bool,
-    /// The condition of its await holds.
+    /// Whether the condition of the thread's await holds.
     pub(super) condition: bool,
-    /// Holds that it gave up to wait.
+    /// Number of holds of a lock that the thread gave up in order to wait.
     pub(super) saved_depth: u32,
-    // Threads that stand at this one: joiners, and posters that wait for its queue.
+    // Threads that are pending at this one: at a join of it, or at a post to it while it has no queue.
     pub(super) standing: ThreadSet,
 }
 
-/// A queue that nobody uses. A copy of a thread has none, and keeps its own.
+/// An unused queue, kept for its memory. A clone has none, and `clone_from` keeps its own.
 #[derive(Default, Debug)]
 struct Spare(Option<Box<Queue>>);
 
@@ -102,7 +102,7 @@ impl Default for Thread {
 }
 
 impl Thread {
-    /// Makes it a new thread, whatever it was before.
+    /// Makes this a new thread, whatever it was before.
     pub(super) fn renew(&mut self, home: ContextId, daemon: bool, looper: bool) {
         (self.home, self.context, self.daemon) = (home, home, daemon);
         (self.status, self.pending, self.site) = (Status::New, Op::Skip, None);
@@ -117,19 +117,20 @@ impl Thread {
         self.standing.0.clear();
     }
 
-    /// Gives it an empty queue.
+    /// Attaches an empty queue to the thread.
     pub(super) fn attach_queue(&mut self) {
         let mut queue = self.spare.0.take().unwrap_or_default();
         queue.renew();
         self.queue = Some(queue);
     }
 
-    /// Whether it runs a task of its queue.
+    /// Returns whether the thread runs a task of its queue.
     pub(super) fn in_task(&self) -> bool {
         self.context != self.home
     }
 
-    /// An idle looper: it could begin a message, and none is there to begin, now or later.
+    /// Returns whether the thread is an idle looper: it could begin a message, and its queue has none for it, now or
+    /// later.
     pub(super) fn idle(&self, now: u64) -> bool {
         matches!(self.pending, Op::Begin)
             && !self.in_task()
@@ -138,10 +139,10 @@ impl Thread {
 }
 
 impl World {
-    /// Where a thread stands, without what the guest knows of it, for the canonical state.
+    /// Returns the world's part of a thread's state as words of the canonical state.
     pub(super) fn stand_words(&self, thread: ThreadId) -> [u64; 4] {
         let t = &self.threads[thread];
-        // The second half of an operation stands at the same program counter as the first.
+        // Both halves of an operation have the same program counter, so the half is written too.
         let half = match &t.pending {
             Op::Reacquire { .. } => 1,
             Op::Wake => 2,
@@ -163,8 +164,8 @@ impl World {
         ]
     }
 
-    /// Adds a thread that `maker` starts; it is new until the machine runs it to its first operation.
-    /// `None` at the limit of threads (the run's outcome is set).
+    /// Adds a thread that `maker` starts. It stays new until the machine runs it to its first operation. At the limit
+    /// of threads, ends the run and returns `None`.
     pub(super) fn add_thread(&mut self, maker: ContextId, made: Made, looper: bool) -> Option<ThreadId> {
         if self.threads.len() as u64 >= u64::from(self.limits.threads) {
             self.end(Outcome::Limit(LimitKind::Threads, u64::from(self.limits.threads)));
@@ -176,7 +177,8 @@ impl World {
         Some(id)
     }
 
-    /// What the thread is about to do: the guest says so before it answers [`Next::Pending`](super::Next::Pending).
+    /// Sets the pending operation of a thread. The guest calls this before it returns
+    /// [`Next::Pending`](super::Next::Pending).
     #[inline(always)]
     pub fn pend(&mut self, thread: ThreadId, op: Op, site: Option<SiteId>) {
         let t = &mut self.threads[thread];
@@ -184,22 +186,23 @@ impl World {
         t.pending = op;
     }
 
-    /// The thread, which has just performed an operation or is new, stands at its pending operation from now on.
+    /// Decides whether the thread is enabled at its new pending operation. The thread has just performed another one,
+    /// or is new.
     #[inline(always)]
     pub(super) fn settle(&mut self, thread: ThreadId) {
-        // Nothing else changes for a thread that could act and still can.
+        // The thread is in the set of enabled threads, and an operation that never blocks leaves it there.
         if self.threads[thread].pending.may_block() {
             self.stand(thread);
         }
     }
 
-    /// A new thread lives from now on.
+    /// Makes a new thread alive and enabled.
     pub(super) fn wake_up(&mut self, thread: ThreadId) {
         self.threads[thread].status = Status::Alive;
         self.enabled.set(thread, true);
     }
 
-    /// The thread has ended.
+    /// Ends the thread, and refreshes the threads that wait for its end.
     pub(crate) fn finish(&mut self, thread: ThreadId) {
         let home = self.threads[thread].home;
         self.threads[thread].status = Status::Finished;
@@ -209,23 +212,23 @@ impl World {
         self.refresh_standing_at_thread(thread);
     }
 
-    /// An exception ended the thread alone: its queue takes no more, and what stands in it is dropped.
+    /// Closes the queue of a thread that an exception has ended, and drops the messages in it.
     pub(crate) fn abandon_queue(&mut self, thread: ThreadId) {
         if let Some(queue) = &mut self.threads[thread].queue {
             queue.quit(false, 0);
-            // Also what it kept of an earlier `quit safely`.
+            // A queue that had quit safely before still contains messages.
             queue.clear();
         }
     }
 
-    /// The looper's task has ended.
+    /// Ends the current task of a looper.
     pub(crate) fn end_task(&mut self, thread: ThreadId) {
         let (task, home) = (self.threads[thread].context, self.threads[thread].home);
         self.record(Some(thread), Some(task), None, || Happening::End);
         self.threads[thread].context = home;
     }
 
-    /// Whether the thread has ended.
+    /// Returns whether the thread has ended.
     #[inline]
     #[must_use]
     pub fn finished(&self, thread: ThreadId) -> bool {
