@@ -178,6 +178,7 @@ impl World {
         }
         self.timed.set(thread, self.threads[thread].deadline.is_some());
         self.refresh(thread);
+        // A pending reader blocks the writers of a lock that prefers readers.
         if let Stand::RwLock(id) = stand
             && self.rwlocks[id].prefer == Prefer::Readers
         {

@@ -6,8 +6,8 @@ use crate::event::{BlockedThread, DeadlockReport, LockId, Op, Outcome, Target, T
 use smallvec::SmallVec;
 
 impl World {
-    /// Returns whether the run is at rest: every thread that is not a daemon has ended or is an idle looper (rule 12 of
-    /// the language). Daemons may still run, and events may still fire.
+    /// Returns whether the run is at rest: every thread that is not a daemon has ended or is an idle looper
+    /// (`docs/semantics.md`, *Steps and choices*). Daemons may still run, and events may still fire.
     #[inline]
     #[must_use]
     pub fn rests(&self) -> bool {

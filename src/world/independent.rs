@@ -82,7 +82,7 @@ fn commutes(world: &World, (a, (thing, how)): (ThreadId, Touch), b: ThreadId, of
         // The condition of an await may read any memory. It is independent only of operations that read memory or have
         // no effect.
         Thing::AllMemory => is_silent(of_b),
-        // Each step of thread `of` may end it, and the join has to come before or after that step.
+        // Each step of thread `of` may be the one that ends it, so a join of that thread conflicts with all its steps.
         Thing::End(of) => of != b,
         Thing::Queue(of) => {
             let beside = begins_beside(world, a, b);

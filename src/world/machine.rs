@@ -267,6 +267,7 @@ impl<G: Guest> Machine<G> {
         self.world.check_enabled();
     }
 
+    // Evaluates the conditions of all pending awaits and the properties again, because memory has changed.
     fn settle_conditions(&mut self) {
         for thread in self.world.awaiting().clone().iter() {
             self.world.threads[thread].condition = self.guest.condition(&self.world, thread);

@@ -105,7 +105,7 @@ pub struct World {
     // Threads that were forked or spawned in this step and have not run to their first operation yet.
     newborn: Vec<ThreadId>,
     memory_changed: bool,
-    // The only cell that has changed, or `ANYTHING` if more may have changed.
+    // The only cell that the last step with a write has changed, or `ANYTHING` if it may have changed more.
     changed: u32,
     refused_posts: u32,
     // Number of cells of objects and stacks that the run has taken so far, including those of freed objects and ended
@@ -340,7 +340,7 @@ impl World {
         Args { first, count: values.len() as u32 }
     }
 
-    /// Returns the number of posts that were refused because their looper had quit or ended.
+    /// Returns the number of posts and fired events that were refused because their looper had quit or ended.
     #[must_use]
     pub fn refused_posts(&self) -> u32 {
         self.refused_posts

@@ -79,9 +79,10 @@ impl World {
         self.try_act(thread, argument, made).unwrap_or_else(Reply::Throw)
     }
 
-    // Performs the operation of one row. The thread leaves the set of threads that are pending at the operation's thing
-    // first; `Machine::arrive` adds it to the set of its next operation. Each arm that changes a thing on which threads
-    // may be blocked refreshes these threads, so that the set of enabled threads stays exact.
+    // Performs the pending operation. An error is the exception that the operation throws. The thread first leaves the
+    // set of threads that are pending at the same thing; `Machine::arrive` adds it to the set of its next operation. An
+    // arm that changes a thing refreshes the threads that may be blocked at it, so the set of enabled threads stays
+    // exact.
     fn try_act(&mut self, thread: ThreadId, argument: u64, made: &mut Option<ContextId>) -> Result<Reply, Thrown> {
         if self.threads[thread].pending.may_block() {
             self.leave(thread);
@@ -145,6 +146,7 @@ impl World {
                 let (notified, depth) = (t.notified, std::mem::take(&mut t.saved_depth));
                 t.deadline = None;
                 t.notified = false;
+                // A notify has already removed the thread from the wait set. A deadline or an interrupt has not.
                 if !notified {
                     self.waiters_mut(on).retain(|w| *w != thread);
                 }
