@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 impl World {
     /// Returns whether the run is at rest: every thread that is not a daemon has ended or is an idle looper
-    /// (`docs/semantics.md`, *Steps and choices*). Daemons may still run, and events may still fire.
+    /// (`docs/language.md`, *How a run ends*). Daemons may still run, and events may still fire.
     #[inline]
     #[must_use]
     pub fn rests(&self) -> bool {
