@@ -302,7 +302,7 @@ pub struct OrderReport {
     pub first: First,
     /// Number of runs with this order.
     pub runs: u32,
-    /// Number of these runs in which the other access never came although it was still to come.
+    /// Number of these runs that did not fail and in which the other access never came although it was still to come.
     pub cut_off: u32,
     /// Failures of these runs, the most frequent first.
     pub failures: Vec<FailureReport>,

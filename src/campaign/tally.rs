@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Default)]
 pub(super) struct Tally {
     pub(super) runs: u32,
-    /// Number of runs in which the other access never came although it was still to come.
+    /// Number of these runs that did not fail and in which the other access never came although it was still to come.
     pub(super) cut_off: u32,
     pub(super) failures: Failures,
     /// First run that did not fail.
@@ -46,7 +46,8 @@ impl Tallies {
             Some(Came { first, is_cut_off }) => {
                 let tally = &mut self.of[first as usize];
                 tally.add(trial);
-                tally.cut_off += u32::from(is_cut_off);
+                // The end of a run that failed needs no other reason.
+                tally.cut_off += u32::from(is_cut_off && !trial.failed());
             }
             None => self.undecided += 1,
         }

@@ -79,8 +79,7 @@ struct Test<'t> {
 /// ```
 /// use raceflip::campaign::{Context, LineVerdict, Plan, Silent, TestPlan, test};
 /// # use raceflip::vm::Model;
-/// # use std::sync::atomic::AtomicBool;
-/// # let stop = AtomicBool::new(false);
+/// # let stop = std::sync::atomic::AtomicBool::new(false);
 /// let text = "var x = 0; thread a { x += 1 }; thread b { x += 1 }
 ///     expect outcomes of x: ok 1, ok 2
 ///     expect deadlock";

@@ -216,7 +216,8 @@ pub struct Order {
     /// The statement that comes first: `a` or `b`.
     pub first: String,
     pub runs: u32,
-    /// Number of those runs in which the other access was never performed, although it was still to come.
+    /// Number of those runs that did not fail and in which the other access was never performed, although it was still
+    /// to come.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_off: u32,
     pub failures: Vec<Fails>,

@@ -4,7 +4,7 @@ use crate::load;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) const FOUND: i32 = 1;
 pub(crate) const REFUSED: i32 = 2;
@@ -438,9 +438,7 @@ fn a_full_disk_is_told() {
 #[cfg(unix)]
 #[test]
 fn interrupted() {
-    use std::time::Instant;
-    let folder = scratch("interrupt");
-    let model = file(&folder, "a.race", ENDLESS);
+    let model = file(&scratch("interrupt"), "a.race", ENDLESS);
     let asked = Instant::now();
     let mut command = raceflip();
     command.args(["run", &model, "--steps", "18446744073709551615", "--quiet"]);

@@ -179,7 +179,7 @@ fn what_is_wrong_is_told_with_its_place() {
             "@set @lock",
             "error: line 1: `@set ~ @lock` is no pair: one accesses memory and the other does not, so that they are neither a race nor two operations whose order matters; take it out of the list",
         ),
-        ("\r\n@set 1:1", "error: line 2: no memory access at `1:1`"),
+        ("\r\n@set 1:1", "error: line 2: no memory access and no operation whose order matters at `1:1`"),
         ("A.java:1 @gut", "error: line 1: no statement has the label `@gut`; did you mean `@get`?"),
         ("@get @peek", "error: line 1: `@get ~ @peek` is no pair: both only read; take it out of the list"),
         (
@@ -354,6 +354,10 @@ fn order_pairs_can_be_named() {
     };
     refused("@p~@x", &[], "one accesses memory and the other does not");
     refused("@p~@qq", &[], "did you mean `@q`?");
-    refused("@p.write~@q", &[], "no memory access at `@p.write`; did you mean `@p2`?");
+    refused(
+        "@p.write~@q",
+        &[],
+        "no memory access and no operation whose order matters at `@p.write`; did you mean `@p2`?",
+    );
     refused("@p~@q", &["--no-orders"], "`--no-orders` drives no order pairs");
 }
