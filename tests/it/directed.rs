@@ -156,6 +156,7 @@ fn naive(race_set: Vec<SiteId>, patience: u64, seed: u64) -> Naive {
     }
 }
 
+/// The directed scheduler makes the same choices and reports the same races as the naive algorithms of the paper.
 #[test]
 fn it_does_what_the_paper_prints() {
     const SEEDS: u64 = 20;

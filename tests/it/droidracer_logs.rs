@@ -133,6 +133,7 @@ fn heading(class: RaceClass) -> &'static str {
     }
 }
 
+/// The races that DroidRacer reports are found and no others, except for the differences that [`LOGS`] lists.
 #[test]
 fn what_droidracer_reports_is_found_and_nothing_else() {
     for log in &LOGS {

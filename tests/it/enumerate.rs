@@ -107,6 +107,7 @@ fn same_both_ways(name: &str, text: &str, most: u64) -> Option<u64> {
     Some(all.steps)
 }
 
+/// An enumeration that merges states with equal digests finds the same ends as one that does not merge.
 #[test]
 fn states_that_are_equal_have_equal_futures() {
     let (mut compared, mut steps) = (0, 0);
@@ -348,6 +349,7 @@ all_runs! {
         expect outcomes of x: ok 2"
 }
 
+/// The outcomes of the queue facts in the data are exactly the ends of the enumeration.
 #[test]
 fn queue_facts_are_complete() {
     let (mut done, mut wrong) = (0, Vec::new());
@@ -373,6 +375,7 @@ fn queue_facts_are_complete() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Harnesses that can be enumerated end as their `expect` lines say, with the same ends with and without merging.
 #[test]
 fn harnesses_are_complete() {
     let (mut done, mut wrong) = (0, Vec::new());

@@ -89,6 +89,7 @@ fn replay(model: &Model, evidence: &Evidence) -> (Machine<Vm>, Replay) {
     (Machine::new(Vm::new(model.code.clone()), token.limits), Replay::new(Arc::new(token.schedule)))
 }
 
+// Replays the proof, and returns whether the pair is side by side in it.
 fn is_adjacent(model: &Model, pair: &PairReport) -> bool {
     let [proof] = &pair.proof[..] else { return false };
     let (mut machine, inner) = replay(model, proof);
@@ -97,6 +98,8 @@ fn is_adjacent(model: &Model, pair: &PairReport) -> bool {
     looking.seen
 }
 
+// Replays both proofs of a flip. In each one, the two instances must occur in its order and at one location; in a cut,
+// only the first of them occurs.
 fn is_flipped(model: &Model, pair: &PairReport, flip: &Flip) -> bool {
     assert_eq!(pair.proof.len(), 2);
     let i = &flip.instances;

@@ -18,6 +18,7 @@ fn model(text: &str) -> Model {
     Model::from_text("t.race", text, &[]).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// The search finds the same ends as the enumeration of all states, and the same ends with and without reduction.
 #[test]
 fn it_comes_to_the_ends_of_all_runs() {
     let mut compared = 0;

@@ -116,6 +116,7 @@ impl Score {
     }
 }
 
+/// On all harnesses, shrinking reaches the optimum of an independent search (`optimum`).
 #[test]
 fn harnesses_shrink_to_the_optimum() {
     let mut score = Score::default();

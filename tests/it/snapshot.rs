@@ -16,6 +16,8 @@ enum Who {
     Stop,
 }
 
+// Returns the open choices, sorted by actors in canonical order, so that the k-th choices of two equal states
+// correspond.
 fn open<G: Snapshot>(machine: &Machine<G>, threads: &[ThreadId]) -> Vec<(Who, Choice)> {
     let world = &machine.world;
     let mut all = Vec::new();

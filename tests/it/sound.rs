@@ -92,6 +92,8 @@ impl Recording {
     }
 }
 
+// Returns the signature of a run: the acquisitions of each lock in order, and for each receive the steps that sent to
+// its channel.
 fn signature(trace: &Trace) -> Signature {
     let mut running: BTreeMap<ThreadNo, String> = BTreeMap::new();
     let mut steps: BTreeMap<String, u32> = BTreeMap::new();

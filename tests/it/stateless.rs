@@ -32,7 +32,7 @@ pub(crate) struct Facts {
     /// Orders of instances of conflicting plain accesses, the earlier one first. The key is the text of both instances.
     pub(crate) instance_orders: BTreeMap<String, (Instance, Instance)>,
     /// Orders of instances of operations on one lock, queue, location and so on. An await counts as an operation on
-    /// every location, because its condition may read any. Empty unless requested.
+    /// every shared thing, because its condition may read any. Empty unless requested.
     pub(crate) deed_orders: BTreeSet<(detect::Instance, detect::Instance)>,
     /// Number of steps over all runs. Each advance of the clock counts.
     pub(crate) steps: u64,

@@ -132,6 +132,7 @@ const MODELS: [(&str, &str, usize, &str, bool); 12] = [
     ("a sleeper", "var x = 0; thread p { sleep 5; x = 2; sleep 5; x = 2 }; thread q { x = 1; x = 1 }", 6, "surw", true),
 ];
 
+/// Under SURW, the counts of all orders fit equal probabilities (chi-squared).
 #[test]
 fn all_orders_are_equally_likely() {
     for (name, text, n, strategy, walk_is_uneven) in MODELS {

@@ -69,6 +69,7 @@ fn counted(text: &str) -> BTreeMap<&'static str, usize> {
             }
             "READ" | "READ-STATIC" | "WRITE" | "WRITE-STATIC" => {
                 let kind = if word.starts_with("READ") { "read" } else { "write" };
+                // An `rwId` line announces an access, which counts at the next `ACCESS` line of its thread.
                 if line.starts_with("rwId") {
                     *waiting.entry((value(line, "tid:"), kind)).or_insert(0) += 1;
                 } else {

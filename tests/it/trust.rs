@@ -113,6 +113,7 @@ fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> Compared {
     all
 }
 
+/// The search has the same ends, pairs and orders as the enumeration of all runs, with one worker and with two.
 #[test]
 fn it_finds_what_all_runs_come_to() {
     let all = compare_models(0..2_500, 3_000);

@@ -107,6 +107,7 @@ impl Graph {
             way.push(choice);
             here = from;
         }
+        // Replays the path from the initial state to state `at`.
         let mut machine = model.machine(Limits::default());
         machine.start(true);
         way.iter().rev().for_each(|choice| machine.step(*choice));
@@ -118,6 +119,7 @@ impl Graph {
         };
         let Some(thread) = machine.world.enabled().iter().find(stands_there) else { return false };
         machine.abandon(thread);
+        // `seen` counts the executions of `then`'s statement in its context, to recognize the one with its ordinal.
         let before = self.nodes[at].done.iter().map(|i| &self.occurrences[*i as usize]);
         let seen = before.filter(|o| o.site == then.site && o.context == then.context).count() as u32;
         let (mut open, mut met) = (vec![(machine, seen)], BTreeSet::new());
@@ -294,6 +296,7 @@ impl<'m> Walk<'m> {
         key
     }
 
+    // Expands a state: adds an edge for each choice, the outcomes of runs that end here, and the pairs side by side.
     fn expand(&mut self, at: usize, mut state: State) -> Option<()> {
         let choices = match choices(&mut state.machine, next_instants) {
             Ok(choices) => choices,
@@ -360,6 +363,7 @@ impl<'m> Walk<'m> {
         Some(Edge { to: self.state(next, Some((at, choice)))?, thread, performs })
     }
 
+    // Adds the pairs that are side by side: two enabled threads whose pending accesses conflict.
     fn note_beside(&mut self, at: usize, state: &State) {
         let world = &state.machine.world;
         let mut pending = Vec::new();

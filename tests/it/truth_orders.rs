@@ -94,6 +94,7 @@ impl Graph {
             return a.context != b.context;
         }
         let place = |o: &Occurrence| o.place.map_or("", |place| self.names[place as usize].as_str());
+        // The deletion of an object conflicts with every access to one of its fields.
         let is_in = |field: &Occurrence, life: &Occurrence| {
             life.is_life
                 && life.writes
@@ -170,6 +171,8 @@ impl Side {
     fn new(graph: &Graph, first: u32, then: u32) -> Self {
         let count = graph.nodes.len();
         let mut side = Self { fails: vec![0; count], comes: vec![false; count] };
+        // A state in which `first` or `then` has been performed is decided. Any other state takes the union over its
+        // edges, except the edges that perform `then`.
         fixpoint(count, |at| {
             let node = &graph.nodes[at];
             if is_done(node, first) || is_done(node, then) {

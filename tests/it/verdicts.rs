@@ -265,6 +265,7 @@ fn compare_models(name: &str, generate: fn(u64) -> String, seeds: Range<u64>) ->
     all
 }
 
+/// Verdicts of campaigns agree with the enumeration of all runs.
 #[test]
 fn they_are_true_of_all_runs() {
     let all = compare_models("small", small::model, 0..1_500);
@@ -303,6 +304,7 @@ fn refuted_order_pairs_turn_in_no_run() {
     assert!(refuted > 10 && flipped > 20, "{refuted} refuted, {flipped} flipped");
 }
 
+/// Verdicts of campaigns agree with the enumeration of all runs on five thousand models of each generator.
 #[test]
 #[ignore = "takes minutes; see above"]
 fn they_are_true_of_all_runs_of_five_thousand_models() {
@@ -312,6 +314,8 @@ fn they_are_true_of_all_runs_of_five_thousand_models() {
     assert!(all.models >= 5_000, "{all:?}");
 }
 
+/// The random pairs of the wrong detector are reproducible and contain many real and many false pairs, so both kinds of
+/// verdicts are compared.
 #[test]
 fn a_detector_that_lies_says_what_is_true_and_what_is_not() {
     let (mut real, mut not) = (0, 0);
@@ -328,6 +332,7 @@ fn a_detector_that_lies_says_what_is_true_and_what_is_not() {
     assert!(real > 50 && not > 100, "{real} real, {not} not");
 }
 
+/// The comparison notices wrong verdicts: against facts without any run, every confirmed verdict is an error.
 #[test]
 fn no_confirmed_verdict_is_true_of_a_model_without_runs() {
     let (mut confirmed, none) = (0, Facts::default());
