@@ -26,8 +26,8 @@ pub(crate) fn chi_squared(counts: &[u64], probabilities: &[f64]) -> f64 {
     counts.iter().zip(probabilities).map(|(k, p)| (*k as f64 - n * p).powi(2) / (n * p)).sum()
 }
 
-/// Returns the value that Pearson's statistic exceeds with probability [`CHANCE`] for so many classes (Wilson and
-/// Hilferty's approximation).
+/// Returns the value that Pearson's statistic exceeds with probability [`CHANCE`] for this number of classes (Wilson
+/// and Hilferty's approximation).
 pub(crate) fn chi_squared_limit(classes: usize) -> f64 {
     // The quantile of the normal distribution with an upper tail of 1e-6.
     const Z: f64 = 4.7534;

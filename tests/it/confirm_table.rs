@@ -1,5 +1,5 @@
-//! Generates `docs/results/confirm.md`: the results of campaigns on all harnesses. `cargo test --release --test it
-//! confirm_table -- --ignored` rewrites it.
+//! Generates `docs/results/confirm.md`: the results of campaigns on all harnesses.
+//! `cargo test --release --test it confirm_table -- --ignored` rewrites it.
 
 use crate::complete::all_variants;
 use crate::load::{Model, load};

@@ -1,5 +1,5 @@
-//! Generates `docs/results/detectors.md`: the share of each detector's potential pairs that is real. `cargo test
-//! --release --test it detectors_table -- --ignored` rewrites it.
+//! Generates `docs/results/detectors.md`: the share of each detector's potential pairs that is real.
+//! `cargo test --release --test it detectors_table -- --ignored` rewrites it.
 
 use crate::complete::all_variants;
 use crate::load::load;

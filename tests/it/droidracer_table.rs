@@ -1,5 +1,5 @@
-//! Generates `docs/results/droidracer.md`: the races of eight logs of real apps under both relations. `cargo test
-//! --release --test it droidracer_table -- --ignored` rewrites it.
+//! Generates `docs/results/droidracer.md`: the races of eight logs of real apps under both relations.
+//! `cargo test --release --test it droidracer_table -- --ignored` rewrites it.
 
 use crate::droidracer_logs::{Case, LOGS};
 use crate::droidracer_report::Field;

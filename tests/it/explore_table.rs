@@ -1,5 +1,5 @@
-//! Generates `docs/results/states.md`: the sizes of the state spaces of all harnesses. `cargo test --release --test it
-//! explore_table -- --ignored` rewrites it.
+//! Generates `docs/results/states.md`: the sizes of the state spaces of all harnesses.
+//! `cargo test --release --test it explore_table -- --ignored` rewrites it.
 
 use crate::complete::all_variants;
 use crate::explore::search;

@@ -1,5 +1,5 @@
-//! Tests that `docs/harnesses.md`, which is generated from the harnesses, is up to date. `BLESS=1 cargo test --test it
-//! harness_table` rewrites it.
+//! Tests that `docs/harnesses.md`, which is generated from the harnesses, is up to date.
+//! `BLESS=1 cargo test --test it harness_table` rewrites it.
 
 use crate::load::{load, models};
 use crate::support::read;

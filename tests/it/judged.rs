@@ -277,8 +277,8 @@ fn no_verdict_of_ten_thousand_campaigns_is_wrong() {
     assert!(all.undetected * 2_148 <= 2 * all.beside, "{} of {} are not detected", all.undetected, all.beside);
 }
 
-/// Detection alone misses hardly any pair that is side by side, by the size of the models: `cargo test --test it
-/// judged::detection -- --ignored --nocapture`.
+/// Detection alone misses hardly any pair that is side by side, by the size of the models:
+/// `cargo test --test it judged::detection -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes long; see above"]
 fn detection_misses_hardly_a_pair_of_larger_models() {

@@ -1,5 +1,5 @@
-//! Tests that run every command of the README and of the manual and compare its output to the letter. `BLESS=1 cargo
-//! test --test it readme` rewrites the outputs.
+//! Tests that run every command of the README and of the manual and compare its output to the letter.
+//! `BLESS=1 cargo test --test it readme` rewrites the outputs.
 //!
 //! A token in a command must be one that an earlier command of the page printed. If that command now prints another
 //! token, blessing updates the command as well. In a new command, `TOKEN:k` stands for the k-th token, counted from 0,

@@ -1,5 +1,5 @@
-//! Generates `docs/results/shrinking.md` by shrinking failures of all harnesses: `BLESS=1 cargo test --release --test
-//! it shrink_table -- --ignored` rewrites it.
+//! Generates `docs/results/shrinking.md` by shrinking failures of all harnesses:
+//! `BLESS=1 cargo test --release --test it shrink_table -- --ignored` rewrites it.
 
 use crate::load::{Model, models};
 use crate::optimum::fewest_deviations;

@@ -18,8 +18,7 @@ const LEAVES: [&str; 30] = [
     "assert x == y, \"$m\"",
     "let $n = x; let $n2 = x; assert $n == $n2, \"$m\"",
     "let $n = x; x = $n * 2 + y",
-    // These fail at a rate of 1/2, 1/4 and 1/8 whenever the condition holds, so a rate alone says nothing about an
-    // order.
+    // These fail at a rate of 1/2, 1/4 or 1/8 even if `$v` is not `$k`, so the order of accesses changes only the rate.
     "let $n = $v == $k; if * { $n = true }; assert !$n, \"$m\"",
     "let $n = $v == $k; if * { if * { $n = true } }; assert !$n, \"$m\"",
     "let $n = $v == $k; if * { if * { if * { $n = true } } }; assert !$n, \"$m\"",

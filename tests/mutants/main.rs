@@ -1,8 +1,8 @@
 //! Mutation tests: mistakes that are made on purpose in the search, the canonical state and the message queue. Each
 //! mistake must be noticed by an oracle of the search.
 //!
-//! This is a separate program, because it builds the library with the feature `mutants`: `cargo test --features mutants
-//! --test mutants -- --nocapture`.
+//! This is a separate program, because it builds the library with the feature `mutants`:
+//! `cargo test --features mutants --test mutants -- --nocapture`.
 
 #[path = "../it/agree.rs"]
 mod agree;
