@@ -1,7 +1,8 @@
-//! Speed of `analyze`: parsing, DroidRacer's relation, races; on real logs, and on synthetic traces with the statistics of DroidRacer's table 2.
+//! Measures the speed of `analyze` (parsing, DroidRacer's relation, races) on real logs, and on synthetic traces with
+//! the statistics of DroidRacer's table 2.
 //!
-//! `cargo bench --bench analyze` writes `docs/results/analyze.md`. With `--quick`, and where a test run starts it, the same happens in seconds, with numbers that mean nothing, below
-//! `target/tmp`.
+//! `cargo bench --bench analyze` writes `docs/results/analyze.md`. With `--quick`, or if a test run starts it, it takes
+//! seconds and writes meaningless numbers below `target/tmp`.
 
 #[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/machine.rs"]
@@ -41,7 +42,7 @@ struct Args {
     filters: Vec<String>,
 }
 
-/// The races of the relation alone: what DroidRacer does.
+/// Options for the races of the relation alone, which is what DroidRacer computes.
 const RACES: Options = Options { merging: true, forced: false, coverage: false };
 
 const LOGS: [(&str, &str, u32); 3] = [
@@ -50,11 +51,11 @@ const LOGS: [(&str, &str, u32); 3] = [
     ("Adobe Reader", "adobe-reader/abc_log.txt1", 1_151),
 ];
 
-/// What one analysis costs.
+/// Cost of one analysis.
 struct Cost {
     operations: usize,
     seconds: Spread,
-    // Bytes at the peak, besides the trace itself.
+    // Peak of bytes, without the trace itself.
     peak: u64,
     races: usize,
 }
@@ -81,7 +82,7 @@ impl Cost {
     }
 
     fn bytes(&self) -> f64 {
-        // An operation is 16 bytes, and its line 4.
+        // An operation takes 16 bytes, and its line number takes 4.
         20.0 + self.peak as f64 / self.operations as f64
     }
 
@@ -180,7 +181,7 @@ fn growth(page: &mut String, quick: bool) {
         joined: 300,
         loose: LOOSE,
     };
-    // One in a hundred tasks is an event, from another thread, or delayed.
+    // In this shape, one in a hundred tasks is an event, one is posted by another thread, and one is delayed.
     let tight = Shape { loose: [10, 10, 10], ..base };
     let scale = if quick { 100 } else { 1 };
     let rounds = if quick { 1 } else { 3 };
@@ -226,7 +227,7 @@ fn growth(page: &mut String, quick: bool) {
                 ..shape
             };
             let trace = synthetic::trace(&shape, 1);
-            // That takes a minute.
+            // This size takes a minute per round.
             let rounds = if shape.tasks > 100_000 { 1 } else { rounds };
             let cost = Cost::of(&trace, RACES, rounds);
             let apart = Cost::of(&trace, Options { merging: false, ..RACES }, 1);

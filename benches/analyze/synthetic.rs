@@ -1,16 +1,23 @@
-//! Synthetic traces with the statistics of DroidRacer's table 2: what the apps did is not public, how much of it they did is.
+//! Generates synthetic traces with the statistics of DroidRacer's table 2. The apps' own traces are not public, but
+//! their numbers of operations are.
 //!
-//! A shape fixes how many operations, fields, threads, loopers and tasks there are. The rest is the same for all, as in the logs that are public: of a thousand operations some 940 are accesses, in runs
-//! of 25 in the middle, a quarter of which is in a critical section; there is a location for each seven operations; accesses are to 16 fields of an object of the thread, a few runs long, and one in 50 to a field that all threads share. A fifth of the tasks
-//! are events, which tasks before them have enabled, a fifth comes from another thread, a tenth is delayed. Threads without a queue are forked by a task and end; `joined` per mille of them are
-//! joined.
+//! A shape fixes the numbers of operations, fields, threads, loopers and tasks. Everything else is the same for all
+//! shapes and follows the logs that are public:
+//!
+//! - Of a thousand operations, some 940 are accesses. They come in runs of 25 on average, and a quarter of the runs is
+//!   in a critical section.
+//! - There is one location for each seven operations. A thread accesses 16 fields of one of its objects for a few runs,
+//!   and one access in 50 is to a field that all threads share.
+//! - A fifth of the tasks are events that earlier tasks have enabled, a fifth are posted by another thread, and a tenth
+//!   are delayed.
+//! - Threads without a queue are forked by a task and end; `joined` per mille of them are joined.
 
 use raceflip::base::Rng;
 use raceflip::event::PostTime;
 use raceflip::trace::{Action, Builder, EventNo, LocationNo, LockNo, SiteNo, TaskNo, ThreadNo, Trace};
 use std::collections::VecDeque;
 
-/// How large a trace is.
+/// Size and statistics of a trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
@@ -19,20 +26,21 @@ pub(crate) struct Shape {
     pub(crate) threads: u32,
     pub(crate) loopers: u32,
     pub(crate) tasks: u32,
-    /// Threads that are joined, per mille.
+    /// Share of threads that are joined, per mille.
     pub(crate) joined: u32,
-    /// Tasks that are events; that another thread has posted; that are delayed: per mille. The others are posted by tasks of the first looper. These three make tasks that have no order.
+    /// Shares of tasks that are events, that another thread posts, and that are delayed, per mille. Tasks of the first
+    /// looper post the others. These three kinds produce tasks without an order.
     pub(crate) loose: [u32; 3],
 }
 
-/// As the logs that are public have it.
+/// Shares as in the public logs.
 pub(crate) const LOOSE: [u32; 3] = [200, 200, 100];
 
 const fn app(name: &'static str, operations: usize, [fields, threads, loopers, tasks]: [u32; 4]) -> Shape {
     Shape { name, operations, fields, threads, loopers, tasks, joined: 300, loose: LOOSE }
 }
 
-/// DroidRacer, table 2.
+/// Shapes of the apps in DroidRacer's table 2.
 pub(crate) const APPS: [Shape; 15] = [
     app("Aard Dictionary", 1_355, [189, 2, 1, 58]),
     app("Music Player", 5_532, [521, 3, 2, 62]),
@@ -51,7 +59,8 @@ pub(crate) const APPS: [Shape; 15] = [
     app("Flipkart", 157_539, [2_065, 36, 3, 105]),
 ];
 
-/// The seconds that DroidRacer took for the races of an app, where its own record of the run is public (`pldi-race.log`).
+/// Returns the seconds that DroidRacer took for the races of an app, where its own record of the run is public
+/// (`pldi-race.log`).
 pub(crate) fn published_seconds(app: &str) -> Option<u32> {
     let known = [
         ("Flipkart", 1_460),
@@ -83,7 +92,7 @@ struct Maker<'s> {
     places: Vec<LocationNo>,
 }
 
-/// The trace of a shape and a seed.
+/// Generates the trace of a shape and a seed.
 pub(crate) fn trace(shape: &Shape, seed: u64) -> Trace {
     let mut builder = Builder::new();
     let environment = builder.environment("environment");
@@ -130,7 +139,7 @@ impl Maker<'_> {
         self.builder.push(thread, action, site, 0).expect("the maker keeps to the rules");
     }
 
-    // Each field is read and written by a few statements.
+    // Returns one of a few statements that read or write a field.
     fn site(&mut self, at: LocationNo, writes: bool) -> SiteNo {
         SiteNo(at.0 % self.shape.fields * 6 + self.rng.below(3) * 2 + u32::from(writes))
     }
@@ -152,7 +161,7 @@ impl Maker<'_> {
     }
 
     fn step(&mut self) {
-        // So many steps are left, and so much is to be done in them.
+        // The probabilities depend on the steps that are left and on the tasks and threads that still have to come.
         let left = (self.shape.operations - self.builder.len()).max(1) as u32;
         let tasks = self.shape.tasks - self.posted.min(self.shape.tasks);
         let waiting: usize = self.queues.iter().map(VecDeque::len).sum();
@@ -164,7 +173,7 @@ impl Maker<'_> {
         }
     }
 
-    // Who runs: a looper in a task, or a worker.
+    // Returns a random thread that can act: a looper in a task, or a worker.
     fn somebody(&mut self) -> Option<ThreadNo> {
         let busy: Vec<ThreadNo> =
             (0..self.loopers.len()).filter(|i| self.running[*i].is_some()).map(|i| self.loopers[i]).collect();
@@ -187,7 +196,7 @@ impl Maker<'_> {
             _ => self.running[0].map(|_| self.loopers[0]),
         };
         if poster.is_none() && self.enabled.is_empty() && self.running[0].is_some() {
-            // Events are enabled by what has come before, as callbacks of Android are.
+            // Events are enabled by earlier tasks, as callbacks are in Android.
             for _ in 0..1 + self.rng.below(4) {
                 let event = self.builder.new_event("event");
                 self.push(self.loopers[0], Action::Enable(event));
@@ -210,7 +219,7 @@ impl Maker<'_> {
         self.turn();
     }
 
-    // A looper ends what it runs, and begins what waits.
+    // A looper ends its task and begins the next one in its queue.
     fn turn(&mut self) {
         let at = self.rng.below(self.loopers.len() as u32) as usize;
         if let Some(task) = self.running[at].take() {
@@ -230,7 +239,7 @@ impl Maker<'_> {
         self.push(parent, Action::Fork(worker));
         self.push(worker, Action::ThreadInit);
         self.alive.push(worker);
-        // A few are at work at a time.
+        // At most eight workers are alive at a time.
         if self.alive.len() > 8 {
             let first = self.alive.remove(0);
             self.push(first, Action::ThreadExit);
@@ -241,7 +250,7 @@ impl Maker<'_> {
         }
     }
 
-    // A run of accesses, some of them in a critical section.
+    // Adds a run of accesses, sometimes in a critical section.
     fn work(&mut self) {
         self.busy();
         let Some(thread) = self.somebody() else { return };
@@ -259,7 +268,8 @@ impl Maker<'_> {
         lock.into_iter().for_each(|lock| self.push(thread, Action::Release(lock)));
     }
 
-    // Where the object lies that is at work: each thread has some for itself, and goes from one to the next.
+    // Returns the first location of the object that a thread accesses now. Each thread has objects of its own and moves
+    // from one to the next.
     fn object(&mut self, thread: ThreadNo, part: u32) -> u32 {
         let rest = (self.places.len() as u32).saturating_sub(part);
         let objects = (rest / 16 / 8).max(1);
@@ -267,7 +277,7 @@ impl Maker<'_> {
         part + (thread.0 % 8 * objects + self.batch / 4 % objects) * 16 % rest.max(1)
     }
 
-    // The first looper runs something: what waits, or one more event.
+    // Makes the first looper run a task: a waiting one, or a new event.
     fn busy(&mut self) {
         if self.running[0].is_some() {
             return;

@@ -1,8 +1,8 @@
-//! What a benchmark ran with and on.
+//! Describes the software and the machine of a benchmark.
 
 use std::process::Command;
 
-/// This version, the compiler, other tools with their versions, and the processor.
+/// Returns raceflip's version, the compiler, other tools with their versions, and the processor.
 pub(crate) fn machine(others: &[String]) -> String {
     let compiler = Command::new("rustc").arg("--version").output().ok();
     let compiler = compiler.and_then(|o| String::from_utf8(o.stdout).ok()).unwrap_or_default();
@@ -19,7 +19,7 @@ pub(crate) fn machine(others: &[String]) -> String {
     )
 }
 
-/// The version of a package that the lock file names.
+/// Returns the version of a package in the lock file.
 pub(crate) fn locked(package: &str) -> &'static str {
     let lock = include_str!("../../Cargo.lock");
     let entry = lock.split_once(&format!("name = \"{package}\"\nversion = \"")).map(|(_, rest)| rest);

@@ -1,18 +1,18 @@
-//! Numbers of several rounds, and numbers for people.
+//! Statistics of several rounds, and numbers formatted for people.
 
-/// The middle and the ends of what the rounds gave.
+/// Median and range of the results of several rounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
-    /// The middle one, or the mean of the two in the middle.
+    /// The median; with an even number of values, the mean of the middle two.
     pub(crate) median: f64,
-    /// The least.
+    /// The least value.
     pub(crate) least: f64,
-    /// The most.
+    /// The largest value.
     pub(crate) most: f64,
 }
 
 impl Spread {
-    /// Of one number at least.
+    /// Computes the spread of at least one value.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -21,18 +21,18 @@ impl Spread {
         Self { median, least: values[0], most: values[last] }
     }
 
-    /// All of it in another unit.
+    /// Returns the spread multiplied by a factor, for example in another unit.
     pub(crate) fn times(self, factor: f64) -> Self {
         Self { median: self.median * factor, least: self.least * factor, most: self.most * factor }
     }
 }
 
-/// `3.21 M (3.1 M..3.3 M)`
+/// Formats a spread: `3.21 M (3.1 M..3.3 M)`.
 pub(crate) fn spread(spread: Spread, number: fn(f64) -> String) -> String {
     format!("{} ({}..{})", number(spread.median), number(spread.least), number(spread.most))
 }
 
-/// Three digits: `3.21 M`.
+/// Formats a number with three digits: `3.21 M`.
 pub(crate) fn short(n: f64) -> String {
     let (n, unit) = match n {
         ..1e3 => (n, ""),
@@ -44,29 +44,29 @@ pub(crate) fn short(n: f64) -> String {
     format!("{n:.digits$}{unit}")
 }
 
-/// `3.21×`
+/// Formats a ratio: `3.21×`.
 pub(crate) fn times(n: f64) -> String {
     format!("{}×", short(n))
 }
 
-/// `1,000`
+/// Formats a number with groups of digits: `1,000`.
 pub(crate) fn grouped(n: u64) -> String {
     indicatif::HumanCount(n).to_string()
 }
 
 /// A logarithmic axis over whole decades.
 pub(crate) struct Axis {
-    /// The power of ten that it begins with.
+    /// Power of ten at the start of the axis.
     pub(crate) from: i32,
-    /// The one that it ends with.
+    /// Power of ten at the end of the axis.
     pub(crate) to: i32,
-    // In pixels.
+    // First pixel and length of the axis, in pixels.
     start: f64,
     length: f64,
 }
 
 impl Axis {
-    /// One that has room for all of these; it is so long from a pixel on.
+    /// Returns an axis for all of these values, from pixel `start` on, with a length in pixels.
     pub(crate) fn over(values: &[Spread], start: f64, length: f64) -> Self {
         let least = values.iter().map(|v| v.least).fold(f64::INFINITY, f64::min);
         let most = values.iter().map(|v| v.most).fold(1.0, f64::max);
@@ -74,7 +74,7 @@ impl Axis {
         Self { from, to: (most.log10().ceil() as i32).max(from + 1), start, length }
     }
 
-    /// Where a value stands, in pixels.
+    /// Returns the position of a value, in pixels.
     pub(crate) fn at(&self, value: f64) -> f64 {
         self.start + self.length * (value.log10() - f64::from(self.from)) / f64::from(self.to - self.from)
     }

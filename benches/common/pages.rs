@@ -1,10 +1,10 @@
-//! Where a benchmark writes what it has measured, and how it ends.
+//! Writes the results of a benchmark, and ends its process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The folder of the results; of a smoke test, whose numbers mean nothing, one below `target/tmp`.
+/// Returns the folder of the results; for a smoke test, whose numbers are meaningless, a folder below `target/tmp`.
 pub(crate) fn folder(quick: bool, benchmark: &str) -> PathBuf {
     if quick {
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(benchmark)
@@ -13,7 +13,7 @@ pub(crate) fn folder(quick: bool, benchmark: &str) -> PathBuf {
     }
 }
 
-/// Writes files by name, and says so.
+/// Writes files by name, and prints their paths.
 pub(crate) fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     for (name, text) in files {
@@ -24,7 +24,7 @@ pub(crate) fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Strin
     Ok(())
 }
 
-/// How the program ends.
+/// Converts a result into the exit code of the program; prints the error.
 pub(crate) fn exit(done: Result<(), String>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,11 +1,11 @@
-//! What the plots share: plain SVG that reads on light and on dark pages. All lengths are in pixels.
+//! Shared parts of the plots: plain SVG that is readable on light and on dark pages. All lengths are in pixels.
 
 use crate::numbers::{Axis, Spread, short};
 
-/// The height of a bar with its gap.
+/// Height of a bar including the gap.
 pub(crate) const BAR: f64 = 12.0;
 
-/// The start of a picture; `style` is what it adds to the common style, on light pages and on dark ones.
+/// Returns the start of a picture. `style` extends the common style on light and on dark pages.
 pub(crate) fn head((width, height): (f64, f64), label: &str, title: &str, style: (&str, &str)) -> String {
     let (light, dark) = style;
     format!(
@@ -15,12 +15,12 @@ pub(crate) fn head((width, height): (f64, f64), label: &str, title: &str, style:
     )
 }
 
-/// The number of a decade.
+/// Returns the label of a decade.
 pub(crate) fn decade(power: i32) -> String {
     short(10f64.powi(power)).replace(".00", "").replace(".0", "")
 }
 
-/// The sign of a series, the n-th of its kind from `left` on.
+/// Returns the legend entry of a series, the n-th one from `left` on.
 pub(crate) fn sign(left: f64, nth: usize, class: &str, name: &str) -> String {
     let x = left + 110.0 * nth as f64;
     format!(
@@ -29,7 +29,7 @@ pub(crate) fn sign(left: f64, nth: usize, class: &str, name: &str) -> String {
     )
 }
 
-/// The lines of an axis to the right, from `top` to `bottom`.
+/// Returns the grid lines of a horizontal axis, from `top` to `bottom`.
 pub(crate) fn grid(axis: &Axis, top: f64, bottom: f64) -> String {
     let line = |power: i32| {
         let x = axis.at(10f64.powi(power));
@@ -42,7 +42,7 @@ pub(crate) fn grid(axis: &Axis, top: f64, bottom: f64) -> String {
     (axis.from..=axis.to).map(line).collect()
 }
 
-/// A bar from `left` to the median, with the range of the rounds.
+/// Returns a bar from `left` to the median, with the range of the rounds.
 pub(crate) fn bar(axis: &Axis, (left, y): (f64, f64), class: &str, rate: Spread) -> String {
     let (middle, baseline, height) = (y + BAR / 2.0 - 0.5, y + BAR - 2.5, BAR - 1.0);
     let (end, least, most) = (axis.at(rate.median), axis.at(rate.least), axis.at(rate.most));

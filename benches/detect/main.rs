@@ -1,7 +1,9 @@
-//! How detection grows: each shape of model, and of trace, at sizes n, 2n and 4n, with events per second and the exponent that fits the times.
+//! Measures the growth of detection: each shape of model and of trace at sizes n, 2n and 4n, with events per second and
+//! the exponent that fits the times.
 //!
-//! `cargo bench --bench detect` writes `docs/results/detect.md`. With `--quick`, and where a test run starts it, the same happens in seconds, with numbers that mean nothing, below
-//! `target/tmp`. The shapes are those of the tests (`tests/it/scaling.rs`), which hold the growth of what is allocated; here it is the time.
+//! `cargo bench --bench detect` writes `docs/results/detect.md`. With `--quick`, or if a test run starts it, it takes
+//! seconds and writes meaningless numbers below `target/tmp`. The shapes are those of the tests
+//! (`tests/it/scaling.rs`), which bound the growth of allocations; this benchmark measures time.
 
 #[allow(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../common/machine.rs"]
@@ -47,7 +49,7 @@ struct Args {
     filters: Vec<String>,
 }
 
-/// Models, and the least size of each: small enough that 4n keeps to the default limits.
+/// Models with their smallest sizes, chosen so that 4n stays within the default limits.
 const MODELS: &[(&str, usize)] = &[
     ("events", 100),
     ("tasks", 1_000),
@@ -75,7 +77,7 @@ const MODELS: &[(&str, usize)] = &[
     ("fences", 1_000),
 ];
 
-/// Traces, and the least size of each.
+/// Traces with their smallest sizes.
 const TRACES: &[(&str, usize)] = &[
     ("posts_one_loc", 1_000),
     ("posts_locs", 1_000),
@@ -97,18 +99,18 @@ const TRACES: &[(&str, usize)] = &[
 /// Seeds of the random walks.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
-/// Pairs of one location: where there are more, as many are kept of each size. Else the pairs themselves would be the square.
+/// Maximum number of pairs that are kept per location. Without it, the pairs themselves could grow quadratically.
 const MOST_PAIRS: u32 = 1_000;
 
-/// What one size costs.
+/// Cost of one size.
 struct Cost {
     n: usize,
     events: u64,
-    // The least of the rounds: what else goes on only adds.
+    // The least time of the rounds, because other load can only add to it.
     seconds: f64,
 }
 
-/// Of a shape: its sizes.
+/// Costs of a shape at its sizes.
 struct Growth {
     name: &'static str,
     costs: Vec<Cost>,
@@ -126,7 +128,8 @@ impl Growth {
         growth
     }
 
-    /// The slope of the line that fits the logarithms of the times best over those of the sizes: the sizes are evenly spaced there, so that the middle one has no weight.
+    /// Returns the exponent of growth: the slope of the line that fits the logarithms of the times over those of the
+    /// sizes best. The sizes are evenly spaced on that scale, so the middle one has no weight.
     fn exponent(&self) -> f64 {
         let seconds = |i: usize| self.costs[i].seconds.max(f64::MIN_POSITIVE);
         (seconds(2) / seconds(0)).log2() / 2.0
@@ -142,7 +145,7 @@ impl Growth {
     }
 }
 
-// Hybrid detection with order pairs, and how many events it was shown.
+// Observer with hybrid detection, order pairs included, that counts the events.
 struct Counted {
     hybrid: Hybrid,
     events: u64,
@@ -232,7 +235,7 @@ fn analyses(page: &mut String, rounds: u32, divisor: usize) -> Result<(), String
     for (heading, about, source) in all {
         let _ = write!(page, "\n## {heading}\n\n{about}\n\n{HEAD}");
         for &(name, n) in TRACES {
-            // Smaller sizes show it.
+            // Smaller sizes suffice for the quadratic algorithm.
             let n = if source { n.div_ceil(4) } else { n };
             let growth = Growth::of(name, n.div_ceil(divisor), rounds, |n| analysis(name, n, source));
             page.push_str(&growth.row());

@@ -1,7 +1,8 @@
-//! Exhaustive search: raceflip against SPIN and stateright with the same workloads.
+//! Measures exhaustive search: raceflip, SPIN and stateright with the same workloads.
 //!
-//! `cargo bench --bench explore` writes `docs/results/explore.md` and its two plots. With `-- --quick`, and where a test run starts it, the same happens in seconds, with numbers that
-//! mean nothing, below `target/tmp`. SPIN (the Debian package `spin`) and gcc are left out where they are not installed.
+//! `cargo bench --bench explore` writes `docs/results/explore.md` and its two plots. With `-- --quick`, or if a test
+//! run starts it, it takes seconds and writes meaningless numbers below `target/tmp`. SPIN (the Debian package `spin`)
+//! and gcc are left out if they are not installed.
 
 #[path = "../common/machine.rs"]
 mod machine;
@@ -49,13 +50,13 @@ struct Args {
     filters: Vec<String>,
 }
 
-/// How much to measure.
+/// Extent of the measurements.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
-    /// The most threads of the growth by threads.
+    /// Maximum number of threads in the growth by threads.
     threads: u64,
-    /// The most tasks of each poster of the growth by tasks.
+    /// Maximum number of tasks per poster in the growth by tasks.
     tasks: u64,
 }
 
@@ -78,7 +79,7 @@ fn everything(quick: bool) -> Result<(), String> {
         eprintln!("{reason}: SPIN is not measured");
     }
     let equal = measure::compare(spin.is_ok())?;
-    // Of a smoke test the small ones will do.
+    // The small workloads suffice for a smoke test.
     let these: Vec<Workload> = if quick { workloads::SMALL[3..].into() } else { workloads::LARGE.into() };
     let results = Results {
         compared: measure::all(&these, effort, spin.is_ok())?,

@@ -1,17 +1,18 @@
-//! The clock: tools take turns, round by round, each search in a process of its own; ratios are taken within a round.
+//! Measures time: tools take turns, round by round, and each search is a process of its own. Ratios are taken within a
+//! round.
 //!
-//! A rate is one per second of processor time, so that what else the machine does matters less: the rate of a core.
+//! A rate is per second of processor time, so it is the rate of a core, and other load of the machine matters less.
 
 use crate::numbers::Spread;
 use crate::tools::{self, TOOLS, Tool, Turn};
 use crate::workloads::{self, Counts, Memory, Workload};
 use crate::{Effort, spin};
 
-/// One tool with one workload.
+/// Measurements of one tool with one workload.
 pub(crate) struct Cell {
-    /// Of the last round; it is the same in all.
+    /// Memory of the last round; it is the same in all rounds.
     pub(crate) memory: Memory,
-    // Searches a second, of each round.
+    // Searches per second, by round.
     rates: Vec<f64>,
 }
 
@@ -21,22 +22,23 @@ impl Cell {
         Self { memory, rates: turns.iter().map(|turn| 1.0 / seconds(turn)).collect() }
     }
 
-    /// The rate of what each search does so often.
+    /// Returns the rate of something that occurs `of` times in each search, per second.
     pub(crate) fn rate(&self, of: u64) -> Spread {
         Spread::of(self.rates.iter().copied()).times(of as f64)
     }
 }
 
-// The shell tells processor time in hundredths: too coarse for a small search, which nothing else disturbs for long.
+// The shell reports processor time in hundredths of a second. That is too coarse for a small search, for which the wall
+// clock is used; other load hardly disturbs such a short time.
 fn seconds(turn: &Turn) -> f64 {
     if turn.processor >= 0.1 { turn.processor } else { turn.searched.took.as_secs_f64().max(1e-6) }
 }
 
-/// What came out for one workload.
+/// Measurements of one workload.
 pub(crate) struct Timed {
     pub(crate) workload: Workload,
     pub(crate) counts: Counts,
-    /// By tool; `None`: it is not there, or does not search this.
+    /// Cells by tool; `None` if the tool is not installed or does not search this workload.
     pub(crate) cells: Vec<Option<Cell>>,
 }
 
@@ -45,7 +47,7 @@ impl Timed {
         self.cells[tool as usize].as_ref()
     }
 
-    /// The rate of raceflip over that of a tool.
+    /// Returns the rate of raceflip divided by that of a tool.
     pub(crate) fn ratio(&self, tool: Tool) -> Option<Spread> {
         let (ours, theirs) = (self.cell(Tool::Raceflip)?, self.cell(tool)?);
         Some(Spread::of(ours.rates.iter().zip(&theirs.rates).map(|(ours, theirs)| ours / theirs)))
@@ -60,7 +62,7 @@ fn runs(tool: Tool, workload: Workload, with_spin: bool) -> bool {
     }
 }
 
-/// Has all tools search through the small workloads, and compares.
+/// Searches the small workloads with all tools, and compares the counts.
 ///
 /// # Errors
 ///
@@ -94,7 +96,7 @@ fn same(workload: Workload, ours: Counts, tool: Tool, theirs: Counts) -> Result<
     Err(format!("{workload}: {} finds {theirs:?}, raceflip {ours:?}", tool.name()))
 }
 
-/// Measures some workloads with all tools that are there.
+/// Measures some workloads with all available tools.
 ///
 /// # Errors
 ///
@@ -104,12 +106,12 @@ pub(crate) fn all(these: &[Workload], effort: Effort, with_spin: bool) -> Result
     for round in 1..=effort.rounds {
         for (workload, turns) in these.iter().zip(&mut turns) {
             eprintln!("round {round} of {}: {workload}", effort.rounds);
-            // The small ones were made when they were compared.
+            // The verifiers of the small workloads were built for the comparison.
             if round == 1 && !workloads::SMALL.contains(workload) {
                 make(*workload, with_spin)?;
             }
             for tool in TOOLS.into_iter().filter(|tool| runs(*tool, *workload, with_spin)) {
-                // raceflip is the first, and tells how many states there are.
+                // raceflip comes first and gives the number of states.
                 let states = turns[0].first().map_or(0, |turn| turn.searched.counts.states);
                 let turn = tools::search(tool, *workload, states)?;
                 turns[tool as usize].push(turn);

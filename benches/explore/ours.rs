@@ -1,4 +1,4 @@
-//! The workloads in raceflip: models of `benches/models/explore`, searched through by one worker, unreduced.
+//! The workloads in raceflip: models of `benches/models/explore`, searched by one worker without reduction.
 
 use crate::tools::peak_memory;
 use crate::workloads::{Counts, Memory, Searched, Workload};
@@ -7,7 +7,7 @@ use raceflip::vm::Model;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Loads a model and searches through all its states.
+/// Loads a model and searches all its states.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! The plots: transitions a second by workload and tool, as bars; states and rates by threads and tasks, as lines. Logarithmic axes; plain SVG that reads on light and on dark pages.
+//! Draws the plots: transitions per second by workload and tool, as bars; states and rates by threads and tasks, as
+//! lines. The axes are logarithmic. The plain SVG is readable on light and on dark pages.
 
 use crate::measure::Timed;
 use crate::numbers::{Axis, Spread};
@@ -17,7 +18,7 @@ const BOTTOM: f64 = 44.0;
 
 const STRING: &str = "a string takes all";
 
-// The class of a tool in the style.
+// Returns the CSS class of a tool.
 fn class(tool: Tool) -> &'static str {
     match tool {
         Tool::Raceflip => "raceflip",
@@ -27,7 +28,7 @@ fn class(tool: Tool) -> &'static str {
     }
 }
 
-/// Transitions a second, by workload and tool.
+/// Returns the plot of transitions per second, by workload and tool.
 pub(crate) fn compared(rows: &[Timed]) -> String {
     let rate = |row: &Timed, tool| row.cell(tool).map(|cell| cell.rate(row.counts.transitions));
     let rates: Vec<Spread> = rows.iter().flat_map(|row| TOOLS.map(|tool| rate(row, tool))).flatten().collect();
@@ -37,7 +38,7 @@ pub(crate) fn compared(rows: &[Timed]) -> String {
     let title = "Transitions a second on a core, logarithmic axis: median, least and most";
     let mut out = head((LEFT + WIDTH + RIGHT, bottom + BOTTOM), label, title, (LIGHT, DARK));
     let mut line = |text: String| writeln!(out, "{text}").expect(STRING);
-    // The longest name stands last.
+    // The longest name comes last, so that it has room.
     for (i, tool) in [Tool::Raceflip, Tool::Stateright, Tool::Spin, Tool::SpinBreadth].into_iter().enumerate() {
         line(sign(LEFT, i, class(tool), tool.name()));
     }
@@ -60,7 +61,7 @@ const PANEL: f64 = 300.0;
 const HEIGHT: f64 = 240.0;
 const GAP: f64 = 70.0;
 
-/// Two panels: states by threads or tasks, and states a second by states.
+/// Returns a plot with two panels: states by threads or tasks, and states per second by states.
 pub(crate) fn growth(results: &Results) -> String {
     let series = [("threads", "raceflip", &results.threads), ("tasks", "stateright", &results.tasks)];
     let label =
@@ -74,7 +75,7 @@ pub(crate) fn growth(results: &Results) -> String {
     let exact = |n: u64| Spread::of([n as f64]);
     let rate = |row: &Timed| row.cell(Tool::Raceflip).map_or(1.0, |cell| cell.rate(row.counts.states).median);
     let bottom = TOP + HEIGHT;
-    // Upwards.
+    // A negative length makes an axis point upwards.
     let states_up = Axis::over(&all().map(|row| exact(row.counts.states)).collect::<Vec<_>>(), bottom, -HEIGHT);
     let rates_up = Axis::over(&all().map(|row| Spread::of([rate(row)])).collect::<Vec<_>>(), bottom, -HEIGHT);
     let second = 2.0 * GAP + PANEL;
@@ -104,7 +105,7 @@ pub(crate) fn growth(results: &Results) -> String {
     out
 }
 
-// The lines of an axis that goes up, over a panel.
+// Draws the grid lines of a vertical axis over a panel.
 fn upright(out: &mut String, axis: &Axis, left: f64) {
     for power in axis.from..=axis.to {
         let (y, right) = (axis.at(10f64.powi(power)), left + PANEL);

@@ -1,4 +1,4 @@
-//! What was measured, as a page: rates, memory, growth, the goals, and how to read them.
+//! Writes the results as a page: rates, memory, growth, goals, and how to read them.
 
 use crate::machine::{locked, machine};
 use crate::measure::Timed;
@@ -8,21 +8,21 @@ use crate::tools::{TOOLS, Tool};
 use crate::workloads::{Counts, Memory, Workload};
 use std::fmt::Write as _;
 
-/// Everything.
+/// All results of the benchmark.
 pub(crate) struct Results {
-    /// Workloads in which all tools were found to count the same.
+    /// Workloads for which all tools have the same counts.
     pub(crate) equal: Vec<(Workload, Counts)>,
     pub(crate) compared: Vec<Timed>,
     pub(crate) threads: Vec<Timed>,
     pub(crate) tasks: Vec<Timed>,
-    /// The versions of SPIN and gcc, or why there are none.
+    /// Versions of SPIN and gcc, or the reason why they are missing.
     pub(crate) spin: Result<Vec<String>, String>,
     pub(crate) rounds: usize,
 }
 
 const STRING: &str = "a string takes all";
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(results: &Results) -> String {
     let mut page = String::new();
     let out = &mut page;
@@ -91,7 +91,7 @@ fn equality(out: &mut String, results: &Results) {
     }
 }
 
-// Bytes a state.
+// Returns the bytes per state.
 fn bytes(timed: &Timed, tool: Tool, of: fn(Memory) -> Option<u64>) -> Option<f64> {
     Some(of(timed.cell(tool)?.memory)? as f64 / timed.counts.states as f64)
 }

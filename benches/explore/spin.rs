@@ -1,8 +1,10 @@
-//! The workloads in SPIN: it makes the source of a verifier out of a Promela model, gcc compiles it, and that searches.
+//! The workloads in SPIN: SPIN generates the source of a verifier from a Promela model, gcc compiles it, and the
+//! verifier searches.
 //!
-//! Without partial order reduction, and for safety alone, which is its fastest mode. Its hash table has room for twice the states from the beginning, and its stack for as
-//! many steps as there are states, so that neither has to grow. The table's options that lose states (`-DHC`, `-DBITSTATE`) are not used, and those that
-//! pack states tighter (`-DCOLLAPSE`) make it slower.
+//! The verifier uses no partial order reduction and checks safety only, which is its fastest mode. Its hash table has
+//! room for twice the states from the beginning, and its stack for as many steps as there are states, so neither has to
+//! grow. The options that lose states (`-DHC`, `-DBITSTATE`) are not used, and those that pack states more tightly
+//! (`-DCOLLAPSE`) make it slower.
 
 use crate::tools::timed;
 use crate::workloads::{Counts, Memory, Searched, Workload};
@@ -13,7 +15,7 @@ use std::time::Duration;
 /// Options of the compiler.
 pub(crate) const OPTIONS: [&str; 5] = ["-O2", "-DNOREDUCE", "-DSAFETY", "-DNOFAIR", "-DMEMLIM=8000"];
 
-/// The versions of both programs, or what is not there.
+/// Returns the versions of both programs, or an error that says which one is missing.
 pub(crate) fn versions() -> Result<Vec<String>, String> {
     let said = |program: &str, option: &str| {
         let output = Command::new(program).arg(option).stderr(Stdio::null()).output();
@@ -33,7 +35,7 @@ fn folder(workload: Workload, breadth: bool) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("explore/spin/{program:?}-{n}-{second}-{order}"))
 }
 
-/// Makes the verifier of a workload.
+/// Builds the verifier of a workload.
 ///
 /// # Errors
 ///
@@ -59,7 +61,7 @@ fn perform(folder: &Path, program: &str, args: impl Iterator<Item = String>) -> 
     Err(format!("{program}: {}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Runs a verifier that was made, with room for so many states.
+/// Runs a verifier that has been built, with room for this number of states.
 pub(crate) fn run(workload: Workload, breadth: bool, states: u64) -> Result<(Searched, Option<f64>), String> {
     let depth = format!("-m{}", states.max(10_000));
     let slots = format!("-w{}", (states.max(1_000) * 2 - 1).ilog2() + 1);
@@ -68,9 +70,9 @@ pub(crate) fn run(workload: Workload, breadth: bool, states: u64) -> Result<(Sea
     Ok((parse(&said).map_err(|e| format!("{workload}: pan: {e} in\n{said}"))?, processor))
 }
 
-// The report of a verifier.
+// Parses the report of a verifier.
 fn parse(said: &str) -> Result<Searched, String> {
-    // The number that stands before some words.
+    // Finds the number before some words.
     let find = |words: &str| {
         let before = said.lines().find_map(|line| line.split_once(words).map(|(before, _)| before));
         before.and_then(|before| before.split_whitespace().last()?.parse::<f64>().ok())
@@ -80,16 +82,16 @@ fn parse(said: &str) -> Result<Searched, String> {
         return Err("the search did not end well".to_owned());
     }
     let states = need(" states, stored")?;
-    // It counts the first state as one that a step leads to.
+    // SPIN counts the initial state as the result of a step.
     let transitions = need(" transitions (= stored+matched)")? - 1.0;
     let took = said.split_once("elapsed time ").and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok());
     let megabytes = |n: f64| (n * 1024.0 * 1024.0) as u64;
     let total = need("total actual memory usage")?;
-    // What is neither stack nor the program itself: the table, and the states in it.
+    // The memory for states is the hash table and the states in it, without the stack and the program.
     let visited = find("actual memory usage for states").zip(find("memory used for hash table")).map(|(a, b)| a + b);
     Ok(Searched {
         counts: Counts { states: states as u64, transitions: transitions as u64 },
-        // Its clock shows hundredths.
+        // SPIN's clock has a resolution of hundredths of a second.
         took: Duration::from_secs_f64(f64::max(took.ok_or("there is no elapsed time")?, 0.01)),
         memory: Memory { visited: visited.map(megabytes), peak: Some(megabytes(total)) },
     })

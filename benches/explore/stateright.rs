@@ -1,7 +1,8 @@
-//! The workloads in stateright: states as small structs, an action is the thread that goes.
+//! The workloads in stateright: states are small structs, and an action is the thread that acts.
 //!
-//! stateright asks for the actions of a state and then for the state after each; every thread is an action, and one that cannot go leads nowhere.
-//! So nothing is decided twice. A step is a step of the model of the same name in `benches/models/explore`.
+//! stateright asks for the actions of a state and then for the state after each action. Every thread is an action, and
+//! the action of a blocked thread leads to no state, so no condition is evaluated twice. A step here is a step of the
+//! model of the same name in `benches/models/explore`.
 
 use crate::tools::peak_memory;
 use crate::workloads::{Counts, Memory, Program, Searched, Workload};
@@ -10,7 +11,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::time::Instant;
 
-/// Searches through all states of a workload, breadth first, with one thread.
+/// Searches all states of a workload, breadth first, with one thread.
 ///
 /// # Panics
 ///
@@ -32,14 +33,14 @@ pub(crate) fn search(workload: Workload) -> Searched {
     }
 }
 
-/// Threads over a shared state.
+/// A program: threads that share a state.
 trait Threads: Send + Sync + 'static {
     type State: Clone + Debug + Hash + PartialEq + Send + Sync;
     const THREADS: u8;
 
     fn start(&self) -> Self::State;
 
-    /// The state after the next step of a thread; `None` if it waits.
+    /// Returns the state after the next step of a thread; `None` if the thread is blocked.
     fn step(&self, state: &Self::State, thread: usize) -> Option<Self::State>;
 }
 
@@ -61,7 +62,7 @@ impl<T: Threads> Model for Of<T> {
         self.0.step(state, usize::from(thread))
     }
 
-    // Without a property there is nothing to search for.
+    // stateright does not search without a property.
     fn properties(&self) -> Vec<Property<Self>> {
         vec![Property::always("assertions are in the steps", |_, _| true)]
     }
@@ -72,14 +73,14 @@ fn all_states<T: Threads>(threads: T) -> Searched {
     let checker = Of(threads).checker().threads(1).spawn_bfs().join();
     let took = start.elapsed();
     assert!(checker.discoveries().is_empty());
-    // It counts the first state as generated; no step leads to it.
+    // stateright counts the initial state as generated, but no step leads to it.
     let (states, transitions) = (checker.unique_state_count() as u64, checker.state_count() as u64 - 1);
     let searched = Searched {
         counts: Counts { states, transitions },
         took,
         memory: Memory { visited: None, peak: peak_memory() },
     };
-    // As with the other tools, nobody waits for the memory to be given back.
+    // The time to free the memory does not count, as for the other tools.
     std::mem::forget(checker);
     searched
 }
@@ -101,6 +102,8 @@ impl<const N: usize> Threads for Philosophers<N> {
     }
 
     fn step(&self, state: &Table<N>, i: usize) -> Option<Table<N>> {
+        // Each philosopher takes the fork with the lower number first, so there is no deadlock. `at` counts the steps
+        // of a round: take twice, then put back twice.
         let (first, second) = if i == N - 1 { (0, i) } else { (i, i + 1) };
         let (stick, takes) = match state.at[i] {
             0 => (first, true),
@@ -122,13 +125,13 @@ struct Buffer<const N: usize, const SLOTS: usize>;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Ring<const N: usize, const SLOTS: usize> {
-    // Producers, then consumers: where they stand, and their local variable, 0 where it is not needed.
+    // Positions of producers, then of consumers, and their local variables, which are 0 while not needed.
     at: [[u8; N]; 2],
     end: [[u8; N]; 2],
     // The tail, then the head.
     ends: [u8; 2],
     slot: [u8; SLOTS],
-    // Free slots, then full ones.
+    // Numbers of free slots, then of full slots.
     count: [u8; 2],
     locked: bool,
 }
@@ -151,11 +154,13 @@ impl<const N: usize, const SLOTS: usize> Threads for Buffer<N, SLOTS> {
         let mut next = state.clone();
         let end = &mut next.end[side][i];
         let mut to = at + 1;
+        // Steps of a round: 0 takes from the own count, 1 locks, 2 reads the end of the ring, 3 uses the slot, 4 clears
+        // it (consumers only), 5 advances the end, 6 unlocks, 7 adds to the other count.
         match (at, side) {
             (0, _) => next.count[side] -= 1,
             (1, _) => next.locked = true,
             (2, _) => *end = state.ends[side],
-            // Only a consumer looks at what it takes.
+            // Only a consumer looks at the slot before it takes the item.
             (3, 0) => {
                 next.slot[usize::from(*end)] = i as u8 + 1;
                 to = 5;
@@ -184,7 +189,7 @@ struct Peterson<const N: usize> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Stages<const N: usize> {
     at: [u8; N],
-    // Local variables, 0 where they are not needed.
+    // Local variables, which are 0 while not needed.
     s: [u8; N],
     k: [u8; N],
     stage: [u8; N],
@@ -194,7 +199,7 @@ struct Stages<const N: usize> {
 }
 
 impl<const N: usize> Stages<N> {
-    // Thread `i` looks at the next one, or goes on to the next stage, or is through.
+    // Lets thread `i` look at the next thread, or move on to the next stage, or enter the critical section.
     fn look_on(&mut self, i: usize) {
         let mut k = self.k[i] + 1;
         if usize::from(k) == i {
@@ -227,6 +232,8 @@ impl<const N: usize> Threads for Peterson<N> {
         let mut next = state.clone();
         let (me, s, k) = (i as u8 + 1, state.s[i], state.k[i]);
         next.at[i] += 1;
+        // Steps of a round: 0 and 1 enter a stage, 2 and 3 look at the other threads, 4 to 8 are the critical section,
+        // and 9 leaves.
         match state.at[i] {
             0 => next.stage[i] = s,
             1 => {
@@ -261,7 +268,7 @@ struct Readers<const N: usize>;
 struct Both<const N: usize> {
     writer: [u8; WRITERS],
     reader: [u8; N],
-    // A local variable, 0 where it is not needed.
+    // A local variable, which is 0 while not needed.
     seen: [u8; N],
     a: u8,
     b: u8,

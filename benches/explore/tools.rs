@@ -1,6 +1,7 @@
-//! Each search is a process of its own: so its memory is its own, and its processor time is what the shell says of it.
+//! Runs each search in a process of its own, so that memory and processor time (reported by the shell) belong to that
+//! search alone.
 //!
-//! raceflip and stateright are searched with by this very program, started anew; SPIN makes a program.
+//! For raceflip and stateright, the process is this program, started again; for SPIN, it is the verifier.
 
 use crate::workloads::{Counts, Memory, Searched, Workload};
 use crate::{ours, spin, stateright};
@@ -9,7 +10,7 @@ use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Who searches.
+/// A tool that searches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Tool {
     Raceflip,
@@ -23,7 +24,7 @@ pub(crate) enum Tool {
 pub(crate) const TOOLS: [Tool; 4] = [Tool::Raceflip, Tool::Spin, Tool::SpinBreadth, Tool::Stateright];
 
 impl Tool {
-    /// For people, and for the classes of the plot.
+    /// Returns the name for people.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Raceflip => "raceflip",
@@ -34,14 +35,14 @@ impl Tool {
     }
 }
 
-/// A search and the seconds of processor time that its process took, user and system, from its start to its end.
+/// A search, and the processor time of its process in seconds, user and system, from start to end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub(crate) searched: Searched,
     pub(crate) processor: f64,
 }
 
-/// Searches in a new process. About how many `states` there are is for SPIN, which makes room before it begins.
+/// Searches in a new process. SPIN reserves memory at its start for the given number of `states`.
 ///
 /// # Errors
 ///
@@ -61,12 +62,12 @@ pub(crate) fn search(tool: Tool, workload: Workload, states: u64) -> Result<Turn
     Ok(Turn { searched: said, processor: processor.unwrap_or(said.took.as_secs_f64()) })
 }
 
-// The name of a value on the command line.
+// Returns the name of a value on the command line.
 fn name_of(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }
 
-/// What such a process does: searches, and says what came out in one line.
+/// Main function of such a process: searches, and prints the result on one line.
 pub(crate) fn perform(tool: Tool, workload: Workload) -> Result<(), String> {
     let searched = match tool {
         Tool::Raceflip => ours::search(workload)?,
@@ -89,7 +90,7 @@ fn parse(line: &str) -> Option<Searched> {
     })
 }
 
-/// Runs a program by way of the shell: what it said, and the seconds of processor time that it took, where there is a shell.
+/// Runs a program through the shell. Returns its output, and its processor time in seconds if there is a shell.
 pub(crate) fn timed(program: &OsStr, args: &[&str]) -> Result<(String, Option<f64>), String> {
     let failed = |e: std::io::Error| format!("{}: {e}", program.display());
     let script = "\"$@\"; status=$?; times; exit $status";
@@ -108,20 +109,20 @@ pub(crate) fn timed(program: &OsStr, args: &[&str]) -> Result<(String, Option<f6
     if !cfg!(unix) {
         return Ok((said, None));
     }
-    // The shell's own times, then those of what it started.
+    // The last two lines are the times of the shell itself and of its children.
     let lines: Vec<&str> = said.lines().collect();
     let [before @ .., _, last] = &lines[..] else { return Err(format!("the shell said `{said}`")) };
     let seconds = last.split_whitespace().map(seconds).sum::<Option<f64>>();
     Ok((before.join("\n"), Some(seconds.ok_or_else(|| format!("the shell said `{last}`"))?)))
 }
 
-// `1m2.34s`
+// Parses a time such as `1m2.34s` into seconds.
 fn seconds(time: &str) -> Option<f64> {
     let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
     Some(60.0 * minutes.parse::<f64>().ok()? + seconds.replace(',', ".").parse::<f64>().ok()?)
 }
 
-/// The most memory that this process has had so far, in bytes; `None` where the system does not tell in `/proc`.
+/// Returns the peak memory of this process so far, in bytes; `None` if `/proc` does not give it.
 pub(crate) fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,7 +1,9 @@
-//! What is searched through: the same small programs for every tool, each at some sizes; and two more for raceflip alone, to see how it grows.
+//! Defines the workloads: the same small programs for every tool, each at some sizes, and two more for raceflip alone,
+//! to measure its growth.
 //!
-//! A step is a visible operation: a read or write of shared memory, what is done to a lock or a semaphore, a post, the begin of a task. What a thread does
-//! by itself belongs to the step before. Threads and loopers of the compared programs go on for ever, so that no tool has an end of its own to count.
+//! A step is a visible operation: a read or write of shared memory, an operation on a lock or a semaphore, a post, or
+//! the begin of a task. Local work of a thread belongs to the step before it. Threads and loopers of the compared
+//! programs run for ever, so no tool counts ends in addition.
 
 use clap::ValueEnum;
 use std::fmt;
@@ -29,7 +31,7 @@ pub(crate) enum Program {
 pub(crate) struct Workload {
     pub(crate) program: Program,
     pub(crate) n: u64,
-    /// Of a program that has one; else 0.
+    /// Second size of a program that has one; otherwise 0.
     pub(crate) second: u64,
 }
 
@@ -39,7 +41,7 @@ const fn of(program: Program, n: u64, second: u64) -> Workload {
 
 use Program::{Buffer, Peterson, Philosophers, Readers, Tasks, Threads};
 
-/// Those whose counts are compared before anything is timed.
+/// Workloads whose counts are compared before any time is measured.
 pub(crate) const SMALL: [Workload; 7] = [
     of(Philosophers, 3, 0),
     of(Peterson, 2, 5),
@@ -50,22 +52,22 @@ pub(crate) const SMALL: [Workload; 7] = [
     of(Readers, 5, 0),
 ];
 
-/// Those that are timed: a million states and more.
+/// Workloads that are timed; they have a million states or more.
 pub(crate) const LARGE: [Workload; 4] =
     [of(Philosophers, 12, 0), of(Buffer, 3, 5), of(Peterson, 4, 5), of(Readers, 9, 0)];
 
-/// So many threads, up to 4^`most` states.
+/// Returns the workloads with 1 to `most` threads, which have up to 4^`most` states.
 pub(crate) fn threads(most: u64) -> Vec<Workload> {
     (1..=most).map(|n| of(Threads, n, 0)).collect()
 }
 
-/// So many tasks of each poster; one more is four times the states, nearly.
+/// Returns the workloads with 1 to `most` tasks per poster. One more task gives nearly four times the states.
 pub(crate) fn tasks(most: u64) -> Vec<Workload> {
     (1..=most).map(|n| of(Tasks, n, 0)).collect()
 }
 
 impl Workload {
-    /// The model for raceflip.
+    /// Returns the model for raceflip.
     pub(crate) fn race(self) -> &'static str {
         match self.program {
             Philosophers => include_str!("../models/explore/philosophers.race"),
@@ -77,7 +79,7 @@ impl Workload {
         }
     }
 
-    /// The model for SPIN, if it is compared.
+    /// Returns the model for SPIN; `None` if the program is not compared.
     pub(crate) fn promela(self) -> Option<&'static str> {
         match self.program {
             Philosophers => Some(include_str!("../models/explore/philosophers.pml")),
@@ -88,12 +90,12 @@ impl Workload {
         }
     }
 
-    /// What it grows by: threads, or tasks in all.
+    /// Returns the number by which a program grows: threads, or tasks in all.
     pub(crate) fn size(self) -> u64 {
         if self.program == Tasks { 2 * self.n } else { self.n }
     }
 
-    /// The constants of both models that have other values.
+    /// Returns the constants that are set in both models.
     pub(crate) fn defines(self) -> Vec<(&'static str, u64)> {
         let second = match self.program {
             Buffer => Some("SLOTS"),
@@ -104,7 +106,7 @@ impl Workload {
     }
 }
 
-/// For people.
+/// Formats the workload for people.
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { program, n, second } = self;
@@ -119,29 +121,29 @@ impl fmt::Display for Workload {
     }
 }
 
-/// How large a state space is.
+/// Size of a state space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Counts {
-    /// Distinct states that can be reached.
+    /// Number of distinct reachable states.
     pub(crate) states: u64,
-    /// Steps out of those, each counted once for each state.
+    /// Number of steps out of all states, counted once for each state.
     pub(crate) transitions: u64,
 }
 
-/// What one search did.
+/// Result of one search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Searched {
     pub(crate) counts: Counts,
-    /// Of the search alone, without compiling and loading.
+    /// Duration of the search alone, without compiling and loading.
     pub(crate) took: Duration,
     pub(crate) memory: Memory,
 }
 
-/// What a search needed, in bytes; `None` where the tool or the system does not tell.
+/// Memory of a search in bytes; `None` if the tool or the system does not report it.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Memory {
-    /// The set of visited states, with what leads back from each.
+    /// Size of the set of visited states, including the links that lead back from each.
     pub(crate) visited: Option<u64>,
-    /// The whole process at its largest.
+    /// Peak size of the whole process.
     pub(crate) peak: Option<u64>,
 }

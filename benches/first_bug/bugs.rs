@@ -1,4 +1,5 @@
-//! `docs/results/first_bug_models.md`: schedules to the failure in the models of real bugs, in their buggy variants.
+//! Generates `docs/results/first_bug_models.md`: schedules to the failure in the models of real bugs, in their buggy
+//! variants.
 
 use crate::Effort;
 use crate::runs::{Budget, SURW_OF_ONE, first_failures, load};
@@ -21,14 +22,14 @@ fn paths() -> Result<Vec<String>, String> {
 struct Row {
     path: String,
     title: String,
-    // `confirm`, and the strategies.
+    // Tallies of `confirm`, then of the strategies.
     tallies: Vec<Tally>,
 }
 
-/// The strategies beside `confirm`.
+/// The strategies besides `confirm`: the name on the page, and the name on the command line.
 const STRATEGIES: [(&str, &str); 3] = [("random walk", "random"), ("PCT-3", "pct:3"), ("SURW", SURW_OF_ONE)];
 
-/// The page.
+/// Counts all models and returns the page.
 ///
 /// # Errors
 ///
@@ -116,7 +117,7 @@ fn written(rows: &[Row], effort: Effort) -> String {
     out
 }
 
-// For comparisons: what was not found took all schedules.
+// Returns the mean for comparisons: a seed that found nothing counts with all its schedules.
 fn mean_or_cap(tally: &Tally) -> f64 {
     let all = tally.firsts.iter().map(|n| n.unwrap_or(tally.cap) as f64);
     all.sum::<f64>() / tally.firsts.len() as f64

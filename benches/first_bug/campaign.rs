@@ -1,8 +1,9 @@
-//! `raceflip confirm`, counted: in which of all its runs a failure shows first.
+//! Counts the runs of `raceflip confirm` until a failure shows first.
 //!
-//! Counted are the detection runs, then for each pair in turn, races before order pairs, its trials and, if it is confirmed, the continuations of both orders. Detection's runs are looked at
-//! once more for each pair; they are the same runs, and not counted again. Nothing is searched (`--explore off`), as states are no runs. A campaign that shows no failure is followed by another one
-//! with another seed, up to the cap.
+//! The count includes the detection runs, and then for each pair in turn (races before order pairs) its trials and, if
+//! it is confirmed, the continuations of both orders. For each pair, the detection runs are inspected once more; they
+//! are the same runs and do not count again. Searches are off (`--explore off`), because states are no runs. A campaign
+//! without a failure is followed by another one with another seed, up to the cap.
 
 use crate::runs::{Budget, by_seed};
 use crate::tally::Tally;
@@ -11,7 +12,7 @@ use raceflip::campaign::{Context, Explore, PairReport, Phase1, Plan, Silent, con
 use raceflip::vm::Model;
 use std::sync::atomic::AtomicBool;
 
-/// For each seed the number of the first run that fails.
+/// Returns for each seed the number of the first run that fails.
 pub(crate) fn first_failures(model: &Model, budget: Budget) -> Tally {
     by_seed(budget, || (), |(), seed| first_failure(model, seed, budget.cap))
 }
@@ -30,7 +31,7 @@ fn first_failure(model: &Model, seed: u64, cap: u64) -> Option<u64> {
     None
 }
 
-// The number of the first run that fails, or else how many there were.
+// Returns the number of the first run that fails, or the number of runs as an error.
 fn one(plan: &Plan) -> Result<u64, u64> {
     let never = AtomicBool::new(false);
     let context = Context { stop: &never, progress: &Silent };
@@ -45,7 +46,7 @@ fn one(plan: &Plan) -> Result<u64, u64> {
             return Ok(runs + u64::from(first));
         }
         runs += u64::from(pair.trials) + continuations(pair);
-        // Which of the continuations it was is not known: the last.
+        // The report does not say which continuation failed, so count all of them.
         if pair.verdict.confirmed() && pair.orders.iter().any(|o| o.failed() > 0) {
             return Ok(runs);
         }
@@ -58,7 +59,7 @@ fn continuations(pair: &PairReport) -> u64 {
     if pair.verdict.confirmed() { runs } else { 0 }
 }
 
-// Detection names its runs by their seeds.
+// Returns the number of the first detection run that fails. Detection names its runs by their seeds.
 fn in_detection(plan: &Plan, phase1: &Phase1) -> Option<u64> {
     let failed = |seed: u64| phase1.failures.iter().any(|f| f.evidence.seed == seed);
     let seed = |i: u64| if i == 0 { 0 } else { mix(plan.seed, i).max(1) };

@@ -1,7 +1,10 @@
-//! Schedules to the first bug: raceflip's strategies and campaigns beside published figures, and beside shuttle and loom with the same programs.
+//! Counts schedules to the first bug: raceflip's strategies and campaigns are compared with published figures, and with
+//! shuttle and loom on the same programs.
 //!
-//! `cargo bench --bench first_bug -- TABLE` writes one page of `docs/results` ([`Table`] says which), without a table all four: about ten minutes on two cores. With `--quick`, and where a
-//! test run starts it, the same happens in seconds, with numbers that mean nothing, and nothing is written. What comes out depends on seeds alone, not on the number of workers or the clock.
+//! `cargo bench --bench first_bug -- TABLE` writes one page of `docs/results` ([`Table`] says which); without a table
+//! it writes all four, in about ten minutes on two cores. With `--quick`, or if a test run starts it, it takes seconds,
+//! its numbers are meaningless, and nothing is written. The numbers depend on seeds alone, not on the number of workers
+//! or the clock.
 
 mod bugs;
 mod campaign;
@@ -55,18 +58,18 @@ enum Table {
 
 const ALL: [Table; 4] = [Table::Racefuzzer, Table::Sctbench, Table::Bugs, Table::Window];
 
-/// How much is run.
+/// Extent of the runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort {
-    /// Seeds of each cell.
+    /// Number of seeds per cell.
     pub(crate) seeds: usize,
-    /// Schedules after which a seed has found nothing.
+    /// Number of schedules after which a seed counts as having found nothing.
     pub(crate) cap: u64,
-    /// The same for the hardest program, SafeStack.
+    /// Value of `cap` for the hardest program, SafeStack.
     pub(crate) hard_cap: u64,
-    /// The most accesses on each side of a window.
+    /// Maximum number of accesses on each side of a window.
     pub(crate) most_accesses: u64,
-    /// Directed runs of each pair of RaceFuzzer's programs.
+    /// Number of directed runs per pair of RaceFuzzer's programs.
     pub(crate) trials: u32,
 }
 
@@ -93,6 +96,6 @@ fn make(table: Table, quick: bool, program: Option<&str>) -> Result<(), String> 
     if program.is_some() {
         print!("{page}");
     }
-    // The numbers of a smoke test mean nothing.
+    // The numbers of a smoke test are meaningless, so they are not written.
     if quick || program.is_some() { Ok(()) } else { pages::write(&pages::folder(false, "first_bug"), &[(name, page)]) }
 }

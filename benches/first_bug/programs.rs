@@ -1,6 +1,6 @@
-//! The published programs by name, and the models that stand for them.
+//! Lists the published programs by name, with the models that stand for them.
 
-/// A program: its published name, its model, and the constants that make the model it.
+/// A program: its published name, its model, and the constants that select the model's variant.
 #[derive(Clone, Copy)]
 pub(crate) struct Program {
     pub(crate) name: &'static str,
@@ -12,10 +12,10 @@ const fn p(name: &'static str, path: &'static str, defines: &'static [(&'static 
     Program { name, path, defines }
 }
 
-/// The hardest one, which has a cap of its own.
+/// Name of the hardest program, which has its own cap.
 pub(crate) const SAFESTACK: &str = "SafeStack";
 
-/// SCTBench and its followers, and ConVul.
+/// The programs of SCTBench and its successors, and of ConVul.
 pub(crate) const ALL: [Program; 63] = [
     p("CS/account", "harnesses/sctbench/account.race", &[]),
     p("CS/arithmetic_prog", "harnesses/sctbench/arithmetic_prog.race", &[]),

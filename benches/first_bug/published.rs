@@ -1,21 +1,21 @@
-//! Published figures: small tables in `published/`, which name their sources.
+//! Reads published figures from small tables in `published/`, which name their sources.
 
 use std::collections::BTreeMap;
 
-/// A table: rows by program, cells by column.
+/// A table with a row for each program and named columns.
 pub(crate) struct Published {
     rows: BTreeMap<&'static str, BTreeMap<&'static str, &'static str>>,
-    /// What the file says of its sources.
+    /// Sources of the figures, as stated in the file.
     pub(crate) sources: Vec<&'static str>,
 }
 
 impl Published {
-    /// Schedules to the first bug.
+    /// Reads the published schedules to the first bug.
     pub(crate) fn schedules() -> Self {
         Self::of(include_str!("published/schedules.tsv"))
     }
 
-    /// RaceFuzzer's table 1.
+    /// Reads RaceFuzzer's table 1.
     pub(crate) fn racefuzzer() -> Self {
         Self::of(include_str!("published/racefuzzer.tsv"))
     }
@@ -31,23 +31,23 @@ impl Published {
         Self { rows: lines.map(row).collect(), sources }
     }
 
-    /// The programs.
+    /// Returns the programs.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &'static str> {
         self.rows.keys().copied()
     }
 
-    /// A cell as it was published; empty if nothing was.
+    /// Returns a cell as it was published; empty if there is none.
     pub(crate) fn text(&self, program: &str, column: &str) -> &'static str {
         self.rows.get(program).and_then(|row| row.get(column)).copied().unwrap_or_default()
     }
 
-    /// The number of a cell, a mean over those that found it, also where not all did.
+    /// Returns the number of a cell: the mean over the trials that found the bug, even if some did not.
     pub(crate) fn number(&self, program: &str, column: &str) -> Option<f64> {
         let text = self.text(program, column);
         if text.starts_with("0/") { None } else { text.split(' ').next()?.parse().ok() }
     }
 
-    /// The number where all trials found it.
+    /// Returns the number of a cell if all trials found the bug.
     pub(crate) fn always(&self, program: &str, column: &str) -> Option<f64> {
         self.number(program, column).filter(|_| !self.text(program, column).contains('/'))
     }

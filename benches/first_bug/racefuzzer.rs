@@ -1,4 +1,4 @@
-//! `docs/results/racefuzzer.md`: RaceFuzzer's table 1 over the kernels of its programs.
+//! Generates `docs/results/racefuzzer.md`: RaceFuzzer's table 1 for the kernels of its programs.
 
 use crate::Effort;
 use crate::published::Published;
@@ -13,7 +13,7 @@ use raceflip::vm::Model;
 use raceflip::world::Limits;
 use std::sync::atomic::AtomicBool;
 
-/// In the order of the table.
+/// The programs in the order of the table.
 const PROGRAMS: [&str; 14] = [
     "moldyn",
     "raytracer",
@@ -31,11 +31,11 @@ const PROGRAMS: [&str; 14] = [
     "treeset",
 ];
 
-/// What RaceFuzzer's second phase makes of a pair.
+/// Result of RaceFuzzer's second phase for a pair.
 struct Fuzzed {
-    // Of all runs, those that brought both accesses side by side.
+    // Number of runs in which both accesses were side by side.
     hits: u32,
-    // Runs that failed.
+    // Number of runs that failed.
     failed: u32,
 }
 
@@ -44,7 +44,7 @@ struct Kernel {
     pairs: Vec<Fuzzed>,
 }
 
-// Phase 2 as the paper has it: so many seeds, one pair, nothing else.
+// Performs phase 2 as in the paper: one pair, with `trials` seeds, and nothing else.
 fn fuzz(model: &Model, pair: Pair, trials: u32) -> Fuzzed {
     let mut directed = Directed::new(vec![pair.a, pair.b], Directed::PATIENCE);
     let mut machine = model.machine(Limits::default());
@@ -65,7 +65,7 @@ fn kernel(model: &Model, trials: u32) -> Kernel {
     Kernel { confirmed, pairs }
 }
 
-// How often the pairs that are brought about at all are brought about, in the mean over them.
+// Returns the mean hit rate over the pairs that were hit at least once.
 fn probability(pairs: &[Fuzzed], trials: u32) -> Option<f64> {
     let real: Vec<f64> = pairs.iter().filter(|p| p.hits > 0).map(|p| f64::from(p.hits) / f64::from(trials)).collect();
     (!real.is_empty()).then(|| real.iter().sum::<f64>() / real.len() as f64)
@@ -77,7 +77,7 @@ fn best(found: &Confirmation) -> Option<f64> {
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
-/// The page.
+/// Performs both phases for all programs and returns the page.
 ///
 /// # Errors
 ///

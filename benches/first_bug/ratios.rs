@@ -1,4 +1,5 @@
-//! What can be compared of `docs/results/first_bug.md`: the goals, ratios of strategies within one tool, and the same programs under shuttle.
+//! Writes the comparable parts of `docs/results/first_bug.md`: the goals, ratios of strategies within one tool, and the
+//! same programs under shuttle.
 
 use crate::programs::SAFESTACK;
 use crate::published::Published;
@@ -7,7 +8,7 @@ use crate::sctbench::Row;
 use crate::table::{self, columns, row};
 use crate::tally::{Tally, geometric_mean, number};
 
-/// The goals, and what became of them.
+/// Returns the section about the goals, and whether they are met.
 pub(crate) fn goals(rows: &[Row], published: &Published) -> String {
     let theirs = |r: &&Row| ["rff", "surw"].iter().any(|c| published.number(r.program.name, c).is_some());
     let theirs: Vec<&Row> = rows.iter().filter(theirs).collect();
@@ -66,14 +67,14 @@ pub(crate) fn goals(rows: &[Row], published: &Published) -> String {
     if everywhere { out } else { out + WHY_MORE }
 }
 
-// Why the second goal is missed.
+// Explains on the page why the second goal is missed.
 const WHY_MORE: &str = "\nWhy it is missed: in reorder every setter that has written a must stop before it writes b until a checker has looked. RFF does not need more schedules for more setters, because it is a greybox \
     fuzzer: it learns from run to run which reads have not yet seen which writes, and asks for those; nothing here learns from other runs. SURW of one variable brings the orders of its accesses about \
     with the same chance each, and one of n + 1 has the check before all writes of b: so it grows with n, here as published. A directed run at `@b ~ @check` holds the first setter at b, but the second one that comes there races with \
     it as well, and RaceFuzzer's algorithm lets one of them go; a hold keeps back one instance, not all of them. These reasons were thought out, \
     not measured. Why twostage is missed at its larger sizes was not looked into.\n";
 
-// Which of ours need fewer schedules than RFF and SURW.
+// Returns our strategies that need fewer schedules than both RFF and SURW.
 fn fewer(r: &Row, published: &Published) -> Vec<&'static str> {
     let theirs =
         ["rff", "surw"].iter().filter_map(|c| published.number(r.program.name, c)).fold(f64::INFINITY, f64::min);
@@ -92,7 +93,7 @@ fn ratio(r: Option<f64>) -> String {
     r.map_or(String::new(), |r| format!("{r:.2}"))
 }
 
-/// Ratios of strategies within one tool.
+/// Returns the section with ratios of strategies within one tool.
 pub(crate) fn within(rows: &[Row], published: &Published) -> String {
     let mut out = "\n## Strategies within one tool\n\nSchedules of a strategy over those of PCT-3 of the same tool, where every seed of both found the bug: below 1 it needs fewer. *RFF's* and *SURW's* are ratios of the \
         figures in those papers' artifacts.\n\n"
@@ -125,7 +126,7 @@ pub(crate) fn within(rows: &[Row], published: &Published) -> String {
             ours("random"),
             theirs("surw_random", "surw_pct3"),
         ];
-        // Of a program without published figures there is nothing to compare.
+        // A program without published figures is left out, because there is nothing to compare.
         let compared =
             [(0, 1), (0, 2), (3, 4), (5, 6), (7, 8)].iter().any(|(a, b)| cells[*a].is_some() && cells[*b].is_some());
         if compared {
@@ -138,7 +139,7 @@ pub(crate) fn within(rows: &[Row], published: &Published) -> String {
     out + &row(&[vec!["**geometric mean**".to_owned()], means].concat())
 }
 
-/// The same programs under shuttle.
+/// Returns the section about the same programs under shuttle.
 pub(crate) fn shuttle(rows: &[Row]) -> String {
     let mut out = "\n## Against shuttle\n\nThe same programs with the same assertions, written for shuttle in [peers/programs.rs](../../benches/first_bug/peers/programs.rs). Data under a lock is no scheduling point \
         there, while it is one or two steps of a model; so ratios within a tool are again what compares. shuttle has no POS, and of SURW the form with all operations, URW. Its runs of programs with 10 threads or more take long: these have a tenth of the \

@@ -1,4 +1,4 @@
-//! raceflip's strategies: runs of a model until one fails. Strategies are named as on the command line.
+//! Runs a model under raceflip's strategies until a run fails. Strategies are named as on the command line.
 
 use crate::tally::Tally;
 use raceflip::base::mix;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// The seed that all others are mixed from.
+/// The seed from which all others are derived.
 const SEED: u64 = 2026;
 
-/// A model of the repository, by its path from the top.
+/// Loads a model of the repository, by its path from the top.
 pub(crate) fn load(path: &str, defines: &[(&str, i64)]) -> Result<Model, String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let text = std::fs::read_to_string(&file).map_err(|e| format!("{path}: {e}"))?;
@@ -23,35 +23,36 @@ pub(crate) fn load(path: &str, defines: &[(&str, i64)]) -> Result<Model, String>
     Model::from_text(path, &text, &defines).map_err(|e| e.to_string())
 }
 
-/// Whether the app fails by this; a limit is no failure.
+/// Returns whether the outcome is a failure of the app; a limit is not.
 pub(crate) fn fails(outcome: Option<&Outcome>) -> bool {
     matches!(outcome, Some(Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. }))
 }
 
-/// A seed for each number.
+/// Returns the seed with this number.
 pub(crate) fn seed(number: usize) -> u64 {
     mix(SEED, number as u64)
 }
 
-/// How many seeds, and how many schedules of each.
+/// Numbers of seeds, and of schedules per seed.
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
-    /// Seeds.
+    /// Number of seeds.
     pub(crate) seeds: usize,
-    /// Schedules of a seed at most.
+    /// Maximum number of schedules per seed.
     pub(crate) cap: u64,
-    /// Seeds that go first: if none of them finds anything, the others are not run.
+    /// Number of seeds that run first; if none of them finds anything, the other seeds are skipped. 0 means that all
+    /// seeds run.
     pub(crate) first: usize,
 }
 
 impl Budget {
-    /// All seeds, whatever they find.
+    /// Returns a budget in which all seeds run, whatever they find.
     pub(crate) fn all(seeds: usize, cap: u64) -> Self {
         Self { seeds, cap, first: 0 }
     }
 }
 
-/// One search for each seed, by as many workers as there are cores, in the order of the seeds.
+/// Performs one search per seed, with as many workers as there are cores. The results are in the order of the seeds.
 pub(crate) fn by_seed<W>(
     budget: Budget,
     state: impl Fn() -> W + Sync,
@@ -72,18 +73,19 @@ pub(crate) fn by_seed<W>(
     Tally { firsts, cap: budget.cap }
 }
 
-/// `surw` with the events of one variable or lock as the interesting ones, drawn anew for each run among those that several threads or tasks touch: our reading of how the paper's tool chooses, which was not compared with it. No strategy of the command
-/// line has this name; each run is one of `surw:SITE,SITE`.
+/// Strategy `surw` with the events of one variable or lock as the interesting ones. Each run draws the variable or lock
+/// among those that several threads or tasks touch. This is our reading of how the paper's tool chooses; it was not
+/// compared with that tool. No strategy of the command line has this name; each run is one of `surw:SITE,SITE`.
 pub(crate) const SURW_OF_ONE: &str = "surw of one variable";
 
-// The run that strategies are told of: the round robin, as on the command line.
+// Performs the profile run of a strategy, under round robin as on the command line.
 fn profile<O: Observer>(model: &Model, strategy: &mut impl Strategy, observer: &mut O) -> (u64, Machine<Vm>) {
     let mut machine = model.machine(Limits::default());
     let summary = run(&mut machine, strategy, 0, observer, &AtomicBool::new(false));
     (summary.steps, machine)
 }
 
-/// The strategies for a model that a text means: one, or several of which each run draws one.
+/// Returns the strategies that a name means for a model: one, or several of which each run draws one.
 pub(crate) fn strategies(model: &Model, text: &str) -> Result<Vec<Named>, String> {
     let spec = |text: &str| text.parse::<StrategySpec>().map_err(|e| format!("{text}: {e}"));
     let specs = if text == SURW_OF_ONE { surw_of_one(model) } else { vec![spec(text)?] };
@@ -101,7 +103,7 @@ fn built(model: &Model, spec: StrategySpec) -> Result<Named, SpecError> {
     counted.build(sites)
 }
 
-// Who touches what, by its name in the text.
+// Observer that collects the contexts that touch each variable or lock, by its name in the text.
 struct Touches<'m> {
     model: &'m Model,
     by: BTreeMap<String, Vec<ContextId>>,
@@ -118,6 +120,8 @@ impl Observer for Touches<'_> {
     }
 }
 
+// Returns a `surw` strategy for each variable or lock that several contexts touch in the profile run; plain `surw` if
+// there is none.
 fn surw_of_one(model: &Model) -> Vec<StrategySpec> {
     let sites = &model.program.sites;
     let all = SurwSpec { sites: Vec::new(), counts: None };
@@ -134,7 +138,7 @@ fn surw_of_one(model: &Model) -> Vec<StrategySpec> {
     if specs.is_empty() { vec![StrategySpec::Surw(all)] } else { specs }
 }
 
-/// For each seed the number of the first run that fails.
+/// Returns for each seed the number of the first run that fails.
 pub(crate) fn first_failures(model: &Model, text: &str, budget: Budget) -> Result<Tally, String> {
     let drawn = strategies(model, text)?;
     let state = || (model.machine(Limits::default()), drawn.clone());
@@ -150,5 +154,5 @@ fn first_failure(machine: &mut Machine<Vm>, strategies: &mut [Named], seed: u64,
     })
 }
 
-// Mixed into a run's seed: which of several strategies draws it.
+// Mixed into the seed of a run to draw one of several strategies.
 const WHICH: u64 = 1 << 32;

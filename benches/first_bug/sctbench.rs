@@ -1,4 +1,4 @@
-//! `docs/results/first_bug.md`: schedules to the first bug in the programs of SCTBench and ConVul.
+//! Generates `docs/results/first_bug.md`: schedules to the first bug in the programs of SCTBench and ConVul.
 
 use crate::peers::{PEERS, programs::program as peer, shuttle_first_failures};
 use crate::programs::{ALL, Program, SAFESTACK};
@@ -9,7 +9,7 @@ use crate::tally::Tally;
 use crate::{Effort, campaign, ratios};
 use indicatif::HumanCount;
 
-/// The strategies, by what the literature calls them and by what the command line does.
+/// The strategies: their names in the literature, and their names on the command line.
 pub(crate) const STRATEGIES: [(&str, &str); 6] = [
     ("random walk", "random"),
     ("PCT-3", "pct:3"),
@@ -19,42 +19,42 @@ pub(crate) const STRATEGIES: [(&str, &str); 6] = [
     ("PCTCP-2", "pctcp:2"),
 ];
 
-/// What one of our columns counts.
+/// Explanation of the column of `confirm`, for the pages.
 pub(crate) const CONFIRM: &str = "`confirm` is a whole campaign, and every run of it is counted: its detection runs, then for each pair (races, then order pairs) its trials and the continuations \
     of both orders; the number is that of the run in which a failure shows first. Detection's runs are looked at again for each pair, which makes no new ones. Searches are off, as states are no runs. A \
     campaign that shows no failure is followed by another one with another seed, and all count.";
 
-/// What the columns of SURW are.
+/// Explanation of the columns of SURW, for the pages.
 pub(crate) const SURW: &str = "URW is `surw`: all accesses, and all operations that wait or wake, are interesting. SURW is `surw:SITE,..` with those of one variable or lock, drawn anew for each run \
     among those that several threads or tasks touch in the profile run.";
 
-/// What was counted for a program.
+/// Counts for one program.
 pub(crate) struct Row {
     pub(crate) program: Program,
     pub(crate) confirm: Tally,
-    /// By strategy.
+    /// Tallies by strategy, in the order of [`STRATEGIES`].
     pub(crate) strategies: Vec<Tally>,
-    /// By scheduler of shuttle, for the programs that are written for it.
+    /// Tallies by scheduler of shuttle; `None` if the program is not written for shuttle.
     pub(crate) shuttle: Option<Vec<Tally>>,
 }
 
 impl Row {
-    /// All of raceflip, `confirm` first, by name.
+    /// Returns the tallies of raceflip by name, `confirm` first.
     pub(crate) fn ours(&self) -> impl Iterator<Item = (&'static str, &Tally)> {
         let names = std::iter::once("`confirm`").chain(STRATEGIES.map(|s| s.0));
         names.zip(std::iter::once(&self.confirm).chain(&self.strategies))
     }
 
-    /// A strategy, by its text.
+    /// Returns the tally of a strategy, by its name on the command line.
     pub(crate) fn strategy(&self, text: &str) -> Option<&Tally> {
         Some(&self.strategies[STRATEGIES.iter().position(|s| s.1 == text)?])
     }
 }
 
-// Threads from which on runs take long.
+// Number of threads from which on runs take long.
 const MANY: i64 = 10;
 
-// Seeds that go first where runs take long.
+// Number of seeds that run first in programs with many threads.
 const FIRST: usize = 5;
 
 fn count(program: Program, effort: Effort) -> Result<Row, String> {
@@ -64,14 +64,14 @@ fn count(program: Program, effort: Effort) -> Result<Row, String> {
     let budget = Budget { seeds: effort.seeds, cap, first: if threads >= MANY { FIRST } else { 0 } };
     let strategies: Result<Vec<Tally>, String> =
         STRATEGIES.iter().map(|s| first_failures(&model, s.1, budget)).collect();
-    // shuttle's runs take longer by far.
+    // shuttle's runs of programs with many threads take much longer, so there are fewer of them.
     let theirs = Budget { cap: if threads >= MANY { cap / 10 } else { cap }, ..budget };
     let peer = peer(program.path, program.defines);
     let shuttle = peer.map(|p| PEERS.map(|s| shuttle_first_failures(&p, s, theirs)).into());
     Ok(Row { program, confirm: campaign::first_failures(&model, budget), strategies: strategies?, shuttle })
 }
 
-/// The page.
+/// Counts all programs and returns the page.
 ///
 /// # Errors
 ///
@@ -127,7 +127,7 @@ fn main_table(rows: &[Row], published: &Published) -> String {
     out + "\nThe two work-stealing programs `WithState` and `StateWorkStealQueue` are one model, and the three of Splash2 as well. `Inspect_benchmarks/bbuf` is a control: it has no bug.\n"
 }
 
-// What was published of programs that have no model.
+// Returns the sentence about programs with published figures but without a model.
 fn left_out(published: &Published) -> String {
     let modeled = |name: &str| ALL.iter().any(|p| p.name == name);
     let names: Vec<&str> = published.programs().filter(|name| !modeled(name)).collect();

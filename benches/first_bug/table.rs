@@ -1,8 +1,8 @@
-//! Tables of a page, and what stands above them.
+//! Formats the tables of a page, and its head.
 
 use crate::machine::{locked, machine};
 
-/// The start of a page: what it is, the command, the day, the machine and the tools.
+/// Returns the start of a page: its title, the command, the day, the machine and the tools.
 pub(crate) fn head(title: &str, table: &str, peers: &[&str]) -> String {
     let versions: Vec<String> = peers.iter().map(|name| format!("{name} {}", locked(name))).collect();
     let machine = machine(&versions).replace(", ;", ";");
@@ -13,17 +13,17 @@ pub(crate) fn head(title: &str, table: &str, peers: &[&str]) -> String {
     )
 }
 
-/// A row.
+/// Returns a row of a table.
 pub(crate) fn row(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The names of columns, and the line below.
+/// Returns the head of a table: the names of its columns, and the line below them.
 pub(crate) fn columns(names: &[&str]) -> String {
     format!("| {} |\n{}|\n", names.join(" | "), "|---".repeat(names.len()))
 }
 
-/// Goals with what became of them.
+/// Returns the section about goals: what was counted, and whether they are met.
 pub(crate) fn goals(rows: &[(&str, String, bool)]) -> String {
     let mut out = format!("## Goals\n\n{}", columns(&["goal", "counted", ""]));
     for (goal, counted, met) in rows {
@@ -32,7 +32,8 @@ pub(crate) fn goals(rows: &[(&str, String, bool)]) -> String {
     out
 }
 
-// The day, in the calendar of `date --iso-8601`, of UTC: days since 1970, by eras of 400 years that begin in March.
+// Returns the current day (UTC) as in `date --iso-8601`. Days are counted from March 1 of year 0, in eras of 400 years,
+// so that a leap day is the last day of its year.
 fn today() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let days = now.as_secs() / 86_400 + 719_468;

@@ -1,32 +1,33 @@
-//! What several seeds say of one cell: in which schedule each of them found the bug first.
+//! Summarizes the results of several seeds for one cell: the schedule in which each seed found the bug first.
 
-/// The first failing schedule of each seed, from 1.
+/// Numbers of the first failing schedules, from 1, by seed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Tally {
-    /// By seed; `None` where it was not found.
+    /// First failing schedule by seed; `None` if the seed did not find the bug.
     pub(crate) firsts: Vec<Option<u64>>,
-    /// Schedules of a seed at most.
+    /// Maximum number of schedules per seed.
     pub(crate) cap: u64,
 }
 
 impl Tally {
-    /// Seeds that found it.
+    /// Returns the number of seeds that found the bug.
     pub(crate) fn found(&self) -> usize {
         self.firsts.iter().flatten().count()
     }
 
-    /// Whether every seed found it.
+    /// Returns whether every seed found the bug.
     pub(crate) fn always(&self) -> bool {
         self.found() == self.firsts.len()
     }
 
-    /// The mean over the seeds that found it.
+    /// Returns the mean over the seeds that found the bug; `None` if there are none.
     pub(crate) fn mean(&self) -> Option<f64> {
         let found = self.found();
         (found > 0).then(|| self.firsts.iter().flatten().sum::<u64>() as f64 / found as f64)
     }
 
-    /// The median over all seeds: the mean of the two in the middle; `None` if one of these found nothing.
+    /// Returns the median over all seeds (with an even number of seeds, the mean of the middle two); `None` if one of
+    /// the middle seeds found nothing.
     pub(crate) fn median(&self) -> Option<f64> {
         let mut all: Vec<u64> = self.firsts.iter().map(|n| n.unwrap_or(u64::MAX)).collect();
         all.sort_unstable();
@@ -34,7 +35,7 @@ impl Tally {
         (high != u64::MAX).then(|| (low as f64 + high as f64) / 2.0)
     }
 
-    /// `12.3`, `12.3 (7/20)`, `0/20`: the mean, and how many seeds found it where not all of them did.
+    /// Formats the mean: `12.3`; `12.3 (7/20)` if only 7 of 20 seeds found the bug; `0/20` if none did.
     pub(crate) fn mean_text(&self) -> String {
         let seeds = self.firsts.len();
         match self.mean() {
@@ -44,7 +45,7 @@ impl Tally {
         }
     }
 
-    /// `12`, or `> 10,000`: the median.
+    /// Formats the median: `12`, or `> 10,000` if it is above the cap.
     pub(crate) fn median_text(&self) -> String {
         match self.median() {
             Some(median) => number(median),
@@ -53,7 +54,7 @@ impl Tally {
     }
 }
 
-/// `1.5`, `27.3`, `1,234`: schedules for people.
+/// Formats a number of schedules for people: `1.5`, `27.3`, `1,234`.
 pub(crate) fn number(n: f64) -> String {
     if n >= 999.5 {
         return indicatif::HumanCount(n.round() as u64).to_string();
@@ -62,7 +63,7 @@ pub(crate) fn number(n: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// The mean of logarithms, as a number again; `None` of nothing.
+/// Returns the geometric mean; `None` for an empty list.
 pub(crate) fn geometric_mean(ratios: &[f64]) -> Option<f64> {
     let sum: f64 = ratios.iter().map(|r| r.ln()).sum();
     (!ratios.is_empty()).then(|| (sum / ratios.len() as f64).exp())

@@ -1,4 +1,5 @@
-//! `docs/results/window.md`: a failure that needs one access between two others, far into a run, and RaceFuzzer's figure 2.
+//! Generates `docs/results/window.md`: a failure that needs one access between two others, far into a run, and
+//! RaceFuzzer's figure 2.
 
 use crate::peers::windows::{on_loom, on_shuttle};
 use crate::peers::{Peer, Program, Searched, loom_search, shuttle_first_failures};
@@ -8,17 +9,17 @@ use crate::tally::Tally;
 use crate::{Effort, campaign, sctbench};
 use indicatif::HumanCount;
 
-/// Accesses on each side.
+/// Numbers of accesses on each side.
 const SIZES: [u64; 4] = [5, 50, 500, 5_000];
 
-/// A program in all tools.
+/// A program, written for all tools.
 struct Subject {
     title: &'static str,
     path: &'static str,
     directed: &'static str,
     shuttle: fn(u64) -> Program,
     loom: fn(u64) -> Program,
-    /// Scheduling points of a run over `k`, at most.
+    /// Maximum number of scheduling points of a run, divided by `k`.
     points: u64,
 }
 
@@ -41,7 +42,7 @@ const SUBJECTS: [Subject; 2] = [
     },
 ];
 
-/// What was counted for one size.
+/// Counts for one size.
 struct Row {
     k: u64,
     directed: Tally,
@@ -53,7 +54,7 @@ struct Row {
     loom: Searched,
 }
 
-// Schedules at most: about so many scheduling points a seed.
+// Returns the maximum number of schedules per seed, so that a seed has about `points` scheduling points.
 fn cap(subject: &Subject, k: u64, cap: u64, points: u64) -> u64 {
     cap.min((points / (k * subject.points)).max(100))
 }
@@ -78,11 +79,11 @@ fn count(subject: &Subject, k: u64, effort: Effort) -> Result<Row, String> {
     })
 }
 
-// Scheduling points of one cell and one seed, about.
+// Approximate numbers of scheduling points per cell and seed, for raceflip and for the other tools.
 const OURS: u64 = 20_000_000;
 const THEIRS: u64 = 4_000_000;
 
-/// The page.
+/// Counts both programs at all sizes and returns the page.
 ///
 /// # Errors
 ///

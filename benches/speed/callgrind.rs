@@ -1,25 +1,25 @@
-//! Instructions, which no other load of the machine changes: this program runs itself under valgrind, with two numbers of runs. The difference is
-//! what the runs between them cost; what starting costs cancels out.
+//! Counts instructions, which do not depend on other load of the machine. This program runs itself under valgrind with
+//! two numbers of runs. The difference is the cost of the runs in between; the cost of starting cancels out.
 
 use crate::measure::Tool;
 use crate::workloads::Workload;
 use std::process::{Command, Stdio};
 
-/// What some runs cost.
+/// Instructions of some runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instructions {
     pub(crate) a_run: f64,
-    /// Of raceflip; the peers' points are not told.
+    /// Instructions per scheduling point of raceflip; the other tools do not report their points.
     pub(crate) a_point: Option<f64>,
 }
 
-/// Whether there is a valgrind.
+/// Returns whether valgrind is installed.
 pub(crate) fn is_there() -> bool {
     let version = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     version.is_ok_and(|status| status.success())
 }
 
-/// Counts the instructions of so many runs after some others, which have the buffers grow.
+/// Counts the instructions of `runs` runs, after some others that let the buffers grow.
 pub(crate) fn instructions(tool: Tool, workload: Workload, runs: u64) -> Result<Instructions, String> {
     let before = (runs / 10).clamp(2, 100);
     let (few, many) = (measured(tool, workload, before)?, measured(tool, workload, before + runs)?);
@@ -50,7 +50,8 @@ fn measured(tool: Tool, workload: Workload, runs: u64) -> Result<Measured, Strin
     Ok(Measured { instructions, points: String::from_utf8_lossy(&output.stdout).trim().parse().ok() })
 }
 
-/// What the program does under valgrind: runs, and for raceflip the number of their points on the standard output.
+/// Main function under valgrind: performs runs, and for raceflip prints the number of their scheduling points to
+/// stdout.
 pub(crate) fn perform(tool: Tool, workload: Workload, runs: u64) -> Result<(), String> {
     if tool == Tool::Raceflip {
         let mut ours = crate::ours::Ours::new(workload);

@@ -1,7 +1,7 @@
-//! Speed: raceflip against shuttle and loom with the same workloads.
+//! Measures speed: raceflip, shuttle and loom with the same workloads.
 //!
-//! `cargo bench --bench speed` writes `docs/results/speed.md` and `docs/results/speed.svg`. With `-- --quick`, and where a test run starts it, the same happens in
-//! seconds, with numbers that mean nothing, below `target/tmp`.
+//! `cargo bench --bench speed` writes `docs/results/speed.md` and `docs/results/speed.svg`. With `-- --quick`, or if a
+//! test run starts it, it takes seconds and writes meaningless numbers below `target/tmp`.
 
 mod callgrind;
 #[path = "../common/machine.rs"]
@@ -83,7 +83,7 @@ fn everything(quick: bool) -> Result<(), String> {
         eprintln!("counting: {workload}");
         let counted = measure::count(workload, effort);
         let (mut ours, mut shuttle) = (None, None);
-        // Of a smoke test the smallest will do: starting valgrind takes a second.
+        // The smallest workload suffices for a smoke test, because starting valgrind takes a second.
         if valgrind && (!quick || workload == Workload::Counter) {
             ours = Some(instructions(Tool::Raceflip, workload, &counted, effort)?);
             shuttle =
@@ -96,7 +96,7 @@ fn everything(quick: bool) -> Result<(), String> {
 }
 
 fn instructions(tool: Tool, workload: Workload, counted: &Counted, effort: Effort) -> Result<Instructions, String> {
-    // The peers take some ten times as many.
+    // The other tools execute about ten times as many instructions per point.
     let points = if tool == Tool::Raceflip { effort.points } else { effort.points / 10 };
     callgrind::instructions(tool, workload, (points as f64 / counted.points_a_run).ceil() as u64)
 }

@@ -1,4 +1,5 @@
-//! The clock: tools take turns, round by round, so that what else the machine does meets all of them; ratios are taken within a round.
+//! Measures time: tools take turns, round by round, so that other load of the machine affects all of them. Ratios are
+//! taken within a round.
 
 use crate::numbers::Spread;
 use crate::ours::Ours;
@@ -7,7 +8,7 @@ use crate::workloads::{self, Workload};
 use allocation_counter::{measure, opt_out};
 use std::time::{Duration, Instant};
 
-/// Who runs a workload.
+/// A tool that runs a workload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum Tool {
     Raceflip,
@@ -17,39 +18,39 @@ pub(crate) enum Tool {
 
 pub(crate) const TOOLS: [Tool; 3] = [Tool::Raceflip, Tool::Shuttle, Tool::Loom];
 
-/// How long to measure.
+/// Extent of the measurements.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort {
     pub(crate) rounds: usize,
-    /// Of one tool with one workload in one round, about.
+    /// Approximate duration of one tool with one workload in one round.
     pub(crate) turn: Duration,
-    /// Runs after the first whose allocations are counted; fewer where runs are long.
+    /// Number of runs after the first whose allocations are counted; fewer if runs are long.
     pub(crate) counted: u64,
-    /// Runs after which a search of loom counts as endless.
+    /// Number of runs after which a search of loom counts as endless.
     pub(crate) endless: u64,
-    /// Scheduling points whose instructions are counted, about.
+    /// Approximate number of scheduling points whose instructions are counted.
     pub(crate) points: u64,
 }
 
-/// One tool with one workload.
+/// Measurements of one tool with one workload.
 pub(crate) struct Cell {
     batch: Batch,
-    // Runs of a turn.
+    // Number of runs per turn.
     runs: u64,
-    // Runs a second, by round.
+    // Runs per second, by round.
     rates: Vec<f64>,
 }
 
-/// What came out for one workload.
+/// Measurements of one workload.
 pub(crate) struct Timed {
     pub(crate) workload: Workload,
-    /// By tool; `Err` with the reason why there is none.
+    /// Runs per second by tool; `Err` with the reason if the tool does not run the workload.
     pub(crate) cells: Vec<Result<Spread, String>>,
-    /// Runs a second of raceflip over those of the tool, by tool.
+    /// Runs per second of raceflip divided by those of the tool, by tool.
     pub(crate) ratios: Vec<Option<Spread>>,
 }
 
-/// What performs runs of a workload with a tool, or why nothing does.
+/// Returns a function that performs runs of a workload with a tool, or the reason why there is none.
 pub(crate) fn prepare(tool: Tool, workload: Workload) -> Result<Batch, String> {
     if tool != Tool::Raceflip && !workload.compared() {
         return Err("not compared".to_owned());
@@ -65,7 +66,7 @@ pub(crate) fn prepare(tool: Tool, workload: Workload) -> Result<Batch, String> {
 }
 
 impl Cell {
-    // Doubles the runs until they take a good part of a turn, which warms everything up as well.
+    // Doubles the number of runs until they take a third of a turn. This also warms everything up.
     fn calibrated(mut batch: Batch, turn: Duration) -> Self {
         let mut runs = 1;
         loop {
@@ -80,7 +81,8 @@ impl Cell {
     }
 }
 
-// The program's allocator counts, for the table of allocations; not here, where it would cost the tools that allocate.
+// Measures the duration of runs. The program's allocator counts allocations for a table; that is off here, because it
+// would slow down the tools that allocate.
 fn time(batch: &mut Batch, runs: u64) -> Duration {
     let mut took = Duration::ZERO;
     opt_out(|| {
@@ -121,18 +123,20 @@ fn timed(workload: Workload, cells: Vec<Result<Cell, String>>) -> Timed {
     }
 }
 
-/// What does not depend on the clock: raceflip's scheduling points and allocations, the length of loom's search.
+/// Counts that do not depend on the clock: raceflip's scheduling points and allocations, and the length of loom's
+/// search.
 pub(crate) struct Counted {
     pub(crate) points_a_run: f64,
-    /// Runs after the first that ended well. A run that fails allocates: the words of its failure.
+    /// Number of runs after the first that ended well. A run that fails allocates the texts of its failure, so it does
+    /// not count.
     pub(crate) runs: u64,
-    /// All allocations of those.
+    /// Number of allocations of these runs together.
     pub(crate) allocations: u64,
-    /// How many runs loom's search has in all, if it is not endless.
+    /// Number of runs of loom's complete search; `None` if it is endless.
     pub(crate) loom_search: Option<u64>,
 }
 
-/// Counts runs after the first.
+/// Counts a workload in runs after the first.
 pub(crate) fn count(workload: Workload, effort: Effort) -> Counted {
     let mut ours = Ours::new(workload);
     ours.one();

@@ -1,4 +1,5 @@
-//! The workloads in raceflip: models of `benches/models` and the harness of figure 2, random walks, choices recorded, nobody watching, one machine for all runs.
+//! The workloads in raceflip: models of `benches/models` and the harness of figure 2, under random walks that record
+//! their choices, without an observer, on one machine for all runs.
 
 use crate::workloads::Workload;
 use raceflip::event::Outcome;
@@ -14,14 +15,14 @@ pub(crate) struct Ours {
     machine: Machine<Vm>,
     strategy: ChoiceLog<RandomWalk>,
     never: AtomicBool,
-    // Of the next run.
+    // Seed of the next run.
     seed: u64,
-    /// Steps of all runs: each is a scheduling point.
+    /// Number of steps of all runs; each step is a scheduling point.
     pub(crate) points: u64,
 }
 
 impl Ours {
-    /// Compiles it.
+    /// Compiles the workload.
     pub(crate) fn new(workload: Workload) -> Self {
         let (text, defines) = model(workload);
         let model = Model::from_text(&workload.to_string(), text, &defines).unwrap_or_else(|e| panic!("{e}"));
@@ -35,14 +36,14 @@ impl Ours {
         }
     }
 
-    /// Performs so many runs.
+    /// Performs `runs` runs.
     pub(crate) fn batch(&mut self, runs: u64) {
         for _ in 0..runs {
             self.one();
         }
     }
 
-    /// Performs a run, and says whether it ended well. Only figure 2 may fail.
+    /// Performs a run, and returns whether it ended well. Only figure 2 may fail.
     #[inline]
     pub(crate) fn one(&mut self) -> bool {
         let summary = run(&mut self.machine, &mut self.strategy, self.seed, &mut Unobserved, &self.never);
@@ -52,7 +53,7 @@ impl Ours {
         match self.workload {
             Workload::Figure2 { .. } => {}
             _ if !ended_well => panic!("{} ended so: {:?}", self.workload, summary.end),
-            // The one variable of these models counts iterations.
+            // The first cell of these models counts iterations.
             Workload::Counter => assert!(matches!(self.counted(), 1 | 2)),
             _ => assert_eq!(self.counted(), self.workload.iterations() as i64),
         }

@@ -1,15 +1,17 @@
-//! The workloads for shuttle and loom. Both offer the standard library's types under their own names, so each program stands here once, as a macro over
-//! the tool: both run the same text.
+//! The workloads for shuttle and loom. Both offer the standard library's types under their own names, so each program
+//! is written once, as a macro over the tool, and both tools run the same text.
 //!
-//! How they correspond to the models in `benches/models`: a variable that threads race on is an atomic, whose loads and stores are scheduling points, as
-//! accesses of a model's variable are. What a lock protects is plain data inside the mutex, as one writes it in Rust: no point, while in a model it is two. A
-//! model's threads are simply there; here a main thread starts them and waits for them, which costs a few points a run.
+//! The programs correspond to the models in `benches/models` as follows. A variable that threads race on is an atomic,
+//! whose loads and stores are scheduling points, like accesses of a model's variable. Data that a lock protects is
+//! plain data inside the mutex, as usual in Rust; an increment has no scheduling point here, and two in a model. A
+//! model's threads exist from the start; here a main thread starts them and joins them, which costs a few scheduling
+//! points per run.
 
 use crate::workloads::Workload;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Performs so many runs.
+/// A function that performs the given number of runs.
 pub(crate) type Batch = Box<dyn FnMut(u64)>;
 
 /// A program under test.
@@ -67,8 +69,9 @@ macro_rules! programs {
             assert_eq!(x.expect("no adder panics"), threads * iterations);
         }
 
-        // A statement without a meaning is the load of a location that nobody writes, the cheapest scheduling point there is. (`yield_now` costs shuttle more, and
-        // loom then always lets another thread go on.) Where the model fails, this goes on, since a panic would end all runs.
+        // A statement without effect is a load of a location that no thread writes, which is the cheapest scheduling
+        // point. (`yield_now` costs shuttle more, and after it loom always lets another thread run.) Where the model
+        // fails, this program continues, because a panic would end all runs.
         fn figure2(k: u64) {
             let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(())));
             let first = {
@@ -95,8 +98,9 @@ macro_rules! programs {
             second.join().expect("nobody panics");
         }
 
-        // The usual queue of a mutex and a condition variable. A task is a number to add, so that posting allocates nothing; it adds to an atomic, since the
-        // model's task reads and writes a shared variable. The looper leaves after the last task, where the model's run ends with an idle looper.
+        // The usual queue of a mutex and a condition variable. A task is a number to add, so posting allocates nothing.
+        // The number is added to an atomic, because the model's task reads and writes a shared variable. The looper
+        // leaves after the last task, where the model's run ends with an idle looper.
         fn looper(tasks: u64) {
             let queue = Arc::new((Mutex::new(VecDeque::new()), Condvar::new()));
             let posters = [(); 2].map(|()| {
@@ -140,7 +144,7 @@ mod on_loom {
     programs!(loom);
 }
 
-/// Random walks of shuttle, with its default configuration.
+/// Returns random walks of shuttle, with its default configuration.
 pub(crate) fn shuttle(workload: Workload) -> Batch {
     let program = on_shuttle::program(workload);
     let mut seed = 0;
@@ -153,7 +157,8 @@ pub(crate) fn shuttle(workload: Workload) -> Batch {
     })
 }
 
-/// Runs out of loom's search, from its beginning; a search that is through is begun again. `Err`: why loom cannot run it.
+/// Returns runs of loom's search from its beginning; a search that is complete begins again. The error says why loom
+/// cannot run the workload.
 pub(crate) fn loom(workload: Workload) -> Result<Batch, String> {
     if let Workload::Lock { threads, .. } = workload
         && threads as usize >= ::loom::MAX_THREADS
@@ -168,18 +173,18 @@ pub(crate) fn loom(workload: Workload) -> Result<Batch, String> {
     }))
 }
 
-/// How many runs loom's search has in all, if that is less than so many.
+/// Returns the number of runs of loom's complete search; `None` if there are `most` or more.
 pub(crate) fn loom_is_through(workload: Workload, most: u64) -> Option<u64> {
     let done = search(workload, most);
     (done < most).then_some(done)
 }
 
-// loom's search of a program, up to so many runs; returns how many there were.
+// Performs loom's search of a program, up to `most` runs; returns the number of runs.
 fn search(workload: Workload, most: u64) -> u64 {
     let mut search = ::loom::model::Builder::new();
-    // The default, 1,000, is meant to tell of programs that are too large to be searched through.
+    // The default of 1,000 is meant to detect programs that are too large to search completely.
     search.max_branches = 1_000.max(50 * workload.iterations() as usize);
-    // It looks at the number of runs only where it would write a checkpoint, and before a run.
+    // loom checks the number of runs only before a run and only when it would write a checkpoint.
     search.checkpoint_interval = most as usize + 1;
     search.max_permutations = Some(search.checkpoint_interval);
     let program = on_loom::program(workload);

@@ -1,4 +1,5 @@
-//! The plot: iterations a second by workload and tool, as bars on a logarithmic axis. Plain SVG that reads on light and on dark pages.
+//! Draws the plot: iterations per second by workload and tool, as bars on a logarithmic axis. The plain SVG is readable
+//! on light and on dark pages.
 
 use crate::measure::{TOOLS, Tool};
 use crate::numbers::{Axis, Spread};
@@ -13,7 +14,7 @@ const TOP: f64 = 58.0;
 const GROUP: f64 = 3.0 * BAR + 12.0;
 const BOTTOM: f64 = 44.0;
 
-/// The picture.
+/// Returns the picture.
 pub(crate) fn svg(rows: &[Row]) -> String {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.timed.workload.compared()).collect();
     let rate = |row: &Row, tool| row.rate(tool).map(|rate| rate.times(row.timed.workload.iterations() as f64));

@@ -1,4 +1,4 @@
-//! What was measured, as a page: two tables, the goals, and how to read them.
+//! Writes the results as a page: two tables, the goals, and how to read them.
 
 use crate::callgrind::Instructions;
 use crate::machine::{locked, machine};
@@ -7,17 +7,18 @@ use crate::numbers::{Spread, grouped, short, spread, times};
 use crate::workloads::Workload;
 use std::fmt::Write as _;
 
-/// Everything about one workload.
+/// All results of one workload.
 pub(crate) struct Row {
     pub(crate) timed: Timed,
     pub(crate) counted: Counted,
-    /// `None`: not measured.
+    /// Instructions of raceflip; `None` if not measured.
     pub(crate) ours: Option<Instructions>,
+    /// Instructions of shuttle; `None` if not measured.
     pub(crate) shuttle: Option<Instructions>,
 }
 
 impl Row {
-    /// What a tool did, if it runs this.
+    /// Returns the runs per second of a tool; `None` if it does not run this workload.
     pub(crate) fn rate(&self, tool: Tool) -> Option<Spread> {
         self.timed.cells[tool as usize].clone().ok()
     }
@@ -39,7 +40,7 @@ impl Row {
     }
 }
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(rows: &[Row], effort: Effort) -> String {
     let mut page = String::new();
     let out = &mut page;

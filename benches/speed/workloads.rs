@@ -1,4 +1,4 @@
-//! What is run: the same small programs for every tool, each at some sizes.
+//! Defines the workloads: the same small programs for every tool, each at some sizes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use std::str::FromStr;
 pub(crate) enum Workload {
     /// Two threads add to a counter that nothing protects.
     Counter,
-    /// So many threads, so many times each: lock, increment, unlock.
+    /// Threads that each repeat `iterations` times: lock, increment, unlock.
     Lock { threads: u64, iterations: u64 },
     /// RaceFuzzer's figure 2 with `k` statements before the racing read.
     Figure2 { k: u64 },
-    /// A looper that runs so many posted tasks from two posters.
+    /// A looper that runs `tasks` tasks posted by two threads.
     Looper { tasks: u64 },
 }
 
 use Workload::{Counter, Figure2, Lock, Looper};
 
-/// All of them. The lock's have about 1,000 scheduling points a run in raceflip.
+/// All workloads. Those of the lock have about 1,000 scheduling points per run in raceflip.
 pub(crate) const ALL: [Workload; 10] = [
     Counter,
     Lock { threads: 2, iterations: 125 },
@@ -33,7 +33,8 @@ pub(crate) const ALL: [Workload; 10] = [
 ];
 
 impl Workload {
-    /// How many iterations a run has: increments of the counter, statements under figure 2's lock, tasks.
+    /// Returns the number of iterations of a run: increments of the counter, statements under figure 2's lock, or
+    /// tasks.
     pub(crate) fn iterations(self) -> u64 {
         match self {
             Counter => 2,
@@ -43,12 +44,12 @@ impl Workload {
         }
     }
 
-    /// Whether the peers run it too. Longer loopers are there to see whether the cost of a task grows.
+    /// Returns whether the other tools run it, too. Longer loopers only show whether the cost of a task grows.
     pub(crate) fn compared(self) -> bool {
         !matches!(self, Looper { tasks: 1_001.. })
     }
 
-    /// For people.
+    /// Returns the name for people.
     pub(crate) fn title(self) -> String {
         match self {
             Counter => "counter, 2 threads".to_owned(),
@@ -59,7 +60,7 @@ impl Workload {
     }
 }
 
-/// The name on the command line: `lock-4`.
+/// Formats the name on the command line, such as `lock-4`.
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

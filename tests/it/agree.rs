@@ -1,4 +1,4 @@
-//! Whether the exhaustive search comes to what the enumeration of all runs comes to.
+//! Compares the exhaustive search with the enumeration of all runs.
 
 use crate::stateless::{End, Facts, words};
 use raceflip::event::{Happening, Outcome};
@@ -11,17 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A search of a whole model.
+/// Searches a model under a plan, without interruption.
 pub(crate) fn search(plan: &Plan<'_>) -> Explored {
     explore::explore(plan, explore::Context { stop: &AtomicBool::new(false), progress: &Silent })
 }
 
-/// The ends of a search, each with its way, in the enumeration's terms.
+/// Returns the ends of a search in the terms of the enumeration, each with a path to it.
 fn ends(found: &Explored) -> BTreeMap<End, &Way> {
     found.ends.iter().map(|(end, way)| ((end.ended.clone(), end.blocked.clone()), way)).collect()
 }
 
-/// Compares searches of all kinds with what is true; what differs first, in words. Otherwise the states that there are.
+/// Compares unreduced, reduced and pair searches with the facts. Returns the number of states, or the first difference
+/// in words.
 pub(crate) fn compare(model: &Model, facts: &Facts) -> Result<u64, String> {
     let plan = Plan { reduce: false, observe: words(&model.program), ..Plan::new(model) };
     let plain = search(&plan);
@@ -65,7 +66,7 @@ fn same<'a, T: Ord + std::fmt::Debug + 'a>(
     Err(format!("{name}: missing {:?}, too many {:?}", missing.collect::<Vec<_>>(), surplus.collect::<Vec<_>>()))
 }
 
-/// The steps at which the clock moved.
+/// Observer that collects the steps at which the clock advances.
 #[derive(Default)]
 struct Ticks(BTreeSet<u64>);
 
@@ -77,7 +78,8 @@ impl Observer for Ticks {
     }
 }
 
-/// Makes the run of a way again: it must end as is said. Its steps, ticks in a row counted as one.
+/// Reruns a path: it must have the end, the steps and the stall that the search reports. Returns its number of steps,
+/// with consecutive advances of the clock counted as one.
 fn rerun(
     model: &Model,
     observe: &BTreeSet<raceflip::lang::program::GlobalId>,

@@ -1,4 +1,4 @@
-//! A run after the first allocates nothing: a machine and a strategy keep what they have grown.
+//! Tests that runs after the first one do not allocate: a machine and a strategy keep their buffers.
 
 use crate::load::{all_models, load};
 use crate::surw::named;
@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicBool;
 
 const SEEDS: u64 = 20;
 
-/// Whether a run ended without words. One that fails, or comes to a deadlock, makes those: names, messages, who waits for whom. That is once for each
-/// failure found, and not what a campaign does all day.
+/// Returns whether a run ended without building texts. A run that fails or deadlocks builds names, messages and the
+/// report of blocked threads. That happens once per failure found, so it does not matter for a campaign.
 fn wordless(summary: &RunSummary) -> bool {
     matches!(summary.outcome(), Some(Outcome::Ok | Outcome::Stuck { .. }))
 }
@@ -22,7 +22,8 @@ fn perform(machine: &mut Machine<Vm>, strategy: &mut impl Strategy, seed: u64) -
     run(machine, strategy, seed, &mut Unobserved, &AtomicBool::new(false))
 }
 
-/// Each seed twice: the first run grows what its schedule needs, the second must find all of it there.
+/// Performs each seed twice: the first run grows the buffers that its schedule needs, and the second run must not
+/// allocate. Returns the number of runs that were checked.
 fn allocating(name: &str, machine: &mut Machine<Vm>, strategy: &mut impl Strategy, wrong: &mut Vec<String>) -> u64 {
     let mut looked_at = 0;
     for seed in 0..SEEDS {
@@ -63,7 +64,7 @@ fn a_run_after_the_first_allocates_nothing() {
         }
     }
     assert!(wrong.is_empty(), "{} runs allocate:\n{}", wrong.len(), wrong.join("\n"));
-    // Else the test would look at nothing.
+    // Ensures that the test checks enough runs.
     assert!(never.len() * 4 < paths.len(), "of these no run ended without words: {never:?}");
     assert!(looked_at > 1_000, "{looked_at} runs");
 }

@@ -1,4 +1,4 @@
-//! `raceflip analyze`, and the two ways from a run to a trace: recorded directly, and through a file.
+//! Tests of `raceflip analyze`, and of the two ways from a run to a trace: direct recording, and a trace file.
 
 use crate::complete::all_variants;
 use crate::load::load;
@@ -27,7 +27,7 @@ impl Observer for Both<'_> {
     }
 }
 
-/// The races of a trace, by names that both ways have: location, statements, class, rank.
+/// Returns the races of a trace by names that are the same both ways: location, statements, class and rank.
 fn races(trace: &Trace) -> BTreeSet<(String, [String; 2], &'static str, char)> {
     let options = Options { coverage: false, ..Options::default() };
     let found = analyze(trace, options, &AtomicBool::new(false)).unwrap().races;
@@ -35,7 +35,7 @@ fn races(trace: &Trace) -> BTreeSet<(String, [String; 2], &'static str, char)> {
         let text = &trace.sites[trace.ops[op].site];
         text.split(' ').next().unwrap_or(text).to_owned()
     };
-    // An access to an object also reads its life; a file has one row for both.
+    // An access to an object also reads its lifetime; a trace file has one row for both.
     let is_life = |race: &Race| &trace.fields[trace.places[race.location].field] == "life";
     let told = |race: &Race| {
         let mut sites = [site(race.first), site(race.second)];
@@ -71,7 +71,8 @@ fn a_run_that_is_recorded_and_one_that_is_read_back_have_the_same_races() {
 
 #[test]
 fn what_hybrid_detection_ranks_a_is_found_by_droidracer_as_well() {
-    // The precise relation has every edge that DroidRacer's has, and is transitive: what it leaves unordered, that leaves unordered too.
+    // The precise relation is transitive and has all edges of DroidRacer's relation, so DroidRacer leaves every pair
+    // unordered that the precise relation leaves unordered.
     for (path, defines) in all_variants() {
         let model = load(Path::new(&path), &defines);
         let mut machine = model.machine(Limits { steps: 2_000, ..Limits::default() });

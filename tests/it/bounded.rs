@@ -1,4 +1,5 @@
-//! PCT and delay bounding keep the bounds of their papers, on the papers' kinds of bugs; and miss what is too deep for them.
+//! Tests that PCT and delay bounding keep the probability bounds of their papers on the papers' kinds of bugs, and miss
+//! bugs that are too deep for them.
 
 use crate::chance::least_hits;
 use crate::load::{Model, load, load_bytes};
@@ -13,15 +14,18 @@ use std::sync::atomic::AtomicBool;
 
 const SEEDS: u64 = 4_000;
 
-/// The models, how many actors and which depth each has in PCT's sense, and how many delays it needs.
+/// Models with a bug: the name, the number of actors, the depth in PCT's sense, and the number of delays that the bug
+/// needs.
 const BUGS: [(&str, u32, u32, u32); 6] = [
     ("pct_ordering", 2, 1, 1),
     ("pct_atomicity", 2, 2, 1),
     ("pct_deadlock", 2, 2, 1),
     ("pct_depth3", 2, 3, 2),
-    // The same with the threads declared in the other order: whoever is lowered first must stay above who is lowered later.
+    // The bug of `pct_depth3` with the threads declared in the other order: the thread that is lowered first must stay
+    // above the one that is lowered later.
     ("pct_depth3_turned", 2, 3, 3),
-    // main, worker, the clock, the event, the end of the run. A delay passes over the clock, to the event.
+    // The actors are main, worker, the clock, the event, and the end of the run. One delay passes over the clock to the
+    // event.
     ("pct_actors", 5, 1, 1),
 ];
 
@@ -33,7 +37,7 @@ fn failed(outcome: Option<&Outcome>) -> bool {
     matches!(outcome, Some(Outcome::Failure(_) | Outcome::Deadlock(_)))
 }
 
-/// How many seeds find the bug, and the most steps of a run.
+/// Returns the number of seeds that find the bug, and the length of the longest run in steps.
 fn hits(model: &Model, strategy: &mut impl Strategy, seeds: u64) -> (u64, u64) {
     let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
     let (mut hits, mut longest) = (0, 0);
@@ -45,7 +49,7 @@ fn hits(model: &Model, strategy: &mut impl Strategy, seeds: u64) -> (u64, u64) {
     (hits, longest)
 }
 
-/// Hits under a strategy by name, in runs of at most `k` steps.
+/// Returns the number of seeds that find the bug under a strategy given by name, in runs of at most `k` steps.
 fn named(model: &Model, spec: &str, k: u64) -> u64 {
     let spec: StrategySpec = spec.parse().expect("a strategy");
     let mut strategy = spec.profiled(|| k).build(&model.code.setup.sites).expect("steps are given");
@@ -54,20 +58,22 @@ fn named(model: &Model, spec: &str, k: u64) -> u64 {
     hits
 }
 
-/// The k of the theorems, no run takes more steps: the longest of threads in turn, one after the other, and many walks.
+/// Returns the bound k of the theorems, which no run may exceed in steps: the longest run under a scheduler without
+/// delays, under round robin, and in many random walks.
 fn longest(model: &Model) -> u64 {
     let one_by_one = hits(model, &mut DelayBounded::new(0, u32::MAX), 1).1;
     let in_turn = hits(model, &mut RoundRobin::default(), 1).1;
     hits(model, &mut RandomWalk::new(), 1_000).1.max(one_by_one).max(in_turn)
 }
 
+/// PCT finds a bug of depth d at least with the probability 1 / (n k^(d - 1)) of its theorem (Burckhardt et al., 2010).
 #[test]
 fn pct_finds_a_bug_of_depth_d_as_often_as_it_promises() {
     for (name, n, depth, _) in BUGS {
         let model = model(name);
         let k = longest(&model);
         for d in depth..=depth + 1 {
-            // Priority changes beyond the depth cost nothing in the theorem but their own factor.
+            // In the theorem, a priority change point beyond the depth only costs its own factor of k.
             let bound = 1.0 / (f64::from(n) * (k as f64).powi(d as i32 - 1));
             let (found, least) = (named(&model, &format!("pct:{d}"), k), least_hits(SEEDS, bound));
             assert!(
@@ -75,14 +81,15 @@ fn pct_finds_a_bug_of_depth_d_as_often_as_it_promises() {
                 "{name}, depth {d}: {found} of {SEEDS} seeds, the bound is {bound} with k = {k}: {least}"
             );
             if d == depth {
-                // The bound is worth something: less than it would be noticed.
+                // A bound of 0 hits would make the comparison above meaningless.
                 assert!(least > 0, "{name}, depth {d}: bound {bound}, k = {k}");
             }
         }
     }
 }
 
-/// At depth 1 all is in the initial priorities, and a thread that is forked later is as likely above as below its parent.
+/// At depth 1 only the initial priorities matter, and a thread that is forked later is above or below its parent with
+/// equal probability.
 #[test]
 fn a_newcomer_has_any_rank() {
     let model = model("pct_ordering");
@@ -90,6 +97,7 @@ fn a_newcomer_has_any_rank() {
     assert!((least..=SEEDS - least).contains(&found), "{found} of {SEEDS} seeds");
 }
 
+/// Delay bounding finds a bug that needs d delays at least with the probability 1 / k^d.
 #[test]
 fn delays_find_a_bug_of_d_delays_as_often_as_they_promise() {
     for (name, _, _, delays) in BUGS {
@@ -102,6 +110,7 @@ fn delays_find_a_bug_of_d_delays_as_often_as_they_promise() {
     }
 }
 
+/// PCT of a lower depth and delay bounding with fewer delays never find the bugs, so the depths in [`BUGS`] are right.
 #[test]
 fn what_is_too_deep_is_never_found() {
     for (name, _, depth, delays) in BUGS {
@@ -114,18 +123,21 @@ fn what_is_too_deep_is_never_found() {
     }
 }
 
-/// What the paper is about: a random walk loses with every step that the child works, and round robin always.
+/// The motivation of the PCT paper: a random walk is less likely to find the bug with every step of work in the child,
+/// and round robin always misses it.
 #[test]
 fn other_strategies_miss_a_bug_behind_much_work() {
     for name in ["pct_ordering", "pct_atomicity", "pct_deadlock"] {
         let model = model(name);
         assert_eq!(hits(&model, &mut RoundRobin::default(), 1).0, 0, "{name}");
-        // Each step of the work is a coin that must fall the right way: 2^-20 a seed at most, so 0.4% for a hit in all 4,000; for these seeds there is none.
+        // For a hit, each step of the work must go the right way, so a seed hits with a probability of at most 2^-20,
+        // and all 4,000 seeds together with 0.4%. These seeds do not hit.
         assert_eq!(hits(&model, &mut RandomWalk::new(), SEEDS).0, 0, "{name}");
     }
 }
 
-/// An actor of highest priority that waits for another, without blocking: the random walk after k steps ends that.
+/// A thread of the highest priority may wait busily for another one. The strategies switch to a random walk after k
+/// steps, which ends the wait.
 #[test]
 fn busy_waiting_ends() {
     let text = b"var flag = 0\nthread waiter { while flag == 0 { skip } }\nthread setter { flag = 1 }";
@@ -142,7 +154,7 @@ fn busy_waiting_ends() {
             waited += u64::from(summary.steps > 50);
         }
     }
-    // Without a delay the waiter, who comes first, always waits in vain.
+    // Without delays, the waiter comes first and spins until the random walk begins.
     assert!(waited >= 200, "{waited}");
 }
 

@@ -1,4 +1,5 @@
-//! Bounds of time, memory and states hold to within a tenth, whatever the width of a state; what is cut short says what is known.
+//! Tests that bounds of time, memory and states hold to within a tenth for states of any size, and that a search that
+//! is cut short reports what it knows.
 
 use crate::cli::{FOUND, REFUSED, Ran, call, file, raceflip, ran, scratch};
 use crate::load::{Model, load, load_bytes};
@@ -23,7 +24,8 @@ fn search(plan: &Plan<'_>) -> Explored {
     explore(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
 }
 
-/// Models of every width: many threads, large arrays, many objects, lists, full queues, many ticks in a row.
+/// Returns models with large states of every kind: many threads, large arrays, many objects, lists, full queues, and
+/// many consecutive advances of the clock.
 fn wide() -> Vec<(String, Model)> {
     let threads = |n: u32| (format!("{n} threads"), format!("var x = 0\nthread t(i in 0..{n}) {{ x = i }}"));
     let texts = [
@@ -72,7 +74,7 @@ fn a_search_stops_at_its_bound_of_memory() {
             let stop = AtomicBool::new(false);
             let mut found = None;
             let plan = Plan { bounds, first, ..Plan::new(&model) };
-            // A search in depth of a wide state needs little: it may go on for long.
+            // A depth-first search needs little memory, even with large states, so it gets a bound of states as well.
             let limit = Bounds { states: 40_000, ..bounds };
             let plan = if first == First::Deepest { Plan { bounds: limit, ..plan } } else { plan };
             let info = measure(|| found = Some(explore(&plan, Context { stop: &stop, progress: &Silent })));
@@ -86,7 +88,7 @@ fn a_search_stops_at_its_bound_of_memory() {
     }
 }
 
-/// A random run that a bound on preemptions stops has an end there.
+/// A random run that is cut by a bound of preemptions counts as ended for the estimate, not as endless.
 #[test]
 fn a_bound_of_preemptions_makes_no_run_endless() {
     let model =
@@ -97,7 +99,7 @@ fn a_bound_of_preemptions_makes_no_run_endless() {
     }
 }
 
-/// A whole search is none the less whole if the bounds leave no room but for itself.
+/// A search that fits into its bounds is complete, even if they leave hardly any room.
 #[test]
 fn a_bound_that_is_not_reached_changes_nothing() {
     let model = load_bytes("add.race", b"var x = 0\nthread t(i in 0..4) { x += 1 }", &[]);
@@ -129,7 +131,7 @@ fn an_endless_space_is_not_estimated() {
     }
     let said = call(&["explore", &path("repeating_timer.race"), "--states", "2000"]).out;
     assert!(said.contains("there may be infinitely many: ") && !said.contains('±'), "{said}");
-    // A run that goes round for ever in few states is no sign of more.
+    // A run that loops for ever over a few states is no sign of infinitely many states.
     let spin = "var stop = 0\nthread a { while stop == 0 { skip } }\nthread b(i in 0..5) { for j in 0..40 { skip } }";
     let model = load_bytes("spin.race", spin.as_bytes(), &[]);
     let found = search(&Plan { bounds: Bounds { states: 2_000, ..Bounds::default() }, ..Plan::new(&model) });
@@ -137,7 +139,7 @@ fn an_endless_space_is_not_estimated() {
     assert!(estimate.endless > 0 && estimate.growing == 0, "{estimate:?}");
 }
 
-/// `test` searches only for what a line asks.
+/// `test` performs only the searches that some line needs.
 #[test]
 fn where_nothing_is_expected_nothing_is_searched() {
     let searched = |text: &[u8]| {
@@ -152,7 +154,7 @@ fn where_nothing_is_expected_nothing_is_searched() {
     assert!(searched(format!("{text}expect no failure\n").as_bytes()).is_some());
 }
 
-// What a process says that must end by itself, or after this signal, in any time that a slow machine may need.
+// Waits for a process that must end on its own, or after this signal. The time limit is long enough for a slow machine.
 fn ends(mut child: Child, signal: Option<&str>) -> Ran {
     if let Some(signal) = signal {
         std::thread::sleep(Duration::from_millis(1_500));
@@ -221,7 +223,8 @@ fn a_token_is_replayed_as_far_as_the_command_allows() {
     assert_eq!((allowed.status, &allowed.out), (FOUND, &run.out));
 }
 
-/// A run that ends within the limits needs nobody's permission, whatever its token says; calls that are too deep throw, and make another run of it.
+/// A run that ends within the limits of the command replays, even if its token asks for higher limits. Calls that are
+/// too deep throw an exception and so change the run; that limit must be allowed.
 #[test]
 fn only_what_a_run_needs_is_asked_for() {
     let folder = scratch("asks");

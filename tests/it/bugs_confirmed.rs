@@ -1,4 +1,4 @@
-//! What campaigns make of the real bugs: `tests/data/bugs.json` against verdicts.
+//! Compares the verdicts of campaigns on models of real bugs with `tests/data/bugs.json`.
 
 use crate::complete::all_variants;
 use crate::load::{Model, load};
@@ -32,14 +32,15 @@ fn campaign(model: &Model) -> Confirmation {
     confirm(&Plan { jobs: 2, ..Plan::new(model) }, Context { stop: &AtomicBool::new(false), progress: &Silent })
 }
 
-/// The first trial that fails, and whether anything does at all.
+/// Returns the first trial that fails, and whether any run fails at all.
 fn failure(found: &Confirmation) -> (Option<u32>, bool) {
     let first = found.pairs.iter().filter_map(|p| p.first_failure).min();
     let of_pairs = found.pairs.iter().flat_map(|p| &p.orders).any(|o| o.failed() > 0);
     (first, of_pairs || !found.phase1.failures.is_empty() || !found.unexplained.is_empty())
 }
 
-// The data's names of the two accesses are one letter each: `#A`, `msgIdle use (#A)`, `#A..#C`.
+// Returns the labels of the two accesses. The data writes them with one letter each: `#A`, `msgIdle use (#A)`,
+// `#A..#C`.
 fn labels(race: &Race) -> Option<(&str, &str)> {
     Some((label(&race.a)?, label(&race.b)?))
 }
@@ -49,7 +50,7 @@ fn label(text: &str) -> Option<&str> {
     text.get(at..=at)
 }
 
-// Whether a pair is the one with these labels, or any.
+// Returns whether a pair has these labels; without labels every pair qualifies.
 fn is_of(model: &Model, pair: &PairReport, of: Option<(&str, &str)>) -> bool {
     let label = |site| model.code.setup.sites[site].label.as_deref();
     let labels = (label(pair.pair.a), label(pair.pair.b));
@@ -91,12 +92,12 @@ fn real_bugs_are_harmful_and_repairs_are_not() {
                 must(race.is_some() && of_race == 0 && !fails, "what cannot be is confirmed");
             }
             ("benign", _) => must(!is_harmful(&model, &found, None) && !fails, "what is benign hurts"),
-            // A repair that did not help is a bug as well.
+            // A repair that does not help is also a bug.
             _ => {
                 must(fails || bug.expected_outcomes == ["ok"], "a bug does not fail");
                 firsts.extend(first);
                 let race = bug.race.as_ref().and_then(labels).filter(|_| bug.verdict == "harmful" && fixed == 0);
-                // A deadlock or an order of operations is no race of two accesses.
+                // A deadlock or an order of other operations is no race of two accesses.
                 let is_race = !["deadlock", "post/remove", "re-entrancy"].iter().any(|w| bug.kind.contains(w));
                 if race.is_some() && is_race {
                     harmful += 1;

@@ -1,4 +1,5 @@
-//! PCTCP: chains are those that its causality written down naively gives, and bugs are found as often as its bound says.
+//! Tests of PCTCP: its chains match those of a naive implementation of its causality, and it finds bugs as often as its
+//! bound promises.
 
 use crate::chance::least_hits;
 use crate::load::{Model, load, load_bytes};
@@ -11,7 +12,8 @@ use raceflip::world::{Limits, Machine, Made, World};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Who makes something: a context, or an event of the environment by number. With the how-manieth of its steps that make something, from 1.
+/// A creator of contexts: a context (by its index in [`Recorded::all`]), or an event of the environment by number. Its
+/// steps that create or join a context are numbered from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Maker {
     Context(usize),
@@ -22,12 +24,12 @@ enum Maker {
 struct Made1 {
     context: ContextId,
     by: Option<(Maker, u32)>,
-    // The looper, and whether it is posted without delay.
+    // The looper of a task, and whether the task is posted without a delay.
     queue: Option<(ThreadId, bool)>,
     joined: Option<(Maker, u32)>,
 }
 
-/// The contexts of a run in the order in which they were made; loopers' own are left out.
+/// Observer that collects the contexts of a run in the order of their creation, without the loopers' own contexts.
 #[derive(Default)]
 struct Recorded {
     all: Vec<Made1>,
@@ -80,7 +82,7 @@ impl Observer for Recorded {
     }
 }
 
-/// The rules of `sched::chains`, repeated until they bring nothing new.
+/// Computes the causality by the rules of `sched::chains`, repeated until nothing changes.
 fn causality(all: &[Made1]) -> Vec<Vec<bool>> {
     let n = all.len();
     let maker = |b: usize| match all[b].by {
@@ -89,7 +91,7 @@ fn causality(all: &[Made1]) -> Vec<Vec<bool>> {
     };
     let mut before = vec![vec![false; n]; n];
     loop {
-        // Whether a step has to come before b is made.
+        // Returns whether a step has to come before b is created.
         let made_after = |b: usize, (whose, number): (Maker, u32), before: &[Vec<bool>]| {
             let line = std::iter::successors(Some(b), |b| maker(*b));
             line.into_iter().any(|c| match all[c].by {
@@ -104,7 +106,7 @@ fn causality(all: &[Made1]) -> Vec<Vec<bool>> {
             let direct = match (x.joined, x.queue, y.queue) {
                 (Some(joined), ..) => made_after(b, joined, &before),
                 (_, Some((p, _)), Some((q, now))) if p == q => {
-                    // All posts without delay are in order; one with a delay is behind those without.
+                    // Posts without a delay keep their order, and a post with a delay cannot overtake one without.
                     let fifo = x.queue.is_some_and(|(_, now)| now) || !now;
                     made_after(b, (Maker::Context(a), 0), &before)
                         || fifo && x.by.is_some_and(|by| made_after(b, by, &before))
@@ -121,7 +123,7 @@ fn causality(all: &[Made1]) -> Vec<Vec<bool>> {
     }
 }
 
-/// Agarwal and Garg's sets as sets.
+/// Computes chains with the sets of Agarwal and Garg's algorithm, implemented directly as sets.
 fn chains(before: &[Vec<bool>]) -> Vec<Vec<usize>> {
     let mut sets: Vec<Vec<Vec<usize>>> = Vec::new();
     let follows = |last: usize, element: usize| before[last][element];
@@ -147,12 +149,14 @@ fn chains(before: &[Vec<bool>]) -> Vec<Vec<usize>> {
     sets.into_iter().flatten().filter(|chain| !chain.is_empty()).collect()
 }
 
-/// How many chains a run under PCTCP had by itself, and by the naive computation.
+/// Returns the number of chains of a run under PCTCP as it counts them, the number by the naive computation, and the
+/// number of contexts.
 fn counted(model: &Model, seed: u64) -> (usize, usize, usize) {
     let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
     let (mut pctcp, mut recorded) = (Pctcp::new(2, 10_000), Recorded::default());
     run(&mut machine, &mut pctcp, seed, &mut recorded, &AtomicBool::new(false));
-    // Looking at a state that has ended: the scheduler has seen all that was made before the last step.
+    // `Pctcp::chains` does not count contexts that the last step creates, but a run ends only after its contexts have
+    // run.
     (pctcp.chains(), chains(&causality(&recorded.all)).len(), recorded.all.len())
 }
 
@@ -167,30 +171,30 @@ fn chains_of_models_of_posts() {
             assert_eq!(found, naive, "{text}, seed {seed}, {contexts} contexts");
             most = most.max(found);
         }
-        // An event need not fire, so that some runs have fewer.
+        // An event does not have to fire, so some runs have fewer chains.
         assert_eq!(most, expected + 1, "{text}");
     };
-    // FIFO: one thread posts, one chain.
+    // The posts of one thread are FIFO and form one chain.
     check("thread p { for i in 0..5 { post t() to ui } }; task t() { skip }", 2);
-    // Two threads without order: two.
+    // Posts of two threads are unordered, so they form two chains.
     check("thread p { for i in 0..5 { post t() to ui } }; thread q { post t() to ui }; task t() { skip }", 4);
-    // A delay may be passed.
+    // A post with a delay may be overtaken by a later one.
     check("thread p { post t() to ui after 9; post t() to ui }; task t() { skip }", 3);
-    // Each task posts the next one, to the same looper.
+    // Each task posts the next one to the same looper.
     check("thread p { post t(4) to ui }; task t(n: int) { if n > 0 { post t(n - 1) to ui } }", 2);
-    // To and fro between two loopers: who posts goes on beside what is posted.
+    // Tasks alternate between two loopers. A task that posts continues beside the task that it posts.
     check(
         "thread p { post t() to ui }; task t() { post u() to io; post t2() to ui }; task t2() { post u() to io }; task u() { skip }",
         3,
     );
-    // Threads one after the other.
+    // Threads run one after the other.
     check("thread p { for i in 0..6 { let w = fork work(); join w } }; task work() { skip }", 2);
-    // Threads side by side.
+    // Threads run in parallel.
     check("thread p { for i in 0..3 { fork work() } }; task work() { skip }", 4);
     check("event tap on ui initially 3 { skip }", 1);
 }
 
-/// Random trees of posts between two loopers.
+/// On random trees of posts between two loopers, PCTCP has as many chains as the naive causality gives.
 #[test]
 fn chains_are_those_of_the_naive_causality() {
     let mut rng = Rng::seeded(3);
@@ -212,7 +216,7 @@ fn chains_are_those_of_the_naive_causality() {
         for own in 0..tasks {
             text += &format!("task t{own}() {{ skip; ");
             body(own, &mut text);
-            // Names of local variables stand in one body once.
+            // The name of a local variable may occur only once per body; `once` renames the variables.
             text += "}\n";
         }
         text += "task f() { skip }\nthread p { post t0() to ui; post t1() to io }\nthread q { post t2() to ui }\n";
@@ -227,7 +231,7 @@ fn chains_are_those_of_the_naive_causality() {
     assert!(merged > 500, "{merged}: most contexts open no chain");
 }
 
-// Gives each local variable a name of its own.
+// Gives each local variable a unique name.
 fn once(text: &str) -> String {
     let mut parts = text.split("let w = fork f(); join w; ");
     let mut all = parts.next().unwrap_or_default().to_owned();
@@ -239,7 +243,7 @@ fn once(text: &str) -> String {
 
 const SEEDS: u64 = 4_000;
 
-/// How many seeds find the bug, and the most steps of a run.
+/// Returns the number of seeds that find the bug, and the length of the longest run in steps.
 fn hits(model: &Model, strategy: &mut impl Strategy, seeds: u64) -> (u64, u64) {
     let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
     let (mut hits, mut longest) = (0, 0);
@@ -257,7 +261,8 @@ fn longest(model: &Model) -> u32 {
     hits(model, &mut RandomWalk::new(), 1_000).1.max(one_by_one).max(in_turn) as u32
 }
 
-// w, with the clock, events and the end of a run where there are any; d.
+// Checks the bound of PCTCP for a bug of depth `d`. The width `w` counts the chains, and the clock, each event and the
+// end of the run where the model has them.
 fn keeps_its_bound(name: &str, model: &Model, w: u32, d: u32) {
     let n = longest(model);
     let bound = 1.0 / (f64::from(w * w) * f64::from(n).powi(d as i32 - 1));
@@ -267,6 +272,7 @@ fn keeps_its_bound(name: &str, model: &Model, w: u32, d: u32) {
     assert!(found >= least && found > 0, "{name}: {found} of {SEEDS}, w = {w}, n = {n}, d = {d}: at least {least}");
 }
 
+/// PCTCP finds a bug of depth d at least with the probability 1 / (w^2 n^(d - 1)) of its theorem (Ozkan et al., 2018).
 #[test]
 fn bugs_of_depth_d_are_found_as_often_as_promised() {
     for (name, w, d) in [
@@ -275,7 +281,7 @@ fn bugs_of_depth_d_are_found_as_often_as_promised() {
         ("pct_deadlock", 3, 2),
         ("pct_depth3", 3, 3),
         ("pct_depth3_turned", 3, 3),
-        // Worker, two tasks, the clock, the event, the end of the run.
+        // The width counts the worker, two tasks, the clock, the event, and the end of the run.
         ("pct_actors", 6, 1),
     ] {
         let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/models/{name}.race")), &[]);
@@ -283,7 +289,7 @@ fn bugs_of_depth_d_are_found_as_often_as_promised() {
     }
 }
 
-/// What chains are for: twenty threads, one after the other, are one of three. PCT counts each of them.
+/// Twenty threads that run one after the other are one chain of three. PCT counts each of them.
 #[test]
 fn many_threads_in_a_row_count_once() {
     let text = "var x = 0
@@ -292,7 +298,7 @@ fn many_threads_in_a_row_count_once() {
         task late() { assert x == 0, \"late\" }";
     let model = load_bytes("row.race", text.as_bytes(), &[]);
     keeps_its_bound("row", &model, 3, 1);
-    // The late one must be below all others: of 3 chains, and of 22 threads.
+    // The late thread must be below all others: one of 3 chains for PCTCP, one of 22 threads for PCT.
     let of_chains = hits(&model, &mut Pctcp::new(1, longest(&model)), SEEDS).0;
     let of_threads = hits(&model, &mut Pct::new(1, longest(&model)), SEEDS).0;
     assert!(of_chains >= least_hits(SEEDS, 1.0 / 3.0), "{of_chains}");

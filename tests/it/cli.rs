@@ -1,4 +1,4 @@
-//! The program as it is used: output, statuses, bad input.
+//! Tests of the program as users call it: output, exit statuses, bad input.
 
 use crate::load;
 use std::io::{Read, Write};
@@ -45,7 +45,7 @@ pub(crate) fn call_with(args: &[&str], stdin: &str) -> Ran {
     ran(child.wait_with_output().expect("it ends"))
 }
 
-/// Runs it, and interrupts it when it has printed as many bytes and as long after.
+/// Runs a command, and interrupts it `then` after it has printed `printed` bytes.
 #[cfg(unix)]
 pub(crate) fn interrupt(command: &mut Command, printed: usize, then: Duration) -> Ran {
     let mut child =
@@ -60,7 +60,7 @@ pub(crate) fn interrupt(command: &mut Command, printed: usize, then: Duration) -
     ran
 }
 
-/// A folder of its own for each test.
+/// Returns an empty folder for a test.
 pub(crate) fn scratch(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{test}"));
     std::fs::remove_dir_all(&folder).ok();
@@ -78,7 +78,7 @@ pub(crate) fn token(ran: &Ran) -> String {
     ran.out.split_whitespace().find(|w| w.starts_with("rf1-")).expect("a token").to_owned()
 }
 
-/// An output without what changes with the compiler: digests, and the tokens that hold them.
+/// Returns an output without the parts that change with the compiler: digests, and the tokens that contain them.
 pub(crate) fn steady(text: &str) -> String {
     let lines = text.lines().map(|line| {
         if line.trim_start().starts_with("\"program\"") {
@@ -166,7 +166,6 @@ fn every_outcome_has_words_and_a_status() {
         for part in parts {
             assert!(run.out.contains(part), "{name}: no {part:?} in\n{}", run.out);
         }
-        // And the same again from the token.
         let again = call(&["replay", &path, &token(&run)]);
         assert_eq!((again.status, again.out, again.err), (status, run.out, String::new()), "{name}");
     };
@@ -340,7 +339,6 @@ fn bad_input() {
         assert!(ran.err.contains(part), "{args:?}: no {part:?} in\n{}", ran.err);
         assert_eq!(ran.out, "", "{args:?}");
     }
-    // The model is still there.
     assert!(std::fs::read_to_string(&ok).expect("a model").starts_with("const FIXED"));
 }
 
@@ -399,7 +397,7 @@ fn colours_only_where_they_are_wanted() {
     check(&["frobnicate"], &[], false);
     check(&["frobnicate", "--color", "always"], &[], true);
     check(&["run", MENU, "--format", "json", "--color", "always"], &[], false);
-    // What a model says is printed, not obeyed.
+    // A control sequence in a model's text is escaped.
     let hostile = file(&scratch("colours"), "a.race", "thread a { fail \"\u{1b}[31mred\" }");
     check(&["run", &hostile, "--color", "never"], &[], false);
 }
@@ -417,7 +415,7 @@ fn a_reader_that_goes_away() {
         .expect("it starts");
     drop(child.stdout.take());
     let ran = ran(child.wait_with_output().expect("it ends"));
-    // The status is that of the run all the same.
+    // A closed pipe does not change the exit status of the run.
     assert_eq!((ran.status, ran.err.as_str()), (FOUND, ""));
 }
 

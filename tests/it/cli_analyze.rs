@@ -1,11 +1,11 @@
-//! `raceflip analyze`, and `--detector`.
+//! Tests of `raceflip analyze` and of the option `--detector`.
 
 use crate::cli::{REFUSED, call, call_with, file, scratch};
 use raceflip::formats::analysis::AnalysisReport;
 
 const MUSIC: &str = "tests/it/traces/em-explorer/test-traces/tacas-2016/music/abc_log.txt";
 
-/// A looper on thread 2; what threads 1 and 3 post to it.
+/// The start of a log with a looper on thread 2, to which threads 1 and 3 post.
 const HEAD: &str = "1 START\n2 THREADINIT tid:1\n3 FORK par-tid:1 child-tid:2\n4 FORK par-tid:1 child-tid:3\n5 THREADINIT tid:2\n\
                     6 ATTACH-Q tid:2 queue:1\n7 LOOP tid:2 queue:1\n8 THREADINIT tid:3\n";
 
@@ -31,11 +31,11 @@ fn races_are_told_with_class_and_posts() {
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }
-    // Posted by one thread they are in order.
+    // Posts of one thread are ordered.
     let ordered = cross.replace("src:3", "src:1");
     let (status, out) = analyze(&ordered, &[]);
     assert!(status == 0 && out.contains("; DroidRacer's rules, as printed\n0 races\n"), "{out}");
-    // Called the other way round they were in no queue: somebody posted to the front.
+    // If the later post begins first, it must have been posted to the front of the queue.
     let lines: Vec<&str> = ordered.lines().collect();
     let turned: Vec<&str> = [&lines[..10], &lines[13..16], &lines[10..13]].concat();
     let (_, out) = analyze(&(turned.join("\n") + "\n"), &[]);
@@ -60,7 +60,7 @@ fn what_only_locks_order_is_told_if_it_is_asked_for() {
     );
     let (status, out) = analyze(&locked, &["--locked"]);
     assert!(status == 0 && out.contains("B  #1  0x1 La;.8  multi-threaded\n"), "{out}");
-    // Under the lock there is nothing to tell.
+    // Under a common lock there is no race to report.
     let both = locked.replacen(
         "9 WRITE tid:1 obj:0x1 class:La; field:8\n10 LOCK tid:1 lock-obj:0x2\n",
         "9 LOCK tid:1 lock-obj:0x2\n10 WRITE tid:1 obj:0x1 class:La; field:8\n",
@@ -133,7 +133,7 @@ fn campaigns_take_other_detectors() {
     assert!(text.contains("  by hybrid, droidracer, fasttrack\n"), "{text}");
     let report = |jobs: &str| call(&["confirm", model, "--detector", "all", "--format", "json", "--jobs", jobs]).out;
     assert_eq!(report("1"), report("3"));
-    // What a journal was begun with is not mixed with something else.
+    // A journal cannot be continued with other detectors.
     let folder = scratch("detector-journal");
     let journal = folder.join("j.jsonl").display().to_string();
     assert_eq!(call(&["confirm", model, "--journal", &journal, "--detector", "droidracer"]).status, 1);

@@ -1,4 +1,4 @@
-//! `raceflip test --bless`: lines that do not hold are rewritten where it is known what does.
+//! Tests of `raceflip test --bless`: lines that do not hold are rewritten if the correct line is known.
 
 use crate::cli::{FOUND, REFUSED, Ran, call, file, scratch};
 
@@ -6,7 +6,7 @@ const NOTHING: i32 = 0;
 
 const APP: &str = "var x = 0\nlock m\nthread a { @a: x = 1; sync m { @na: notify m } }\nthread b { @b: x = 2; @c: assert x == 2, \"lost\" }\n";
 
-/// What becomes of a model with these lines, and what is said.
+/// Blesses a model with these lines; returns its new text and the output.
 fn blessed(name: &str, text: &str) -> (String, Ran) {
     let folder = scratch(name);
     let path = file(&folder, "m.race", text);
@@ -31,7 +31,7 @@ fn each_kind_of_line_says_what_is_so() {
         ("expect race @a ~ @b: false", "expect race @a ~ @b: harmful"),
     ];
     for (i, (line, then)) in cases.iter().enumerate() {
-        // What comes before and after stays to the byte.
+        // The text before and after the line stays the same to the byte.
         let text = |line: &str| format!("// before\n{APP}{line}\n\n   // after\n");
         let (now, run) = blessed(&format!("bless-{i}"), &text(line));
         assert_eq!(now, text(then), "{}", run.err);
@@ -93,6 +93,6 @@ fn one_file_that_cannot_be_read_keeps_all_as_they_are() {
     assert_eq!(run.status, NOTHING, "{}", run.err);
     assert!(std::fs::read_to_string(&good).unwrap().contains("expect no deadlock"));
     assert!(std::fs::read_to_string(&other).unwrap().contains("expect no stuck"));
-    // Some variants only say nothing of the others.
+    // A test of some variants only must not rewrite lines that also concern the others.
     assert_eq!(call(&["test", "--bless", "-D", "F=1", &good]).status, REFUSED);
 }

@@ -1,4 +1,4 @@
-//! The program on what has no bound: runs without end, names without end, files without end.
+//! Tests of the program on unbounded input: endless runs, names without a maximum length, endless files.
 
 use crate::cli::{ENDLESS, FOUND, REFUSED, call, call_with, file, raceflip, scratch};
 use std::process::Command;
@@ -17,7 +17,7 @@ fn detection_says_what_cut_it_short_and_what_failed() {
     assert!(ran.out.ends_with("always at :1:12 in t, in 3 runs (`raceflip confirm` tells why)\n"), "{}", ran.out);
 }
 
-/// A timer that posts itself for ever: its pedigrees grow without end, the lines of a run do not.
+/// A timer posts itself for ever. Its pedigrees grow without bound, but the lines of a run do not.
 #[test]
 fn long_pedigrees_are_shortened() {
     let folder = scratch("pedigrees");
@@ -30,7 +30,8 @@ fn long_pedigrees_are_shortened() {
     assert!(ran.out.contains("the last 3 steps "), "{}", ran.out);
 }
 
-/// How large it is in all is not known of a pipe or a device, so it is not said of any.
+/// A model that is too large is refused. The message does not give the total size, because it is unknown for a pipe or
+/// a device.
 #[test]
 fn a_model_that_is_too_large_is_refused() {
     let large = " ".repeat((1 << 20) + 1);
@@ -46,13 +47,13 @@ fn a_model_that_is_too_large_is_refused() {
     if cfg!(unix) {
         refused(call(&["check", "/dev/zero"]), "/dev/zero");
     }
-    // A byte order mark does not count.
+    // A byte order mark does not count towards the size.
     let marked = format!("\u{feff}thread a {{ skip }}{}", &large["thread a { skip }".len() + 1..]);
     let ran = call(&["check", &file(&scratch("mark"), "mark.race", &marked)]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
 }
 
-/// Nothing asks whether to stop while a model is read, so that a request to terminate is not swallowed there.
+/// While a model is read, raceflip has no handler for requests to terminate yet, so such a request takes effect.
 #[cfg(unix)]
 #[test]
 fn a_model_that_never_comes_can_be_interrupted() {

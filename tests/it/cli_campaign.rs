@@ -1,4 +1,4 @@
-//! `raceflip confirm` over folders: its journal, its parts, its time limit, its trials.
+//! Tests of `raceflip confirm` over folders: its journal, its parts, its time limit, its trials.
 
 use crate::cli::{FOUND, REFUSED, call, file, scratch};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const FOLDER: &str = "harnesses/papers";
-// Few runs: what matters is that there are several variants, and how they go together.
+// Few runs suffice, because these tests are about several variants and how their results are combined.
 const FEW: [&str; 4] = ["--runs", "10", "--trials", "8"];
 
 fn confirm(more: &[&str]) -> crate::cli::Ran {
@@ -31,7 +31,7 @@ fn all_variants_are_told_by_name_and_counted() {
     assert!(told.iter().any(|l| l.starts_with("harnesses/papers/cafa_fig1.race FIXED=1  ")), "{}", run.out);
     let last = run.out.lines().last().unwrap_or_default();
     assert!(last.starts_with(&format!("{} variants: ", told.len())), "{last}");
-    // Each variant is what it is alone.
+    // Each variant has the same result as alone.
     let whole = json(&confirm(&["--format", "json"]).out);
     assert_eq!((&whole["format"], &whole["variants"]), (&"raceflip-campaign".into(), &told.len().into()));
     for result in whole["results"].as_array().unwrap() {
@@ -65,12 +65,12 @@ fn parts_are_merged_to_the_bytes_of_the_whole() {
     }
     let merge = |files: &[&str], more: &[&str]| call(&[&["merge"][..], files, more].concat());
     let [a, b, c] = [&parts[0], &parts[1], &parts[2]].map(String::as_str);
-    // In whatever order.
+    // Parts are merged in any order.
     let merged = merge(&[b, c, a], &["--out", &at("merged.json")]);
     assert_eq!((merged.status, &merged.out), (FOUND, &whole.out), "{}", merged.err);
     assert_eq!(fs::read(at("merged.json")).unwrap(), fs::read(at("whole.json")).unwrap());
     assert_eq!(merge(&[a, b, c], &["--format", "json"]).out, fs::read_to_string(at("whole.json")).unwrap());
-    // And in the forms for other tools.
+    // Merged parts have the same reports in the formats for other tools.
     for format in ["junit", "sarif", "github", "markdown"] {
         assert_eq!(merge(&[a, b, c], &["--format", format]).out, confirm(&["--format", format]).out, "{format}");
     }
@@ -114,7 +114,7 @@ fn trials_are_written_one_on_a_line() {
         lines.iter().all(|l| l["strategy"].is_string() && l["outcome"].is_string() && l["trial"].as_u64() > Some(0))
     );
     assert!(lines.iter().any(|l| l["adjacent"] == true) && lines.iter().any(|l| l["first"] == "b"));
-    // The trial of a line can be made again by its strategy and seed.
+    // The strategy and the seed of a line reproduce its trial.
     let line = lines.iter().find(|l| l["outcome"].as_str().unwrap().starts_with("failure")).unwrap();
     let seed = line["seed"].to_string();
     let again = call(&[
@@ -130,20 +130,20 @@ fn trials_are_written_one_on_a_line() {
     ]);
     assert_eq!(again.status, FOUND, "{}", again.err);
     assert_eq!(json(&again.out)["steps"], line["steps"]);
-    // Of one model as well.
+    // The option also works for a single model.
     let one = call(&["confirm", "harnesses/papers/music_player.race", "--trials-out", &at]);
     assert_eq!(one.status, FOUND, "{}", one.err);
     assert!(fs::read_to_string(&at).unwrap().lines().count() > 50);
 }
 
-// Entries of a journal: a line for each, besides the header.
+// Returns the entries of a journal: its complete lines except the header.
 fn entries(journal: &Path) -> Vec<String> {
     let text = fs::read(journal).unwrap_or_default();
     let end = text.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
     String::from_utf8(text[..end].to_vec()).unwrap().lines().skip(1).map(str::to_owned).collect()
 }
 
-/// How a campaign may be ended from outside; `KILL` leaves it no time to tidy up, so that it is drawn more often.
+/// Signals that end a campaign from outside. `KILL` leaves no time to clean up, so it is drawn more often.
 #[cfg(unix)]
 const SIGNALS: [&str; 8] = ["KILL", "KILL", "KILL", "KILL", "INT", "TERM", "HUP", "QUIT"];
 
@@ -155,7 +155,7 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
     let start = Instant::now();
     let outputs = ["--trials-out", &at("expected.jsonl"), "--out", &at("expected.json")];
     let expected = confirm(&[&outputs[..], &["--format", "json"]].concat()).out;
-    // Long enough for some variants, on a slow machine as well.
+    // The span is long enough for some variants, even on a slow machine.
     let span = start.elapsed().as_millis() as u32 / 3 + 20;
     let (trials, report) = (fs::read(at("expected.jsonl")).unwrap(), fs::read(at("expected.json")).unwrap());
     let journal = folder.join("a.journal");
@@ -175,7 +175,7 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
-            // Some are killed before they have read anything, some after the last variant.
+            // Some processes are killed before they have read anything, some after the last variant.
             let until = (kills < 100).then(|| Instant::now() + Duration::from_millis(u64::from(rng.below(span))));
             let ended = loop {
                 if let Some(status) = child.try_wait().unwrap() {
@@ -186,7 +186,8 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
                     let id = child.id().to_string();
                     let sent = Command::new("kill").args(["-s", signal, &id]).stderr(Stdio::null()).status();
                     assert!(sent.is_ok(), "{sent:?}");
-                    // It was ended by the signal, it has tidied up, or it was done already.
+                    // The process was killed by the signal (no code), it has cleaned up (130), or it had already
+                    // finished.
                     let code = child.wait().unwrap().code();
                     assert!([None, Some(130), Some(FOUND)].contains(&code), "{signal}: {code:?}");
                     break code.filter(|code| *code == FOUND);
@@ -202,7 +203,7 @@ fn a_campaign_that_is_killed_a_hundred_times_loses_nothing() {
             }
             kills += 1;
         }
-        // Nothing was done twice.
+        // No variant was confirmed twice.
         assert_eq!(known.iter().collect::<BTreeSet<_>>().len(), known.len());
         assert_eq!(fs::read_to_string(folder.join("out.json")).unwrap(), expected);
         assert_eq!(fs::read(at("resumed.jsonl")).unwrap(), trials);
@@ -236,7 +237,7 @@ fn journals_that_do_not_fit_are_refused() {
     let again = small(&["--resume"]);
     assert_eq!((again.status, &again.out), (FOUND, &first.out));
     assert!(again.err.contains("1 of 1 variants are in the journal already"), "{}", again.err);
-    // Half a line at the end is what a kill leaves; any other damage is told.
+    // A kill leaves half a line at the end, which is accepted; any other damage is reported.
     fs::write(&journal, &text[..text.len() - 10]).unwrap();
     assert_eq!(small(&["--resume"]).out, first.out);
     assert_eq!(fs::read_to_string(&journal).unwrap(), text);
@@ -250,7 +251,7 @@ fn journals_that_do_not_fit_are_refused() {
         refused(&["--resume"], says);
         assert_eq!(fs::read_to_string(&journal).unwrap(), damaged, "nothing is lost");
     }
-    // What was begun without --save is saved when it is continued with it.
+    // A campaign that began without --save saves its failures when it is continued with --save.
     fs::write(&journal, &text).unwrap();
     let seeds = folder.join("seeds");
     let saving = small(&["--resume", "--save", "--seeds", &seeds.display().to_string()]);
@@ -310,7 +311,7 @@ fn an_interrupted_campaign_is_continued_to_the_same_bytes() {
         let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         let ended = child.wait_with_output().unwrap();
         let status = ended.status.code();
-        // Too early for the handler, in the middle, or too late.
+        // The signal may come before the handler exists, during the campaign, or after it.
         let said = String::from_utf8_lossy(&ended.stderr);
         assert!([None, Some(130), Some(FOUND)].contains(&status), "{status:?}: {said}");
         broken += usize::from(status == Some(130));
@@ -323,7 +324,7 @@ fn an_interrupted_campaign_is_continued_to_the_same_bytes() {
 fn a_time_limit_leaves_what_there_is_and_says_so() {
     let folder = scratch("time");
     let out = folder.join("out.json").display().to_string();
-    // So many trials that no machine makes them in a second.
+    // No machine performs so many trials in a second.
     let args = ["confirm", "harnesses", "--time", "1s", "--trials", "100000", "--out", &out];
     let run = call(&args);
     assert!(run.err.contains("the time is up: ") && run.err.contains("may bring other results"), "{}", run.err);
@@ -356,7 +357,7 @@ fn what_cannot_be_read_is_refused_and_the_rest_is_confirmed() {
     }
 }
 
-/// Runs that were made with raised limits are shown, of many models as of one.
+/// Runs with raised limits appear in the reports, of several models as of one.
 #[test]
 fn raised_limits_are_those_of_the_report_as_well() {
     let folder = scratch("raised-limits");

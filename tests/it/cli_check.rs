@@ -1,4 +1,4 @@
-//! `raceflip check`: warnings beside `ok`, how many errors there are, names that are unknown behind a syntax error.
+//! Tests of `raceflip check`: warnings beside `ok`, the number of errors, and unknown names after a syntax error.
 
 use crate::cli::{REFUSED, call, file, scratch};
 
@@ -34,7 +34,7 @@ fn several_errors_are_counted_and_syntax_errors_hide_no_unknown_names() {
         for error in ["expected an expression, found `=`", "unknown name `y`", "unknown name `z`"] {
             assert!(ran.err.contains(error), "{command}: {}", ran.err);
         }
-        // `a` is declared by the statement that could not be read.
+        // The statement with the syntax error declares `a`, so `a` is not reported as unknown.
         assert!(!ran.err.contains("unknown name `a`"), "{command}: {}", ran.err);
         assert!(ran.err.ends_with(&format!("\n{path}: 3 errors\n")), "{command}: {}", ran.err);
     }

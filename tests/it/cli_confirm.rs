@@ -1,4 +1,4 @@
-//! `raceflip confirm`: which pairs it takes, where results go, and what it says of bad input.
+//! Tests of `raceflip confirm`: the pairs that it accepts, where results are written, and how it reports bad input.
 
 use crate::cli::{FOUND, MENU, REFUSED, call, file, scratch};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::fs;
 
 const FIGURE: &str = "harnesses/papers/racefuzzer_fig1.race";
 
-// Its lines that name a pair: verdict and statements.
+// Returns the lines of an output that name a pair, with its verdict and statements.
 fn verdicts(out: &str) -> Vec<&str> {
     let words = ["HARMFUL", "REAL", "REFUTED", "UNCONFIRMED"];
     out.lines().filter(|l| words.iter().any(|w| l.starts_with(w))).collect()
@@ -17,7 +17,7 @@ fn a_pair_can_be_asked_for() {
     let run = call(&["confirm", FIGURE, "--pair", "@s5~@s7"]);
     assert_eq!((run.status, verdicts(&run.out).len()), (FOUND, 1), "{}", run.out);
     assert!(verdicts(&run.out)[0].starts_with("HARMFUL  z  "), "{}", run.out);
-    // A search alone comes to the same verdicts, by other proofs.
+    // A search alone reaches the same verdicts with other proofs.
     let both = call(&["confirm", FIGURE, "--explore", "only"]);
     let all: Vec<&str> = verdicts(&both.out).iter().map(|l| l.split("  ").next().unwrap()).collect();
     assert_eq!(all, ["REFUTED", "HARMFUL"], "{}", both.out);
@@ -44,7 +44,7 @@ fn lists_of_pairs_go_from_detect_to_confirm() {
     let listed = call(&["confirm", FIGURE, "--pairs", &list]);
     let all = call(&["confirm", FIGURE]);
     assert_eq!(verdicts(&listed.out), verdicts(&all.out), "{}", listed.err);
-    // Of another tool: places of the real app.
+    // A list of another tool names places in the real app.
     let model = "var x = 0\nthread a { @read from \"Menu.java:12\": if x == 0 { skip } }\nthread b { @write from \"Menu.java:30\": x = 1 }";
     let model = file(&folder, "m.race", model);
     let lines = file(&folder, "lines.txt", "# of a detector\nMenu.java:12 Menu.java:30\nOther.java:1 Menu.java:30\n");
@@ -72,7 +72,7 @@ fn results_go_to_a_file_as_well() {
     assert_eq!((&pair["harm"], &pair["rank"]), (&"harmful".into(), &"C".into()));
     assert_eq!(pair["proof"].as_array().map(Vec::len), Some(2));
     assert_eq!(pair["harms"][0]["first"], "b");
-    // The run that shows the harm replays, and ends as it is said.
+    // The token of a harm replays to the failure that is reported.
     let token = pair["orders"][1]["failures"][0]["again"]["token"].as_str().unwrap();
     assert!(call(&["replay", MENU, token]).out.contains("NullPointer"));
     let nowhere = call(&["confirm", MENU, "--out", "no/such/folder/result.json"]);

@@ -1,4 +1,4 @@
-//! `raceflip explore`.
+//! Tests of `raceflip explore`.
 
 use crate::cli::{FOUND, REFUSED, call, file, scratch};
 use raceflip::formats::explore::ExploreReport;
@@ -53,7 +53,7 @@ fn pairs_are_told_with_their_orders() {
     let of = |a: &str, b: &str| {
         pairs.iter().find(|p| label(&p.a) == a && label(&p.b) == b).unwrap_or_else(|| panic!("{a} ~ {b}"))
     };
-    // RaceFuzzer, figure 1: (5, 7) is real, (1, 10) is not.
+    // RaceFuzzer, figure 1: the pair (5, 7) is real, the pair (1, 10) is not.
     let (real, not) = (of("s5", "s7"), of("s1", "s10"));
     assert!(real.adjacent.is_some() && real.orders.iter().all(|o| o.verdict == "happens"));
     assert_eq!(real.flips.as_deref(), Some("happens"));

@@ -1,4 +1,4 @@
-//! `raceflip fmt` on files, directories and pipes.
+//! Tests of `raceflip fmt` on files, directories and pipes.
 
 use crate::cli::{FOUND, REFUSED, call, call_with, file, scratch};
 use crate::support::read;
@@ -43,7 +43,7 @@ fn directories_and_pipes() {
     assert_eq!((piped.status, piped.out.as_str(), piped.err.as_str()), (0, TIDY, ""));
     assert_eq!(call_with(&["fmt", "--check", "-"], UNTIDY).status, FOUND);
     assert_eq!(call_with(&["fmt", "--check", "-"], TIDY).status, 0);
-    // Ends of lines and the mark at the start are layout.
+    // Line endings and a byte order mark are part of the layout.
     let foreign = call_with(&["fmt", "--check", "-"], "\u{feff}var x = 0\r\n");
     assert_eq!(
         (foreign.status, foreign.out.as_str()),
@@ -65,7 +65,7 @@ fn what_cannot_be_laid_out_is_left_alone() {
         assert_eq!((run.status, run.out.as_str()), (REFUSED, ""), "{path}");
         assert!(run.err.contains(says), "{path}: {}", run.err);
     };
-    // Indented it would be more than can be read again.
+    // With its indentation, this model would exceed the maximum size of a model.
     let deep = format!("thread a {{ {}{}{} }}", "loop {\n".repeat(100), "skip\n".repeat(10_000), "}\n".repeat(100));
     refuse(&file(&folder, "deep.race", &deep), "laid out it has ");
     refuse(&folder.join("none.race").display().to_string(), "there is no such file");
@@ -89,7 +89,7 @@ fn links_and_permissions_stay() {
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     let link = folder.join("link.race");
     symlink(&real, &link).unwrap();
-    // A loop of directories has an end.
+    // A symbolic link to its own directory must not cause endless recursion.
     symlink(&folder, folder.join("self")).unwrap();
     assert_eq!(call(&["fmt", &link.display().to_string()]).status, 0);
     assert!(fs::symlink_metadata(&link).unwrap().file_type().is_symlink());
@@ -98,7 +98,7 @@ fn links_and_permissions_stay() {
     assert_eq!(call(&["fmt", "--check", &folder.display().to_string()]).status, 0);
 }
 
-/// The models of this repository are laid out as `fmt` does it, the skeleton of `raceflip new` as well.
+/// The models of this repository are formatted as `fmt` formats them, including the skeleton of `raceflip new`.
 #[test]
 fn the_models_here_are_laid_out() {
     let run = call(&["fmt", "--check", "harnesses", "tests/models", "src/cli/skeleton.race"]);

@@ -1,4 +1,4 @@
-//! `raceflip new`, `raceflip completions`, `raceflip man`.
+//! Tests of `raceflip new`, `raceflip completions` and `raceflip man`.
 
 use crate::cli::{FOUND, REFUSED, call, scratch};
 use std::fs;
@@ -38,7 +38,7 @@ fn nothing_is_overwritten() {
     refuse(&folder.join("a").display().to_string(), "a.race`: it exists already");
     refuse(&folder.join("none/b").display().to_string(), "there is no such directory");
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
-    // Names that a string of the language cannot hold as they are.
+    // The title of this model needs escapes in a string of the language.
     let odd = folder.join("a \"b\\c.race").display().to_string();
     assert_eq!(call(&["new", &odd]).status, 0);
     assert_eq!(call(&["check", &odd]).status, 0);
@@ -54,7 +54,7 @@ fn shells_complete_every_command() {
         }
     }
     assert_eq!(call(&["completions", "cmd"]).status, REFUSED);
-    // The one shell that every machine with these tests has.
+    // Bash is the one shell that every machine with these tests has.
     let folder = scratch("completions");
     let script = folder.join("raceflip.bash");
     fs::write(&script, call(&["completions", "bash"]).out).unwrap();
@@ -89,7 +89,7 @@ fn every_command_has_a_page() {
     assert!(unknown.err.contains("there is no command `fly`"), "{}", unknown.err);
 }
 
-/// The commands that the help lists, but `help` itself.
+/// Returns the commands that the help lists, except `help` itself.
 fn commands() -> Vec<String> {
     let help = call(&["--help"]).out;
     let list = help.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
@@ -98,7 +98,7 @@ fn commands() -> Vec<String> {
     all.into_iter().filter(|c| c != "help").collect()
 }
 
-/// What a shell that has read the script makes of `raceflip conf<TAB>`.
+/// Returns a shell command that prints the completions of `raceflip conf<TAB>` after it has loaded the script.
 fn complete(script: &str) -> String {
     format!(
         "source '{script}'; COMP_WORDS=(raceflip conf); COMP_CWORD=1; _raceflip raceflip conf raceflip; echo ${{COMPREPLY[@]}}"

@@ -1,4 +1,5 @@
-//! Replays through the program: the same run again, or a plain word about why not; tokens of every version ever written.
+//! Tests of replays through the program: a replay gives the same run again, or the reason why it cannot. Tokens of
+//! every version stay readable.
 
 use crate::cli::{FOUND, MENU, REFUSED, call, call_with, file, scratch, token};
 use crate::load;
@@ -151,7 +152,7 @@ fn defines_of_a_token() {
 #[test]
 fn a_token_too_long_for_a_command_line() {
     let folder = scratch("long");
-    // Each step is the choice of one of thirty: there is nothing to write shorter.
+    // Each step chooses one of thirty threads at random, so the schedule cannot be compressed.
     let model = file(&folder, "my model.race", "var x = 0\nthread t(i in 0..30) { loop { x = i } }\n");
     let run = call(&["run", &model, "--steps", "40000"]);
     assert!(!run.out.contains("rf1-") && !run.out.contains("rf2-"), "nobody can paste it");
@@ -164,7 +165,8 @@ fn a_token_too_long_for_a_command_line() {
     assert!(again.out == run.out && again.status == FOUND);
 }
 
-// Each line: token, model, and the signature that it must come to. Lines are added, never changed: what was once printed stays readable.
+// Every token that was ever printed stays readable. Each line has a token, a model, and the signature that the replay
+// must have. Lines are added, never changed.
 #[test]
 fn golden_tokens_replay() {
     let golden =
@@ -188,7 +190,7 @@ fn golden_tokens_replay() {
     assert!(replayed >= 14, "{replayed} tokens");
 }
 
-/// One limit, one piece of advice; a run of no steps is refused; so is a token of which nothing is there.
+/// A replay that exceeds a limit gives one piece of advice. A run of 0 steps and a token without content are refused.
 #[test]
 fn what_limits_a_replay_is_said_once() {
     let run = call(&["run", MENU, "--seed", "3", "--no-shrink"]);
@@ -212,7 +214,7 @@ fn what_limits_a_replay_is_said_once() {
     }
 }
 
-/// A file of a run has its name when it is whole: an error leaves what was there.
+/// An output file of a run appears only when it is complete; after an error, the old file is unchanged.
 #[cfg(unix)]
 #[test]
 fn files_of_a_run_are_whole() {
@@ -222,7 +224,7 @@ fn files_of_a_run_are_whole() {
         let old = file(&folder, "old", "what was there\n");
         let new = folder.join("new").display().to_string();
         for path in [&old, &new] {
-            // No file may have more than a few KB; the signal is ignored, so that writing fails.
+            // The limit allows files of a few KB only. The signal is ignored, so writing returns an error.
             let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" run \"$1\" -q \"$2\" \"$3\"";
             let exe = env!("CARGO_BIN_EXE_raceflip");
             let ran = std::process::Command::new("sh").args(["-c", script, exe, &model, option, path]).output();
@@ -236,7 +238,7 @@ fn files_of_a_run_are_whole() {
         let ran = call(&["run", &model, "-q", option, &old]);
         assert!(ran.status == 0 && std::fs::read_to_string(&old).expect("a file").len() > 50_000, "{}", ran.err);
     }
-    // What is refused after it was opened stays as well.
+    // A refusal after the file was opened also leaves the old file unchanged.
     let old = file(&folder, "old", "what was there\n");
     let nowhere = folder.join("none/new").display().to_string();
     assert_eq!(call(&["run", &model, "--trace", &old, "--perfetto", &nowhere]).status, REFUSED);

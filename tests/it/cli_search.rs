@@ -1,4 +1,4 @@
-//! What `raceflip explore` answers, in words and as JSON; its tokens, and what ends it before it is through.
+//! Tests of `raceflip explore`: its results in words and as JSON, its tokens, and its early ends.
 
 use crate::cli::{ENDLESS, FOUND, MENU, REFUSED, Ran, call, file, raceflip, scratch, steady};
 use raceflip::formats::explore::ExploreReport;
@@ -11,10 +11,10 @@ const RING: &str =
     "lock a\nlock b\nthread t1 { sync a { sync b { skip } } }\nthread t2 { sync b { sync a { skip } } }\n";
 const LATE: &str = "var x = 0\nlooper main\ntask late() { if x == 0 { fail \"late\" } }\nthread a { post late() to main after 10; x = 1 }\n";
 const SPIN: &str = "var stop = false\nthread a { while !stop { skip } }\nthread b { skip }\n";
-// Far more states than any test waits for.
+// This model has far more states than any test can visit.
 const LARGE: &str = "var x = 0\nthread a(i in 0..3) { for n in 0..300 { x += 1 } }\n";
 
-// A folder with all of them, so that paths are short.
+// Returns a folder with all of these models, so that paths in outputs are short.
 fn models(test: &str) -> PathBuf {
     let folder = scratch(test);
     let all = [("add", ADD), ("ring", RING), ("late", LATE), ("spin", SPIN), ("large", LARGE), ("endless", ENDLESS)];
@@ -120,7 +120,7 @@ fn answers_in_words() {
     ");
 }
 
-/// What an answer proves, in JSON; and it can be read again.
+/// The JSON report says what a result proves, and can be read again.
 #[test]
 fn answers_as_json() {
     let folder = models("search-json");
@@ -146,14 +146,14 @@ fn answers_as_json() {
     assert_eq!(report(&folder, &["large.race", "--memory", "100K"]).cut.as_deref(), Some("memory"));
     let spin = report(&folder, &["spin.race"]).livelocks.expect("the search was complete");
     assert_eq!((spin.len(), spin[0].threads.join(" ").as_str()), (1, "a"));
-    // More schedules than a number can tell are no number.
+    // A number of schedules that is too large for a float is omitted.
     let large = report(&folder, &["large.race", "--states", "100"]).estimate.expect("it was cut");
     assert_eq!((large.schedules, large.schedules_error), (None, None));
     let said = explore(&folder, &["large.race", "--states", "100"]).out;
     assert!(large.states_at_least > 100 && said.contains("  at least ") && !said.contains('±'), "{said}");
 }
 
-/// Every token that is printed is the run that stands beside it, also where it has more steps than a run may have.
+/// Every printed token replays to the run beside it, even if that run has more steps than the limit of a run.
 #[test]
 fn every_token_replays() {
     let folder = models("search-tokens");
@@ -197,21 +197,21 @@ fn every_token_replays() {
     assert!(replayed > 30, "{replayed}");
 }
 
-/// No seed draws what a search has found, and nothing says so.
+/// No seed draws a run that a search has found, and no message suggests one.
 #[test]
 fn a_token_of_a_search_is_the_only_way_to_its_run() {
     let folder = models("search-strategy");
     let ran = call(&["run", &folder.join("add.race").display().to_string(), "--strategy", "explore"]);
     assert_eq!(ran.status, REFUSED);
     assert!(ran.err.contains("`explore` draws no run: "), "{}", ran.err);
-    // The model has changed since.
+    // The model has changed since the token was made.
     let token = &report(&folder, &["ring.race"]).ends[0].token;
     let other = file(&folder, "other.race", &RING.replace("skip", "skip; skip"));
     let ran = call(&["replay", &other, token]);
     assert_eq!(ran.status, 3);
     let says = "other.race` visits its states anew.\n";
     assert!(ran.err.contains("`raceflip explore ") && ran.err.ends_with(says), "{}", ran.err);
-    // A token that no shell takes.
+    // This token is too long for a command line.
     let letter = |i: u64| char::from(b'a' + (raceflip::base::mix(1, i) % 26) as u8);
     let name = |i: u64| (0..300).map(|n| letter(300 * i + n)).collect::<String>();
     let threads: String = (0..100).map(|i| format!("thread {} {{ await x == {i}; x = {i} + 1 }}\n", name(i))).collect();
@@ -232,11 +232,11 @@ fn a_search_ends_when_its_time_is_up() {
     assert!(ran.out.contains("\nnothing bad was found so far, but may exist: the search was cut\n"), "{}", ran.out);
     let r = report(&folder, &["large.race", "--time", "1s"]);
     assert_eq!((r.complete, r.proves, r.reproducible, r.cut.as_deref()), (false, false, false, Some("time")));
-    // What is through before that does not know of it.
+    // A search that completes within its time limit is reproducible.
     assert!(report(&folder, &["add.race", "--time", "1h"]).reproducible);
 }
 
-/// The answer so far.
+/// An interrupted search prints its result so far.
 #[cfg(unix)]
 #[test]
 fn a_search_can_be_interrupted() {

@@ -1,4 +1,4 @@
-//! Saved failures of `raceflip test`: written, made again first, never lost.
+//! Tests of saved failures of `raceflip test`: they are written, replayed first, and never lost.
 
 use crate::cli::{FOUND, REFUSED, file, raceflip, scratch};
 use crate::cli_test::{RIGHT, WRONG, counter, seeds, within};
@@ -19,11 +19,12 @@ fn failures_are_saved_and_made_again_first() {
     let (seed, token) = SeedFile::read(&text).expect("a saved failure");
     assert_eq!((seed.model.as_str(), seed.defines["FIXED"]), ("app/m.race", 0));
     assert_eq!((seed.signature.as_str(), token.signature.as_str()), ("failure property both", "failure property both"));
-    // The command in its comment works.
+    // The replay command in the file's comment works.
     let command = text.lines().find_map(|l| l.strip_prefix("#     raceflip ")).expect("a command");
     let replayed = within(&folder, &command.split(' ').collect::<Vec<_>>());
     assert!(replayed.status == FOUND && replayed.out.contains("failure: property both"), "{}", replayed.err);
-    // With a single walk, round by round the saved one shows it; nothing new is saved; also from elsewhere, under another name of the model.
+    // With a single walk, the replay of the saved failure shows it, and no new file is saved. This also holds from
+    // another folder, and for another path to the model.
     for args in [&["test", "app", "--runs", "1", "--seed", "5"][..], &["test", "./app/../app/m.race", "--runs", "1"]] {
         let again = within(&folder, args);
         assert_eq!(again.status, FOUND);
@@ -37,16 +38,16 @@ fn failures_are_saved_and_made_again_first() {
     std::fs::remove_dir_all(folder.join("seeds")).unwrap();
     within(&folder, &["test", "app", "--jobs", "1"]);
     assert_eq!(std::fs::read_to_string(folder.join("seeds").join(name)).unwrap(), text);
-    // An edit that the replay does not notice: it is fixed.
+    // After an edit that the replay does not notice, the failure counts as fixed.
     std::fs::write(&path, counter(WRONG).replace("x == 2", "x >= 1")).unwrap();
     let fixed = within(&folder, &["test", "app"]);
     let note = format!("note: fixed: failure property both has become ok; delete seeds/{name}\n");
     assert!(fixed.status == 0 && fixed.out.contains(&note), "{}", fixed.out);
-    // An edit around the failure: it is still found, by a tolerant replay.
+    // After an edit around the failure, a tolerant replay still finds it.
     std::fs::write(&path, counter(WRONG).replace("else { x += 1 } }", "else { skip; x += 1; skip } }")).unwrap();
     let edited = within(&folder, &["test", "app", "--runs", "1"]);
     assert!(edited.out.contains(&format!("note: seeds/{name} still fails")), "{}", edited.out);
-    // The repair: the run cannot be made any more.
+    // After the repair, the run can no longer be replayed.
     std::fs::write(&path, counter(WRONG).replace("FIXED == 1", "FIXED == 0")).unwrap();
     let repaired = within(&folder, &["test", "app"]);
     assert!(
@@ -55,14 +56,15 @@ fn failures_are_saved_and_made_again_first() {
         repaired.out
     );
     assert!(repaired.out.contains("it ends `ok`; if failure property both is fixed, delete it"), "{}", repaired.out);
-    // A constant that is no more: it is made again without, and what that shows is told.
+    // If a constant no longer exists, the failure is replayed without it, and the result is reported.
     std::fs::write(&path, "thread t { skip }\nexpect outcomes: ok\n").unwrap();
     let gone = within(&folder, &["test", "app"]);
     let note = format!("seeds/{name}: the model was edited (step 1: ");
     assert!(gone.status == 0 && gone.out.contains(&note) && gone.out.contains("it ends `ok`"), "{}", gone.out);
 }
 
-/// Whatever the lines speak of now, and whatever was given when it was saved.
+/// A saved failure is replayed whichever variants the lines name now, and whichever constants were given when it was
+/// saved.
 #[test]
 fn a_saved_failure_of_any_variant_is_made_again() {
     let folder = scratch("test-seeds-variants");
@@ -75,7 +77,7 @@ fn a_saved_failure_of_any_variant_is_made_again() {
     let saved = within(&folder, &["test", "m.race", "-D", "N=7"]);
     let [name] = &seeds(&folder)[..] else { panic!("{}", saved.out) };
     let fails = format!("note: seeds/{name} still fails: failure property small\n");
-    // Its variant is tested with those that the lines speak of, and it alone fails.
+    // The saved variant is tested besides those that the lines name, and only the saved one fails.
     let check = |args: &[&str], variants: &[&str]| {
         let ran = within(&folder, &[&["test", "m.race", "--runs", "20"], args].concat());
         let first: Vec<&str> = ran.out.lines().filter(|l| l.starts_with("PASS") || l.starts_with("FAIL")).collect();
@@ -88,27 +90,28 @@ fn a_saved_failure_of_any_variant_is_made_again() {
     };
     check(&[], &["PASS  m.race  1", "FAIL  m.race N=7  1"]);
     check(&["-D", "N=7"], &["FAIL  m.race N=7  1"]);
-    // Another value is asked for.
+    // With `-D` for another value, the saved variant is not tested.
     let other = within(&folder, &["test", "m.race", "-D", "N=1"]);
     assert!(other.status == 0 && !other.out.contains(name), "{}", other.out);
     // A new condition gives each variant another constant.
     std::fs::write(&path, model("const MODE = 0\n", "expect outcomes of x: ok 2 if MODE == 1 && N == 2\n")).unwrap();
     let variants = ["PASS  m.race MODE=0 N=2", "PASS  m.race MODE=1 N=2", "FAIL  m.race N=7  1"];
     check(&[], &variants);
-    // The lines speak of it by themselves.
+    // Now the lines name the saved variant themselves.
     std::fs::write(&path, model("", "expect failure if N == 7\n").replace("expect no failure", "expect no deadlock"))
         .unwrap();
     let expected = within(&folder, &["test", "m.race", "--runs", "20"]);
     assert!(expected.status == 0 && expected.out.contains("PASS  m.race N=7  2"), "{}", expected.out);
     assert!(expected.out.contains(&fails), "{}", expected.out);
-    // It does not check.
+    // The saved variant has an error that the checker reports.
     std::fs::write(&path, model("const Z = 1 / (7 - N)\n", "")).unwrap();
     let refused = within(&folder, &["test", "m.race", "--runs", "20"]);
     assert!(refused.status == REFUSED && refused.out.contains("PASS  m.race  1"), "{}", refused.out);
     assert!(refused.err.contains(&format!("m.race with N=7, which seeds/{name} is of")), "{}", refused.err);
 }
 
-/// Wherever the folder is, a model has one name from it, and the command in a file's comment works.
+/// The folder of saved failures may be anywhere: the model has one relative path from it, and the replay command in a
+/// file's comment works.
 #[test]
 fn seeds_lie_anywhere() {
     let folder = scratch("test-seeds-anywhere");
@@ -134,13 +137,13 @@ fn seeds_lie_anywhere() {
     }
 }
 
-/// A file that cannot be written is not there at all.
+/// A failure that cannot be written completely leaves no file.
 #[cfg(unix)]
 #[test]
 fn no_half_of_a_failure_is_saved() {
     let folder = scratch("test-full");
     file(&folder, "m.race", &counter(WRONG));
-    // No file may grow: as on a full disk each write is an error.
+    // No file may grow, so each write fails as on a full disk.
     let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" test m.race";
     let program = raceflip().get_program().to_owned();
     let output = std::process::Command::new("sh").current_dir(&folder).args(["-c", script]).arg(program).output();
@@ -159,7 +162,7 @@ fn a_saved_failure_is_never_overwritten() {
     within(&folder, &["test", "m.race", "--explore-limit", "0"]);
     let name = seeds(&folder).remove(0);
     let at = folder.join("seeds").join(&name);
-    // Somebody else's file under this name.
+    // Another model's file has the same name.
     let foreign = std::fs::read_to_string(&at).unwrap().replace("model = \"m.race\"", "model = \"n.race\"");
     std::fs::write(&at, &foreign).unwrap();
     std::fs::write(folder.join("seeds/README"), "kept by hand").unwrap();

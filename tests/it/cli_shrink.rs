@@ -1,4 +1,4 @@
-//! `raceflip shrink`, and what `run` and `test` do about the size of what fails.
+//! Tests of `raceflip shrink`, and of shrinking in `run` and `test`.
 
 use crate::cli::{FOUND, MENU, REFUSED, call, call_with, file, scratch, token};
 use raceflip::formats::result::RunReport;
@@ -20,10 +20,10 @@ fn what_fails_is_shrunk() {
     assert!(shrunk.out.contains(line), "{}", shrunk.out);
     assert!(!drawn.out.contains("shrunk"), "{}", drawn.out);
     assert_ne!(token(&shrunk), token(&drawn));
-    // A replay prints the same, but for that line.
+    // A replay prints the same output except for that line.
     assert_eq!(call(&["replay", TIMER, &token(&shrunk)]).out, shrunk.out.replace(line, ""));
     assert_eq!(call(&["replay", TIMER, &token(&drawn)]).out, drawn.out);
-    // The outcome and the token, as before.
+    // The brief output has the outcome and the token of the shrunk run.
     let brief = run(&["-q"]);
     assert_eq!((token(&brief), brief.out.contains("shrunk")), (token(&shrunk), false));
     let report: RunReport = serde_json::from_str(&run(&["--format", "json"]).out).expect("a report");
@@ -32,11 +32,11 @@ fn what_fails_is_shrunk() {
     assert_eq!((smaller.token, smaller.sizes), (token(&shrunk), SIZES));
     let report: RunReport = serde_json::from_str(&run(&["--format", "json", "--no-shrink"]).out).expect("a report");
     assert_eq!(report.shrunk, None);
-    // A diagram is of the smaller run as well.
+    // A diagram shows the shrunk run as well.
     assert_ne!(run(&["--format", "mermaid"]).out, run(&["--format", "mermaid", "--no-shrink"]).out);
 }
 
-/// What looks into a run looks into the one that was drawn.
+/// Options that inspect a run show the run as drawn, not a shrunk one.
 #[test]
 fn what_is_looked_into_is_not_shrunk() {
     let folder = scratch("shrink-looks");
@@ -74,7 +74,7 @@ fn a_token_is_shrunk() {
     let report: ShrinkReport = serde_json::from_str(&piped.out).expect("a report");
     assert_eq!((report.sizes, report.fewest, report.complete, report.departures.len()), (SIZES, true, true, 3));
     assert_eq!((report.run.token, report.run.steps), (Some(token(&shrunk)), 11));
-    // The shortest way to a good end.
+    // A run that ends well shrinks to the shortest such run.
     let good = call(&["run", MENU, "-D", "FIXED=1", "-q"]);
     let shrunk = call(&["shrink", MENU, &token(&good), "-q"]);
     assert!(shrunk.status == 0 && shrunk.out.starts_with("ok\n"), "{}{}", shrunk.out, shrunk.err);
@@ -121,15 +121,15 @@ fn what_a_test_shows_and_saves_is_shrunk() {
     let (seed, _) = SeedFile::read(&text).expect("a saved failure");
     assert_eq!(seed.token, token(&saved));
     assert_eq!(seed.token, token(&one));
-    // Nothing is left to shrink.
+    // A saved failure cannot be shrunk further.
     let again = call(&["shrink", &model, &seed.token, "-q"]);
     assert!(again.out.contains("not shrunk: "), "{}", again.out);
-    // It is made again as it was saved.
+    // A saved failure is replayed as it was saved.
     let next = test(&[]);
     assert!(next.out.contains("still fails") && next.out.contains(&seed.token), "{}", next.out);
 }
 
-/// Where the effort of `run` does not do, that of `shrink` does.
+/// A run that is too long for the effort of `run` is shrunk with the effort of `raceflip shrink`.
 #[test]
 fn a_long_run_takes_more_effort() {
     let folder = scratch("shrink-long");

@@ -1,4 +1,4 @@
-//! Strategies on the command line: what is said of them, and their runs again from token and seed.
+//! Tests of strategies on the command line: messages about them, and runs reproduced from tokens and seeds.
 
 use crate::cli::{call, file, scratch, token};
 
@@ -13,7 +13,7 @@ fn runs_of_bounded_strategies_come_back() {
         assert_eq!(call(&["run", &model, "--strategy", printed, "--seed", "5"]).out, run.out, "{strategy}");
         assert_eq!(call(&["replay", &model, &token(&run)]).out, run.out, "{strategy}");
     };
-    // Where the steps are not given they are those of a round robin, and the strategy says so.
+    // Without a number of steps, a strategy takes that of a round robin run, and its printed name contains it.
     check("pct", "pct:3,steps=4");
     check("pct:2", "pct:2,steps=4");
     check("delay", "delay:2,steps=4");
@@ -21,7 +21,7 @@ fn runs_of_bounded_strategies_come_back() {
     check("pctcp", "pctcp:3,steps=4");
     check("pctcp:2,steps=9", "pctcp:2,steps=9");
     check("pos", "pos");
-    // The counts of a round robin are found again in each call.
+    // The counts come from a round robin run, which each call repeats.
     check("surw", "surw");
     check("surw:3:12,2:12", "surw:3:12,2:12");
     for (strategy, says) in [

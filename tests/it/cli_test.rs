@@ -1,4 +1,4 @@
-//! `raceflip test`: variants, verdicts, saved failures, bad input; and the collection of harnesses, which must be green.
+//! Tests of `raceflip test`: variants, verdicts, saved failures, bad input; and all lines of the harnesses must hold.
 
 use crate::cli::{FOUND, REFUSED, Ran, call, file, interrupt, raceflip, scratch};
 use raceflip::formats::test::TestReport;
@@ -15,7 +15,7 @@ property both at end { x == 2 }
 expect race @none ~ @none if FIXED == 9
 ";
 
-/// Two threads that lose an update unless FIXED is 1; with these lines.
+/// Returns a model in which two threads lose an update unless FIXED is 1, with these `expect` lines.
 pub(crate) fn counter(lines: &str) -> String {
     COUNTER.replace("expect race @none ~ @none if FIXED == 9\n", lines)
 }
@@ -23,7 +23,7 @@ pub(crate) fn counter(lines: &str) -> String {
 pub(crate) const RIGHT: &str = "expect failure both if FIXED == 0\nexpect outcomes of x: ok 2 if FIXED == 1\n";
 pub(crate) const WRONG: &str = "expect no failure if FIXED == 0\nexpect no deadlock\n";
 
-/// The program in a folder of its own.
+/// Runs the program in a folder.
 pub(crate) fn within(folder: &Path, args: &[&str]) -> Ran {
     let output = raceflip().current_dir(folder).args(args).output().expect("it starts");
     Ran {
@@ -40,8 +40,8 @@ pub(crate) fn seeds(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The command that README and CI name. Rare ends have up to 200,000 walks; the rarest that a line wants (`work_steal_queue`, about one in
-/// 9,000) is missed by all of them with probability 1e-9, and the seed is fixed.
+/// The command that README and CI name passes. Rare ends get up to 200,000 walks. All of them miss the rarest end that
+/// a line requires (`work_steal_queue`, about one in 9,000) with probability 1e-9, and the seed is fixed.
 #[test]
 fn the_harnesses_hold_what_they_say() {
     let ran = call(&["test", "harnesses", "--no-save", "--format", "json"]);
@@ -51,7 +51,8 @@ fn the_harnesses_hold_what_they_say() {
     assert_eq!((ran.status, ran.err.as_str(), report.complete), (0, "", true));
     let files: std::collections::BTreeSet<&str> = report.variants.iter().map(|v| v.file.as_str()).collect();
     assert_eq!(files.len(), crate::load::models("harnesses").len());
-    // `safestack` has no `expect` line: that it fails is not seen in so few walks.
+    // No variant is skipped: a model without `expect` lines expects no failure. `safestack` is such a model; it has a
+    // failure, but so few walks do not see it.
     let skipped: Vec<&str> =
         report.variants.iter().filter(|v| v.verdict == "skipped").map(|v| v.file.as_str()).collect();
     assert!(skipped.is_empty(), "{skipped:?}");
@@ -84,13 +85,13 @@ fn a_green_model_is_tested_in_each_variant() {
                     Summary: 2 variants: 2 passed\n2 expectations: 2 met\n";
     assert_eq!((ran.status, ran.out.as_str(), ran.err.as_str()), (0, expected, ""));
     assert!(seeds(&folder).is_empty());
-    // A constant that is given is fixed; a filter chooses among the names that are printed.
+    // A constant that is given is fixed. A filter selects among the printed names.
     for args in [["-D", "FIXED=1"], ["--filter", "FIXED=1"], ["--filter", "race FIXED=1"]] {
         let ran = within(&folder, &[&["test", "m.race"][..], &args].concat());
         assert!(ran.out.starts_with("PASS  m.race FIXED=1  1 expectation"), "{}", ran.out);
         assert!(ran.out.contains("Summary: 1 variant: 1 passed\n"), "{}", ran.out);
     }
-    // Another value is a variant of which nothing is said.
+    // No line holds for this value, so the variant is skipped.
     let ran = within(&folder, &["test", "m.race", "-D", "FIXED=7"]);
     assert!(
         ran.status == 0 && ran.out.starts_with("SKIP  m.race FIXED=7  it expects nothing with these constants\n"),
@@ -119,7 +120,7 @@ fn what_must_be_and_is_not_fails() {
     assert!(ran.out.contains("could not be checked (atomicity is not checked yet: 2)"), "{}", ran.out);
     let ran = within(&folder, &["test", "m.race"]);
     assert!(ran.out.contains("    `deadlock` can never be (all 12 states"), "{}", ran.out);
-    // Nothing was seen that could be saved.
+    // No failure was seen, so none is saved.
     assert!(seeds(&folder).is_empty());
 }
 
@@ -133,7 +134,7 @@ fn a_limit_is_no_end_that_a_model_can_name() {
     assert!(seeds(&folder).is_empty());
 }
 
-/// A run need not end to be a run.
+/// Lines about a model whose runs do not end are judged by the search.
 #[test]
 fn lines_about_runs_without_end_are_judged_by_search() {
     let folder = scratch("test-endless");
@@ -150,7 +151,7 @@ fn lines_about_runs_without_end_are_judged_by_search() {
     assert!(ran.out.contains("none of 0 ends has this order"), "{}", ran.out);
 }
 
-/// What a search can keep of how far all lines about order are has an end.
+/// A search can track the progress of at most 40 lines about order; with more lines, walks judge them.
 #[test]
 fn many_order_lines_are_left_to_walks() {
     let folder = scratch("test-many-orders");
@@ -166,7 +167,7 @@ fn many_order_lines_are_left_to_walks() {
     }
 }
 
-/// Nothing is known of a model that never ends.
+/// If a limit cuts every run, a line about what must not happen counts as not checked.
 #[test]
 fn what_must_not_be_is_not_checked_by_runs_without_end() {
     let folder = scratch("test-cut");
@@ -192,7 +193,7 @@ fn what_must_not_be_is_not_checked_by_runs_without_end() {
     assert_eq!(ran.out.matches("type=\"expect/unchecked\"").count(), 2, "{}", ran.out);
     assert!(!ran.out.contains("expect/unmet"), "{}", ran.out);
     assert!(ran.err.contains("gate: failed on limits ("), "{}", ran.err);
-    // One run that ends is a run.
+    // A single run that ends is enough to check the line.
     file(&folder, "m.race", "thread a { while * { skip } }\nexpect no failure\n");
     let ran = within(&folder, &["test", "m.race", "--runs", "50", "--steps", "5"]);
     assert_eq!(ran.status, 0, "{}", ran.out);
@@ -253,11 +254,11 @@ fn a_broken_variant_does_not_keep_the_others_from_being_tested() {
     assert!(ran.out.contains("PASS  m.race N=1  ") && ran.out.contains("PASS  m.race N=9  "), "{}", ran.out);
     assert!(ran.out.contains("2 variants: 2 passed, 2 models could not be read"), "{}", ran.out);
     assert!(ran.err.contains("m.race with N=0\n") && ran.err.contains("m.race with N=2\n"), "{}", ran.err);
-    // It has an `if`.
+    // The line already has an `if`, so the advice is to narrow it.
     assert!(ran.err.contains("narrow it") && !ran.err.contains("say when it holds"), "{}", ran.err);
 }
 
-/// Pipes are no models; what cannot be read does not keep the rest from being done.
+/// Pipes are not models. A file that cannot be read does not prevent the rest from being tested or formatted.
 #[cfg(unix)]
 #[test]
 fn folders_are_walked_as_far_as_they_can_be() {
@@ -270,7 +271,7 @@ fn folders_are_walked_as_far_as_they_can_be() {
         let ran = within(&folder, &[&args[..], &["."]].concat());
         assert_eq!((ran.status, ran.err.as_str()), (status, ""), "{args:?}: {}", ran.out);
     }
-    // A path that is too long for the system cannot be read by anyone.
+    // No process can read a path that is too long for the system.
     let long: std::path::PathBuf = std::iter::repeat_n("d".repeat(250), 9).collect();
     std::fs::create_dir_all(folder.join("other").join(&long)).unwrap();
     std::fs::create_dir_all(folder.join(&long)).unwrap();
@@ -300,10 +301,10 @@ fn what_cannot_be_tested_is_refused_with_advice() {
     check(&["model.race", "-D", "FIXD=1"], "no model has a constant `FIXD`; did you mean `FIXED`?");
     check(&["model.race", "--filter", "other"], "no variant has `other` in its name");
     check(&["model.race", "--walks", "0"], "--walks");
-    // The name of before.
+    // `--runs` is the old name of `--walks`.
     check(&["model.race", "--runs", "0"], "--walks");
     check(&[], "PATH");
-    // A constant that one of several models has is given to that one.
+    // A constant that only one of several models has is given to that one.
     file(&folder, "other.race", "thread t { skip }\nexpect outcomes: ok\n");
     let ran = within(&folder, &["test", ".", "-D", "FIXED=1"]);
     assert!(ran.status == 0 && ran.out.contains("PASS  ./other.race  1"), "{}{}", ran.out, ran.err);
@@ -314,7 +315,7 @@ fn what_cannot_be_tested_is_refused_with_advice() {
     assert!(ran.status == REFUSED && ran.err.contains("speak of 512 variants"), "{}", ran.err);
 }
 
-/// Ends that differ in what a line does not speak of are one.
+/// Ends that differ only in variables that a line does not name are listed as one.
 #[test]
 fn ends_are_listed_as_the_line_tells_them_apart() {
     let folder = scratch("test-ends");
@@ -332,7 +333,7 @@ fn ends_are_listed_as_the_line_tells_them_apart() {
     assert_eq!(first.matches("runs end so").count(), 1, "{first}");
     let second = part("m.race:6:", "m.race:7:");
     assert_eq!(second.matches("runs end so").count(), 1, "{second}");
-    // All values of `y` from 0 to 31, three of them shown.
+    // `y` takes all values from 0 to 31, and three of these ends are shown.
     let third = part("m.race:7:", "Summary");
     assert!(third.contains("and 29 more ways to end that must not be"), "{third}");
     assert_eq!(ran.out.matches(&format!("saved as seeds/{name}")).count(), 1, "{}", ran.out);
@@ -343,7 +344,7 @@ fn ends_are_listed_as_the_line_tells_them_apart() {
     assert_eq!(line.why.last().map(String::as_str), Some("32 different ends must not be; 20 of them are shown"));
 }
 
-/// Ctrl-C during a test prints what is known by then.
+/// Ctrl-C during a test prints the results so far.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_test_keeps_what_it_has() {
@@ -361,14 +362,15 @@ fn an_interrupted_test_keeps_what_it_has() {
         "--filter",
         "b.race",
     ]);
-    // The first line says that the second model is at work.
+    // After the first line, the second model is being tested.
     let said = interrupt(&mut command, 40, Duration::ZERO);
     assert_eq!(said.status, 130, "{}", said.err);
     assert!(said.out.contains("Summary: 1 variant: 1 passed, 2 not tested\n"), "{}", said.out);
     assert!(said.err.contains("interrupted: 1 of 3 variants were tested"), "{}", said.err);
 }
 
-/// The summary and the note of an interruption have one number: a variant that has failed before its end counts in both.
+/// The summary and the note of an interruption give the same number: a variant that failed before it was complete
+/// counts in both.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_test_counts_once() {

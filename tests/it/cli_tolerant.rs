@@ -1,4 +1,4 @@
-//! Tolerant replays of edited models, and the state of a run.
+//! Tests of tolerant replays of edited models, and of the printed state of a run.
 
 use crate::cli::{ENDLESS, FOUND, MENU, Ran, call, file, scratch, token};
 use raceflip::formats::result::{Ending, RunReport};
@@ -8,7 +8,7 @@ fn report(ran: &Ran) -> RunReport {
     serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err))
 }
 
-/// Lost update, told by a property; two threads that also take locks and post.
+/// A model with a lost update that a property reports. Its two threads also take locks and post.
 const MODEL: &str = "\
 var x = 0
 var noise = 0
@@ -30,7 +30,8 @@ task done() { noise += 1 }
 property both at end { x == 2 }
 ";
 
-/// A strict replay of the edited model diverges (if `strict`), a tolerant one ends in the same failure, with as many inserted and skipped choices.
+/// Checks that a strict replay of the edited model diverges (unless nothing has to be inserted or skipped), and that a
+/// tolerant replay ends with the same failure and with these numbers of inserted and skipped choices.
 fn edited(seed: u64, from: &str, to: &str, inserted: u64, skipped: u64) {
     let folder = scratch(&format!("tolerant-{seed}-{inserted}-{skipped}-{}", from.len() * 100 + to.len()));
     let before = file(&folder, "before.race", MODEL);
@@ -47,7 +48,7 @@ fn edited(seed: u64, from: &str, to: &str, inserted: u64, skipped: u64) {
     assert_eq!((kept.inserted, kept.skipped, kept.same), (inserted, skipped, true), "{what}");
     assert_eq!(strict.status, if inserted + skipped == 0 { FOUND } else { 3 }, "{what}");
     assert_eq!(tolerant.status, FOUND);
-    // What it did is a run of its own, that replays strictly.
+    // The tolerant run has a token of its own, which replays strictly.
     let again = call(&["replay", &after, &report.token.expect("a token"), "-q"]);
     assert_eq!((again.status, again.err.as_str()), (FOUND, ""), "{what}");
 }
@@ -100,7 +101,8 @@ fn a_tolerant_replay_says_what_it_could_not_follow() {
     assert!(ran.out.ends_with(expected), "{}", ran.out);
 }
 
-/// A token can say that a choice was made more often than anything can be done.
+/// Choices of a thread that no longer exists are skipped at once, even if the token repeats them more often than any
+/// run could.
 #[test]
 fn a_choice_that_is_gone_is_skipped_at_once() {
     use raceflip::sched::{ActorName, Scheduled};
@@ -118,7 +120,7 @@ fn a_choice_that_is_gone_is_skipped_at_once() {
     assert_eq!(call(&["replay", MENU, &made_up.to_string(), "-q"]).status, 3);
 }
 
-/// What is looked at in each step does not grow with the recording.
+/// The work of a tolerant replay at each step does not grow with the length of the recording.
 #[test]
 fn a_long_recording_is_followed_in_time() {
     let folder = scratch("tolerant-long");
@@ -129,11 +131,11 @@ fn a_long_recording_is_followed_in_time() {
     let ran = call(&["replay", &file(&folder, "b.race", &after), &from_file, "--tolerant", "--format", "json"]);
     let kept = report(&ran).tolerance.expect("a tolerant replay says so");
     assert!(kept.same && kept.followed > 10_000 && kept.inserted > 10_000, "{kept:?}");
-    // A hundredth of what looking through all of it takes.
+    // A scan of the whole recording at each step would take about a hundred times as long.
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }
 
-/// What could not be followed has no place in a diagram.
+/// A diagram cannot show the choices that a tolerant replay could not follow, so it is refused.
 #[test]
 fn a_tolerant_replay_is_not_drawn() {
     let ran = call(&["replay", MENU, "rf1-", "--tolerant", "--format", "mermaid"]);
@@ -206,15 +208,16 @@ fn a_replay_stops_where_it_is_told_to() {
         assert!(tasks.eq(due.iter().copied()), "{until}: {main:?}");
         assert_eq!(main.standing, if due.is_empty() { StandingWord::Idle } else { StandingWord::Ready });
     }
-    // Beyond its end it ends as it does.
+    // If --until is beyond the end of the run, the run ends as usual.
     let whole = call(&["replay", MENU, &token, "--until", "99", "-q"]);
     assert_eq!((whole.status, whole.out), (FOUND, run.out));
     let ran = call(&["replay", MENU, &token, "--until", "3", "-q"]);
     assert_eq!((ran.status, ran.out.as_str()), (0, "stopped after 3 steps, as --until says\n"));
 }
 
-/// Whatever it is given, a tolerant replay ends, and accounts for every choice: those of the recording are followed or skipped, those of the new
-/// run are followed or inserted. Here it is given the run of one model, and the next model in the folder.
+/// A tolerant replay of any schedule ends and accounts for every choice: each choice of the recording is followed or
+/// skipped, and each choice of the new run is followed or inserted. Here it replays the run of one model on that model
+/// and on the next model in the folder.
 #[test]
 fn a_tolerant_replay_accounts_for_every_choice() {
     use raceflip::exec::{Unobserved, run};
@@ -254,7 +257,7 @@ fn a_tolerant_replay_accounts_for_every_choice() {
     assert!(followed.min(moved).min(skipped).min(inserted) > 10, "{followed} {moved} {skipped} {inserted}");
 }
 
-/// A state can be told after every step of every model.
+/// The state can be printed after any step of every model.
 #[test]
 fn any_state_can_be_told() {
     for path in crate::load::models("harnesses").iter().step_by(3) {

@@ -1,4 +1,4 @@
-//! `raceflip trace stat` and `raceflip trace convert`.
+//! Tests of `raceflip trace stat` and `raceflip trace convert`.
 
 use crate::cli::{REFUSED, call, call_with, file, scratch};
 use crate::traces::log;

@@ -1,4 +1,5 @@
-//! The harnesses by search: complete sets of ends, as the data has them; and nothing that a random walk comes to is missing.
+//! Tests of the harnesses by exhaustive search: their complete sets of ends match the data, and no random walk has an
+//! end that the search lacks.
 
 use crate::explore::search;
 use crate::harness_outcomes::{as_data, bugs, fact};
@@ -12,7 +13,7 @@ use raceflip::lang::variants::variants;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-// States of a model that is small enough for this test.
+// Bound on the states of a model in this test.
 const STATES: u64 = 60_000;
 
 fn complete(model: &Model) -> Option<Explored> {
@@ -54,7 +55,7 @@ fn bugs_have_their_complete_outcomes() {
     assert!(searched > 80, "{searched}");
 }
 
-/// Every variant of every harness: a path from the top, and the constants that choose it.
+/// Returns every variant of every harness: its path from the top of the repository, and the constants that select it.
 pub(crate) fn all_variants() -> Vec<(String, Vec<(String, i64)>)> {
     let mut all = Vec::new();
     for path in models("harnesses") {

@@ -1,4 +1,5 @@
-//! `docs/results/confirm.md`: what campaigns make of all harnesses. `cargo test --release --test it confirm_table -- --ignored` writes it anew.
+//! Generates `docs/results/confirm.md`: the results of campaigns on all harnesses.
+//! `cargo test --release --test it confirm_table -- --ignored` rewrites it.
 
 use crate::complete::all_variants;
 use crate::load::{Model, load};
@@ -23,9 +24,9 @@ fn campaign(model: &Model) -> Confirmation {
     confirm(&Plan { jobs: 2, ..Plan::new(model) }, Context { stop: &AtomicBool::new(false), progress: &Silent })
 }
 
-// The best way of a confirmed pair, if it was driven.
+// Returns the hits and trials of the best way to force a confirmed pair; `None` if trials did not force it.
 fn rate(pair: &PairReport) -> Option<(u32, u32)> {
-    // Both directions of a hold have a best way each: the worse of them counts.
+    // A hold has a best way for each of the two orders, and the worse of them counts.
     let of = |way: &&raceflip::campaign::WayReport| f64::from(way.hits) / f64::from(way.trials);
     let held = |first: bool| {
         let all = pair.ways.iter().filter(|w| w.strategy.starts_with("hold:") && w.hits > 0);

@@ -1,11 +1,11 @@
-//! Whatever is read as a trace is written so that it is read again, as the same trace.
+//! Tests that every trace that can be read is written in a form that reads back as the same trace.
 
 use crate::cli::{call, call_with};
 use crate::traces::comes_back;
 use proptest::prelude::*;
 use raceflip::formats::traces::read;
 
-/// A line of a DroidRacer log over few threads, messages, locks and locations, in any order.
+/// Generates a line of a DroidRacer log with few threads, messages, locks and locations, regardless of its context.
 fn line() -> impl Strategy<Value = String> {
     let thread = 1..4u32;
     let message = 1..5u32;
@@ -33,7 +33,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The log without each line that cannot come where it stands.
+/// Returns a log of these lines without those that are invalid at their place.
 fn log(lines: Vec<String>) -> String {
     let mut text = "1 START\n".to_owned();
     for (i, line) in lines.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! `docs/results/detectors.md`: what of each detector's candidates is real. `cargo test --release --test it detectors_table -- --ignored` writes it anew.
+//! Generates `docs/results/detectors.md`: the share of each detector's potential pairs that is real.
+//! `cargo test --release --test it detectors_table -- --ignored` rewrites it.
 
 use crate::complete::all_variants;
 use crate::load::load;
@@ -20,7 +21,7 @@ reproduce 80, 37 % (PLDI 2014, table 3).
 |---|---|---|---|---|---|---|---|---|
 ";
 
-// Harmful, real, unconfirmed, refuted.
+// Numbers of harmful, real, unconfirmed and refuted pairs.
 type Counts = [usize; 4];
 
 fn kind(pair: &PairReport) -> usize {
@@ -47,7 +48,7 @@ fn campaign(plan: &Plan) -> Confirmation {
 #[ignore = "it writes a file"]
 fn detectors_table() {
     let mut counts: BTreeMap<(Detector, Rank), Counts> = BTreeMap::new();
-    // True pairs, by who has them as candidates.
+    // Number of confirmed pairs for each set of detectors that report them.
     let mut seen: BTreeMap<BTreeSet<Detector>, usize> = BTreeMap::new();
     for (path, defines) in all_variants() {
         let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines);

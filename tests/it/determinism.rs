@@ -1,4 +1,4 @@
-//! Same seed, same bytes; and a token brings back the very run.
+//! Tests of determinism: one seed always gives the same bytes, and a token replays exactly its run.
 
 use crate::load::{Model, all_models, load};
 use crate::surw::named;
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Digests every event of a run.
+/// Observer that digests every event of a run.
 #[derive(Default)]
 struct Digest(Digester);
 
@@ -42,7 +42,7 @@ fn strategy(name: &str, model: &Model) -> Box<dyn Strategy> {
     let accesses: Vec<SiteId> =
         model.code.setup.sites.enumerate().filter(|(_, s)| s.kind.access().is_some()).map(|(id, _)| id).collect();
     match name {
-        // Any pair will do: the first and the last access of the source.
+        // Any pair will do, so take the first and the last access of the source.
         "directed" => {
             Box::new(Directed::new(accesses.first().into_iter().chain(accesses.last()).copied().collect(), 300))
         }
@@ -50,7 +50,8 @@ fn strategy(name: &str, model: &Model) -> Box<dyn Strategy> {
     }
 }
 
-// All that was known of a run when the file of digests was made: the operand came later, and says no more than the rest of what is the same.
+// Returns a summary as it was printed when the golden file was written. The operand of a failure was added later and
+// depends only on parts that are compared anyway.
 fn told(summary: &RunSummary) -> String {
     let mut summary = summary.clone();
     if let End::Outcome(Outcome::Failure(failure)) = &mut summary.end {
@@ -71,8 +72,8 @@ fn relative(path: &Path) -> String {
     path.display().to_string().replace('\\', "/")
 }
 
-/// Every model, every strategy, some seeds: the digests of the traces stand in a file, so that debug and release, this machine and another one, this version and the next are compared.
-/// `BLESS=1 cargo test digests_of_runs` writes it anew.
+/// The traces of every model under every strategy with some seeds have the digests of a golden file. This compares
+/// debug with release builds, machines, and versions. `BLESS=1 cargo test digests_of_runs` rewrites the file.
 #[test]
 fn digests_of_runs_never_change() {
     let mut found = String::new();
@@ -80,7 +81,7 @@ fn digests_of_runs_never_change() {
         let model = load(&path, &[]);
         for name in STRATEGIES {
             let mut digest = Digester::new();
-            // One machine for all seeds: what a run leaves behind must not reach the next.
+            // One machine performs all seeds, because a run must not depend on what an earlier run left behind.
             let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
             for seed in 0..10 {
                 let (first, _) = perform(&mut machine, &mut strategy(name, &model), seed);
@@ -106,7 +107,7 @@ fn digests_of_runs_never_change() {
     assert_eq!(found.lines().count(), golden.lines().count());
 }
 
-/// 10,000 runs of random model, strategy and seed come back from the text of their tokens with identical traces.
+/// 10,000 runs with random models, strategies and seeds replay from the text of their tokens with identical traces.
 #[test]
 fn ten_thousand_runs_replay_from_their_tokens() {
     const RUNS: u64 = 10_000;
@@ -138,7 +139,7 @@ fn ten_thousand_runs_replay_from_their_tokens() {
     }
 }
 
-/// A choice that the recording has and the run has not is a divergence: nothing is passed over.
+/// A choice of the recording that the run does not ask for is a divergence; the replay does not skip it.
 #[test]
 fn an_argument_that_nothing_asks_for_is_a_divergence() {
     let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses/papers/racefuzzer_fig1.race"), &[]);
@@ -153,7 +154,7 @@ fn an_argument_that_nothing_asks_for_is_a_divergence() {
     assert_eq!((divergence.step, divergence.found.as_str()), (step, "there is nothing to choose"));
 }
 
-/// A strategy that is told of every step, also of those where there is nothing to choose.
+/// A random walk that does not skip forced steps, so it is asked at every step.
 struct Told(RandomWalk);
 
 impl Strategy for Told {
@@ -170,7 +171,8 @@ impl Strategy for Told {
     }
 }
 
-/// Where one thread is open a random walk is not asked, and the thread goes on by itself: that changes nothing.
+/// A random walk is not asked at forced steps (exactly one open actor, a thread). This changes neither the run, its
+/// final state, nor its schedule.
 #[test]
 fn forced_steps_are_steps() {
     let never = AtomicBool::new(false);
@@ -187,7 +189,7 @@ fn forced_steps_are_steps() {
             let one_by_one = run(&mut stepping, &mut told, seed, &mut Unobserved, &never);
             assert_eq!(at_once, one_by_one, "{} {seed}", relative(&path));
             assert_eq!(passing.canonical(), stepping.canonical(), "{} {seed}", relative(&path));
-            // The raw choices make the run again.
+            // A rerun of the raw choices gives the same run and the same schedule.
             let mut again = Recorder::new(Rerun::new(Arc::new(walk.choices().clone())));
             let rerun = run(&mut stepping, &mut again, 0, &mut Unobserved, &never);
             assert_eq!(at_once, rerun, "{} {seed}", relative(&path));
@@ -206,7 +208,7 @@ fn forced_steps_are_steps() {
     assert!(asked < steps / 2, "{asked} of {steps}: most steps are forced");
 }
 
-/// A strategy goes on where another one has begun, of which it was told only what was chosen.
+/// Every strategy can take over in the middle of a run after it has observed only the choices so far.
 #[test]
 fn strategies_go_on_from_the_middle_of_a_run() {
     let never = AtomicBool::new(false);
@@ -215,7 +217,7 @@ fn strategies_go_on_from_the_middle_of_a_run() {
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
         for (seed, name) in (0..).zip(STRATEGIES) {
             let mut walk = ChoiceLog::new(RandomWalk::new());
-            // Watched, so that no step is passed over.
+            // The run is observed, so no forced step is skipped.
             let steps = perform(&mut machine, &mut walk, seed).1.steps;
             let choices = Arc::new(walk.choices().clone());
             for from in [steps / 4, steps / 2, steps] {

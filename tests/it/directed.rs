@@ -1,4 +1,4 @@
-//! The directed scheduler against RaceFuzzer's algorithms 1 and 2 written down line by line.
+//! Compares the directed scheduler with RaceFuzzer's algorithms 1 and 2, implemented line by line.
 
 use crate::load::{all_models, load};
 use raceflip::base::{Rng, mix};
@@ -11,7 +11,8 @@ use raceflip::world::{Limits, Machine, Question};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
-/// Algorithm 1 on plain vectors; beside the lines of the paper only what `docs/decisions.md` says: a removed thread goes on, and long waits end.
+/// Algorithm 1 on plain vectors. It differs from the paper only as `docs/decisions.md` says: a removed thread
+/// continues, and long waits end.
 struct Naive {
     race_set: Vec<SiteId>,
     patience: u64,
@@ -26,7 +27,7 @@ fn next_statement(view: &View<'_>, thread: ThreadId) -> Option<SiteId> {
     view.world.thread(thread).site
 }
 
-// Algorithm 2.
+// Algorithm 2 of the paper: returns the postponed threads whose pending access conflicts with that of `thread`.
 fn racing(view: &View<'_>, thread: ThreadId, postponed: &[(ThreadId, u64)]) -> Vec<ThreadId> {
     let access = |t: ThreadId| view.world.thread(t).pending.access();
     let own = access(thread).expect("a statement of the race set is an access");
@@ -51,13 +52,14 @@ impl Naive {
         let enabled: Vec<Actor> =
             (0..view.openings.total()).map(|k| view.world.open_actor(&view.openings, k)).collect();
         loop {
-            // What is postponed stands at a statement of the race set, and no two of them race.
+            // Invariant: each postponed thread is enabled and pending at a statement of the race set, and no two of
+            // them race.
             for (thread, _) in &self.postponed {
                 assert!(self.race_set.contains(&next_statement(view, *thread).expect("a statement")));
                 assert!(racing(view, *thread, &self.postponed).iter().all(|t| t == thread));
                 assert!(enabled.contains(&Actor::Thread(*thread)));
             }
-            // Section 4: a thread that waits for long.
+            // Section 4: a thread that has waited for too long is removed.
             if let Some(at) = self.postponed.iter().position(|(_, since)| since + self.patience <= now) {
                 self.remove(at);
             }
@@ -102,7 +104,7 @@ impl Naive {
     }
 }
 
-/// Both, side by side: they must choose the same.
+/// Runs both implementations in parallel and asserts that they choose the same.
 struct Both {
     fast: Directed,
     naive: Naive,
@@ -154,6 +156,7 @@ fn naive(race_set: Vec<SiteId>, patience: u64, seed: u64) -> Naive {
     }
 }
 
+/// The directed scheduler makes the same choices and reports the same races as the naive algorithms of the paper.
 #[test]
 fn it_does_what_the_paper_prints() {
     const SEEDS: u64 = 20;
@@ -168,7 +171,7 @@ fn it_does_what_the_paper_prints() {
         for candidate in &found.candidates {
             pairs += 1;
             let race_set = vec![candidate.pair.a, candidate.pair.b];
-            // Patience that runs out, and patience that does not.
+            // Patience that runs out alternates with patience that does not.
             for seed in 0..SEEDS {
                 let patience = if seed % 2 == 0 { 5 } else { 1_000 };
                 let fast = Directed::new(race_set.clone(), patience);

@@ -1,4 +1,5 @@
-//! The races that DroidRacer reports at the end of eight logs of real apps, against the relation of its source: the same races, and the same headings.
+//! Compares the races of eight logs of real apps, computed by the relation of DroidRacer's source, with the races that
+//! DroidRacer reports at the end of these logs: the races and their headings must be the same.
 
 use crate::droidracer_report::{Field, Report, Reported, report};
 use crate::support::read;
@@ -10,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const EM: &str = "em-explorer/test-traces/tacas-2016";
 const PLDI: &str = "droidracer/pldi-2014-tested-apps";
 
-/// A log: its folder, its name, races and fields in its report, and fields that are found besides.
+/// A log: its name, its folder, the numbers of races and fields in its report, and the number of fields that are found
+/// although the report lacks them.
 pub(crate) struct Log {
     pub(crate) name: &'static str,
     folder: &'static str,
@@ -18,9 +20,10 @@ pub(crate) struct Log {
     races: usize,
     fields: usize,
     pub(crate) extra: usize,
-    /// Fields of races at one address that two objects had, of two classes. Here these are two locations.
+    /// Number of fields whose races are at one address that belonged to two objects of two classes. Here these are two
+    /// locations, so there is no race.
     reused: usize,
-    /// Fields with a class that has not their heading.
+    /// Fields that are found in a class whose heading in the report lacks them.
     unlike: &'static [(&'static str, &'static str)],
 }
 
@@ -43,11 +46,11 @@ pub(crate) const LOGS: [Log; 8] = [
     },
 ];
 
-/// What is compared of a log.
+/// A log with its trace and its report, ready to be compared.
 pub(crate) struct Case {
     pub(crate) trace: Trace,
     pub(crate) report: Report,
-    /// The operation of each access of the log.
+    /// Operation of each access, by the access's number in the log.
     ops: BTreeMap<u32, OpNo>,
 }
 
@@ -68,14 +71,15 @@ impl Log {
 }
 
 impl Case {
-    /// The field of a race, as the report has it.
+    /// Returns the field of a race, named as in the report.
     pub(crate) fn field(&self, race: &Race) -> Field {
         let name = &self.trace.fields[self.trace.places[race.location].field];
         let (class, field) = name.rsplit_once('.').unwrap();
         (class.to_owned(), field.to_owned())
     }
 
-    /// Ours, by class. DroidRacer leaves races of databases out.
+    /// Returns the fields of the races found here, by class. Races of databases are left out, because DroidRacer does
+    /// not report them.
     pub(crate) fn ours(&self, races: &[Race]) -> BTreeMap<RaceClass, BTreeSet<Field>> {
         let mut ours: BTreeMap<RaceClass, BTreeSet<Field>> = BTreeMap::new();
         for race in races.iter().filter(|race| !self.trace.places[race.location].name.starts_with("database:")) {
@@ -84,7 +88,8 @@ impl Case {
         ours
     }
 
-    /// The report's, by class. Races of co-enabled events stand there with their object, whose class is that of its race.
+    /// Returns the fields of the report, by class. Under its heading for co-enabled events, the report names objects;
+    /// their fields come from their races.
     pub(crate) fn theirs(&self) -> BTreeMap<RaceClass, BTreeSet<Field>> {
         let of = |class: RaceClass| -> BTreeSet<Field> {
             let below = self.report.headings.get(heading(class)).into_iter().flatten();
@@ -97,7 +102,7 @@ impl Case {
         RaceClass::ALL.into_iter().map(|class| (class, of(class))).filter(|(_, fields)| !fields.is_empty()).collect()
     }
 
-    // The classes of an object in the races of a field.
+    // Returns the fields of an object, with their classes, from the reported races.
     fn classes(&self, object: &str, field: &str) -> Vec<Field> {
         let name =
             |id: u32| self.trace.ops[self.ops[&id]].action.access().map_or("", |(at, _)| &self.trace.places[at].name);
@@ -105,14 +110,14 @@ impl Case {
         self.report.races.iter().filter(of).map(|race| race.field.clone()).collect()
     }
 
-    // Fields of reported races at one address, but of two classes.
+    // Returns the fields of reported races at one address whose accesses are to two classes.
     fn reused(&self) -> BTreeSet<Field> {
         let place = |id: u32| self.trace.ops[self.ops[&id]].action.access().map(|(at, _)| at);
         let of = |race: &&Reported| place(race.first) != place(race.second);
         self.report.races.iter().filter(of).map(|race| race.field.clone()).collect()
     }
 
-    /// The fields that the report names.
+    /// Returns the fields that the report names.
     pub(crate) fn fields(&self) -> BTreeSet<Field> {
         self.report.races.iter().map(|race| race.field.clone()).collect()
     }
@@ -128,6 +133,7 @@ fn heading(class: RaceClass) -> &'static str {
     }
 }
 
+/// The races that DroidRacer reports are found and no others, except for the differences that [`LOGS`] lists.
 #[test]
 fn what_droidracer_reports_is_found_and_nothing_else() {
     for log in &LOGS {
@@ -152,7 +158,8 @@ fn what_droidracer_reports_is_found_and_nothing_else() {
     }
 }
 
-// DroidRacer puts a race below a heading for each of its fields and objects, and one of delayed posts that is not the first of its object also below that of cross posts.
+// DroidRacer lists a race under a heading for each of its fields and objects. It also lists a race of delayed posts
+// under the heading of cross posts, unless it is the first race of its object.
 fn headings(
     log: &Log,
     ours: &BTreeMap<RaceClass, BTreeSet<Field>>,

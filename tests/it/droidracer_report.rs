@@ -1,27 +1,28 @@
-//! The report at the end of a log of DroidRacer, for tests.
+//! Parses the report at the end of a log of DroidRacer, for tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A field of a class.
+/// A field: its class and its name.
 pub(crate) type Field = (String, String);
 
-/// A race of the report: two accesses, by their numbers.
+/// A race of the report: two accesses, by their numbers in the log.
 pub(crate) struct Reported {
     pub(crate) first: u32,
     pub(crate) second: u32,
     pub(crate) field: Field,
 }
 
-/// The report: its races, and for each heading the fields below it, or the objects (of those of co-enabled events).
+/// The report: its races, and for each heading the fields below it (objects instead of classes under the heading of
+/// co-enabled events).
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) races: Vec<Reported>,
     pub(crate) headings: BTreeMap<String, BTreeSet<Field>>,
-    /// The line of each access.
+    /// Line of each access in the log, by the access's number.
     pub(crate) lines: BTreeMap<u32, u32>,
 }
 
-/// The report at the end of a log.
+/// Parses the report at the end of a log.
 pub(crate) fn report(log: &str) -> Report {
     let mut report = Report::default();
     let (mut first, mut heading) = (0, String::new());

@@ -1,4 +1,5 @@
-//! `docs/results/droidracer.md`: what the relations make of eight logs of real apps. `cargo test --release --test it droidracer_table -- --ignored` writes it anew.
+//! Generates `docs/results/droidracer.md`: the races of eight logs of real apps under both relations.
+//! `cargo test --release --test it droidracer_table -- --ignored` rewrites it.
 
 use crate::droidracer_logs::{Case, LOGS};
 use crate::droidracer_report::Field;
@@ -47,7 +48,7 @@ What each rule is for, by fields that are reported in vain without it (of remind
 
 ";
 
-/// The races that the printed rules find.
+/// Returns the races under the rules that the paper prints.
 fn printed(trace: &Trace) -> Vec<Race> {
     let options = Options { forced: false, coverage: false, ..Options::default() };
     analyze(trace, options, &AtomicBool::new(false)).unwrap().races

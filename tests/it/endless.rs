@@ -1,4 +1,5 @@
-//! Models without end or bound: a run of each, and a campaign, comes to a limit that says so, in bounded time and memory.
+//! Tests of models without an end or a bound: a run and a campaign of each one end at a reported limit, in bounded time
+//! and memory.
 
 use raceflip::campaign::{Context, Plan, Silent, confirm};
 use raceflip::event::{LimitKind, Outcome};
@@ -58,7 +59,7 @@ fn every_model_comes_to_an_end() {
                 None
             }
         };
-        // Forks come to whichever limit is first.
+        // A model that forks may reach the limit on threads first.
         assert!(limit == expected || limit == Some(LimitKind::Threads), "{name}: {limit:?}");
         let plan = Plan { limits, seed: 1, runs: 2, trials: 2, jobs: 2, ..Plan::new(&model) };
         let found = confirm(&plan, Context { stop: &stop, progress: &Silent });

@@ -1,7 +1,9 @@
-//! Every run of a small model, one after the other: the second way to its outcomes, against which the first ones are held.
+//! Enumerates every run of a small model, one after the other: an independent way to its outcomes, with which the other
+//! ways are compared.
 //!
-//! A plain walk over all sequences of choices, without reduction; the clock moves to the critical instants. It knows nothing of states, so what it
-//! finds is complete; with `met` it leaves out what it has met before by the digest of the canonical state, and must then find the same.
+//! The enumeration is a plain walk over all sequences of choices, without reduction; the clock advances to the critical
+//! instants. It does not identify states, so its result is complete. With `merge`, it skips states with a canonical
+//! digest that occurred before, and must then find the same ends.
 
 use crate::harness_outcomes::{as_data, fact};
 pub(crate) use crate::stateless::words;
@@ -16,16 +18,16 @@ use raceflip::world::{Limits, Machine, Question, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What all runs of a model come to.
+/// Result of an enumeration of all runs.
 #[derive(Default)]
 pub(crate) struct Enumerated {
-    /// Every end.
+    /// Ends of all runs.
     pub(crate) ends: BTreeSet<Ended>,
-    /// Steps that were taken, over all runs.
+    /// Number of steps over all runs.
     pub(crate) steps: u64,
 }
 
-/// Enumerates all runs, or with `merge` all states. `None` if that takes more than `most` steps.
+/// Enumerates all runs, or with `merge` all states. Returns `None` if that takes more than `most` steps.
 pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool, most: u64) -> Option<Enumerated> {
     let code = Arc::new(compile(program).unwrap_or_else(|e| panic!("{e}")));
     let mut machine = Machine::new(Vm::new(code), Limits::default());
@@ -59,7 +61,8 @@ pub(crate) fn enumerate(program: &Program, of: &BTreeSet<GlobalId>, merge: bool,
     Some(found)
 }
 
-/// Every choice that is open with every argument that it can have, or how the run ends here. The clock may move to these instants.
+/// Returns every open choice with each possible argument, or the outcome if the run ends here. The clock may advance to
+/// the instants that `instants` returns.
 pub(crate) fn choices(
     machine: &mut Machine<Vm>,
     instants: impl Fn(&World) -> Vec<u64>,
@@ -89,7 +92,8 @@ pub(crate) fn choices(
     Ok(all)
 }
 
-/// Compares the two ways on one text; the steps of the long one, or `None` if it is too long.
+/// Compares the enumerations with and without merging on one text. Returns the steps of the one without merging, or
+/// `None` if there are more than `most`.
 fn same_both_ways(name: &str, text: &str, most: u64) -> Option<u64> {
     let program = program(name, text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let of = words(&program);
@@ -103,6 +107,7 @@ fn same_both_ways(name: &str, text: &str, most: u64) -> Option<u64> {
     Some(all.steps)
 }
 
+/// An enumeration that merges states with equal digests finds the same ends as one that does not merge.
 #[test]
 fn states_that_are_equal_have_equal_futures() {
     let (mut compared, mut steps) = (0, 0);
@@ -118,7 +123,7 @@ fn states_that_are_equal_have_equal_futures() {
     );
 }
 
-/// Enumerates a model both ways, and holds what it expects against what was found.
+/// Enumerates a model with and without merging, and compares its expectations with the ends.
 fn check_all_runs(name: &str, text: &str) {
     let program = program(name, text, &[]).unwrap_or_else(|e| panic!("{e}"));
     same_both_ways(name, text, 200_000).unwrap_or_else(|| panic!("{name} has too many runs"));
@@ -131,7 +136,8 @@ fn check_all_runs(name: &str, text: &str) {
     }
 }
 
-/// One test for each small model: all its runs are enumerated, with and without merging states, and end as it says.
+/// Defines one test for each small model: its runs are enumerated with and without merging states, and end as its
+/// `expect` line says.
 macro_rules! all_runs {
     ($($name:ident: $text:literal)*) => {
         $(#[test]
@@ -343,6 +349,7 @@ all_runs! {
         expect outcomes of x: ok 2"
 }
 
+/// The outcomes of the queue facts in the data are exactly the ends of the enumeration.
 #[test]
 fn queue_facts_are_complete() {
     let (mut done, mut wrong) = (0, Vec::new());
@@ -368,6 +375,7 @@ fn queue_facts_are_complete() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Harnesses that can be enumerated end as their `expect` lines say, with the same ends with and without merging.
 #[test]
 fn harnesses_are_complete() {
     let (mut done, mut wrong) = (0, Vec::new());

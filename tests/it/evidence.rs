@@ -1,4 +1,4 @@
-//! What a campaign confirms is true: the runs that prove it are made again and looked at.
+//! Tests that the verdicts of a campaign are true: the runs that prove a confirmed pair are replayed and observed.
 
 use crate::load::{Model, all_models, load, load_bytes, models};
 use raceflip::campaign::{Context, Evidence, Explore, Flip, Instance, PairReport, Plan, Silent, Verdict, confirm};
@@ -19,7 +19,8 @@ fn plan(model: &Model) -> Plan {
     Plan { limits, seed: 5, runs: 20, jobs: 2, ..Plan::new(model) }
 }
 
-/// A strategy that looks whether two threads ever stand at these statements on one location.
+/// Strategy that replays a run and checks whether two threads are ever pending and enabled at the statements of a pair,
+/// with conflicting accesses.
 struct Looking {
     inner: Replay,
     pair: Pair,
@@ -51,7 +52,7 @@ impl Strategy for Looking {
     }
 }
 
-/// Every access of a run: the instance, and the location by name.
+/// Observer that collects every access of a run: its instance, and its location by name.
 #[derive(Default)]
 struct Accesses {
     all: Vec<(Instance, String)>,
@@ -88,6 +89,7 @@ fn replay(model: &Model, evidence: &Evidence) -> (Machine<Vm>, Replay) {
     (Machine::new(Vm::new(model.code.clone()), token.limits), Replay::new(Arc::new(token.schedule)))
 }
 
+// Replays the proof, and returns whether the pair is side by side in it.
 fn is_adjacent(model: &Model, pair: &PairReport) -> bool {
     let [proof] = &pair.proof[..] else { return false };
     let (mut machine, inner) = replay(model, proof);
@@ -96,6 +98,8 @@ fn is_adjacent(model: &Model, pair: &PairReport) -> bool {
     looking.seen
 }
 
+// Replays both proofs of a flip. In each one, the two instances must occur in its order and at one location; in a cut,
+// only the first of them occurs.
 fn is_flipped(model: &Model, pair: &PairReport, flip: &Flip) -> bool {
     assert_eq!(pair.proof.len(), 2);
     let i = &flip.instances;
@@ -112,7 +116,7 @@ fn is_flipped(model: &Model, pair: &PairReport, flip: &Flip) -> bool {
     })
 }
 
-/// Every confirmed pair of every model: its proof is there to see.
+/// The proof of every confirmed pair of every model shows the pair side by side, or in both orders.
 #[test]
 fn what_is_confirmed_is_seen() {
     let (mut adjacent, mut flipped, mut cut) = (0, 0, 0);
@@ -137,7 +141,8 @@ fn what_is_confirmed_is_seen() {
     assert!(adjacent > 50 && flipped > 20 && cut > 3, "{adjacent} side by side, {flipped} flipped, {cut} by a cut");
 }
 
-/// The `expect race` lines of the models: what is false is never confirmed, and what is real is.
+/// The `expect race` lines of the models hold: a pair called false is never confirmed, and a pair called real is
+/// confirmed.
 #[test]
 fn race_expectations_of_the_models() {
     let mut wrong = Vec::new();
@@ -160,19 +165,21 @@ fn race_expectations_of_the_models() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Orders that cannot be, with what could make a cut believe in them.
+/// Orders that cannot happen are not confirmed, in models that could make a cut look like one of them.
 #[test]
 fn no_cut_proves_an_order_that_cannot_be() {
     let never = [
-        // x is skipped by a branch before y may go, and its thread lives on, or the run fails for another reason.
+        // A branch skips x before y may run, and x's thread continues, or the run fails for another reason.
         "app \"a\"; var x = 0; atomic go = 0; thread s { if * { @X: x = 1 }; go = 1; skip }; thread t { await go == 1; @Y: x = 2 }",
         "app \"a\"; var x = 0; atomic go = 0; thread s { if * { @X: x = 1 }; go = 1; skip; fail \"other\" }; thread t { await go == 1; @Y: x = 2 }",
-        // The task of x is taken out of its queue before y.
+        // The task of x is removed from its queue before y.
         "app \"a\"; var x = 0; looper m; thread s { post f() to m after 5; post g() to m }; task f() { @X: x = 1 }; task g() { cancel f on m; @Y: x = 2; fail \"other\" }",
-        // Who comes first through the lock (or the swap) has settled whether x comes, long before y; no statement tells it, only values.
+        // The first thread through the lock (or the swap) has decided whether x comes, long before y. Only values show
+        // this, no statement.
         "app \"a\"; lock L; var taken = 0; var done = false; var x = 0; thread s { let won = false; sync L { if taken == 0 { taken = 1; won = true } }; skip; if won { @X: x = 1; sync L { done = true } } }; thread t { let may = false; let first = false; sync L { if taken == 0 { taken = 2; may = true; first = true } }; if !may { sync L { may = done } }; if may { @Y: x = 2 }; if first { fail \"other\" } }",
         "app \"a\"; atomic taken = 0; atomic done = 0; var x = 0; thread s { let won = cas(taken, 0, 1); skip; if won { @X: x = 1; done = 1 } }; thread t { let first = cas(taken, 0, 2); if first || done == 1 { @Y: x = 2 }; if first { fail \"other\" } }",
-        // It is settled between the lock (or the post of y's task) and y, by others or by y's own thread.
+        // Whether x comes is decided between the lock (or the post of y's task) and y, by another thread or by y's own
+        // thread.
         "app \"a\"; atomic f = 0; atomic done = 0; var d = 0; lock L; thread t { sync L { await done == 1; @Y: let v = d; assert v == 2, \"not set\" } }; thread x { if cas(f, 0, 1) { @X: d = 2; done = 1 } }; thread third { if cas(f, 0, 2) { done = 1 } }",
         "app \"a\"; looper main; atomic f = 0; atomic done = 0; var d = 0; task y() { if done == 1 { @Y: let v = d; assert v == 2, \"not set\" } }; task x() { @X: d = 2; done = 1 }; thread z { post y() to main }; thread b { if cas(f, 0, 1) { post x() to main } }; thread third { if cas(f, 0, 2) { done = 1 } }",
         "app \"a\"; atomic f = 0; var d = 0; lock L; thread t { sync L { if !cas(f, 0, 2) { await f == 3 }; @Y: let v = d; assert v == 2, \"not set\" } }; thread x { if cas(f, 0, 1) { @X: d = 2; f = 3 } }",
@@ -181,7 +188,7 @@ fn no_cut_proves_an_order_that_cannot_be() {
         "app \"a\"; semaphore one = 1; semaphore done = 0; atomic taken = 0; var d = 0; lock L; thread t { sync L { down done; @Y: let v = d; assert v == 2, \"not set\" } }; thread x { down one; if taken == 0 { taken = 1; @X: d = 2; up done }; up one }; thread third { down one; if taken == 0 { taken = 1; up done }; up one }",
         "app \"a\"; looper main; looper other; atomic f = 0; atomic done = 0; var d = 0; lock L; task y() { sync L { await done == 1; @Y: let v = d; assert v == 2, \"not set\" } }; task x() { if cas(f, 0, 1) { @X: d = 2; done = 1 } }; thread a { post x() to main; post y() to other }; thread third { if cas(f, 0, 2) { done = 1 } }",
         "app \"a\"; var d = 0; atomic closed = 0; lock L; thread t { sync L { let ok = await closed == 2 for 10; if !ok { if cas(closed, 0, 1) { skip } else { await closed == 2 } }; @Y: let v = d; assert v == 2, \"not set\" } }; thread x { if cas(closed, 0, 3) { @X: d = 2; closed = 2 } }",
-        // f, g, f, by waiting, with a conditional x.
+        // The tasks run in the order f, g, f, forced by waits, and x is conditional.
         "app \"a\"; var x = 0; var n = 0; looper m; thread A { post f() to m; await n == 2; post f() to m }; thread B { await n == 1; post g() to m }; task f() { if * { @X: x = 1 }; n += 1 }; task g() { @Y: x = 2; n += 1; if * { fail \"other\" } }",
     ];
     for text in never {
@@ -196,11 +203,13 @@ fn no_cut_proves_an_order_that_cannot_be() {
     }
 }
 
-/// What fails at its first access has one order that no run shows whole; it is one all the same if the other access was still to come.
+/// If a run fails at the first access, no run shows that order whole. The order counts as harmful all the same if the
+/// other access was still to come.
 #[test]
 fn an_order_that_fails_at_once_is_harmful() {
     let all = [
-        // By the clock, a fork, another looper, a turn that is taken, a choice, the front of the queue; a disable or a cancel that came too early to matter.
+        // The order depends on the clock, a fork, another looper, a turn that is taken, a choice, or the front of the
+        // queue; or on a disable or cancel that comes too early to matter.
         "app \"a\"; looper main; var got = false; task answer() { @X: got = true }; task timeout() { @Y: assert got, \"too late\" }; task net() { post answer() to main }; thread a { post timeout() to main after 100; fork net() }",
         "app \"a\"; looper main; var got = false; event answer on main { @X: got = true }; task timeout() { @Y: assert got, \"too late\" }; thread a { post timeout() to main after 100; enable answer }",
         "app \"a\"; looper main; looper net; var p: Object = null; task i_() { @X: p = new Object }; task u_() { @Y: use p }; task req() { post i_() to main }; task go() { post u_() to main after 100; post req() to net }; thread a { post go() to main }",
@@ -224,7 +233,8 @@ fn an_order_that_fails_at_once_is_harmful() {
     }
 }
 
-/// Two threads at one statement of a pair race with each other: that is no race of the pair.
+/// Two threads at one statement of a pair race with each other, which does not confirm a pair of that statement with
+/// another one.
 #[test]
 fn a_race_of_a_statement_with_itself_confirms_no_other_pair() {
     let text = "app \"a\"; var x = 0; atomic n = 0; thread w(i in 0..2) { @A: x = 1; fetch_add(n, 1) }; thread r { await n == 2; @B: x = 2 }";

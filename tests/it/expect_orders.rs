@@ -1,20 +1,21 @@
-//! `expect order @a ~ @b`: the verdicts of order pairs, as `expect race @a ~ @b` is those of accesses.
+//! Tests of `expect order @a ~ @b`, which states the verdict of an order pair as `expect race @a ~ @b` states that of a
+//! pair of accesses.
 
 use raceflip::campaign::{Context, LineVerdict, Plan, Silent, TestPlan, test};
 use raceflip::vm::Model;
 use std::sync::atomic::AtomicBool;
 
-/// A wake-up that comes too early is lost.
+/// A model in which a notification that comes too early is lost.
 const LOST: &str = "lock m\nthread a { sync m { @n: notify m } }\nthread b { sync m { @w: wait m } }\n";
 
-/// What nobody orders, and what hurts in neither order.
+/// A model in which nothing orders the two operations, and neither order is harmful.
 const COUNTED: &str = "semaphore s = 0\nthread a { @u: up s }\nthread b { @d: down s }\n";
 
-/// The post is performed before the fork that leads to the cancel.
+/// A model in which the post is always performed before the fork that leads to the cancel.
 const ORDERED: &str =
     "looper main\ntask m() { skip }\ntask c() { @c: cancel m on main }\nthread a { @p: post m() to main; fork c() }\n";
 
-/// Whether each line holds, and why not.
+/// Returns for each line `met`, or the reason why it does not hold.
 fn held(model: &str, lines: &[&str]) -> Vec<String> {
     let lines: String = lines.iter().map(|line| format!("expect {line}\n")).collect();
     let model = Model::from_text("m.race", &format!("{model}{lines}"), &[]).unwrap_or_else(|e| panic!("{e}"));

@@ -1,4 +1,4 @@
-//! The exhaustive search against other ways to the same answer.
+//! Compares the exhaustive search with other ways to the same results.
 
 pub(crate) use crate::agree::search;
 use crate::enumerate::{enumerate, words};
@@ -8,7 +8,7 @@ use raceflip::vm::Model;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-/// How a search is told to stop: never, here.
+/// Context of a search that is never stopped.
 pub(crate) fn context() -> explore::Context<'static> {
     static STOP: AtomicBool = AtomicBool::new(false);
     explore::Context { stop: &STOP, progress: &Silent }
@@ -18,13 +18,14 @@ fn model(text: &str) -> Model {
     Model::from_text("t.race", text, &[]).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// The search finds the same ends as the enumeration of all states, and the same ends with and without reduction.
 #[test]
 fn it_comes_to_the_ends_of_all_runs() {
     let mut compared = 0;
     for (i, text) in tiny::pairs().chain((0..1_000).map(tiny::model)).enumerate() {
         let model = Model::from_text(&format!("tiny {i}"), &text, &[]).unwrap();
         let of = words(&model.program);
-        // Random walks' clock: then both see the same instants.
+        // The critical instants of random walks make the enumeration and the search see the same instants.
         let Some(all) = enumerate(&model.program, &of, true, 3_000) else { continue };
         let ends = |reduce, clock| {
             let found = search(&Plan { reduce, clock, observe: of.clone(), ..Plan::new(&model) });
@@ -80,7 +81,7 @@ fn depth_first_visits_the_same_states() {
 
 #[test]
 fn what_is_told_of_the_whole_is_no_more_than_there_is() {
-    // At every cut, also late ones: what was visited and what runs met besides.
+    // At every bound, including late ones, the estimate covers the visited states and those that runs met besides.
     let model = model("const N = 6\nvar x: int[N]\nthread w(i in 0..N) { x[i] = 1; x[i] = 2; x[i] = 3 }");
     for states in [100, 1_000, 3_500, 4_000] {
         for depth_first in [false, true] {
@@ -91,7 +92,8 @@ fn what_is_told_of_the_whole_is_no_more_than_there_is() {
             assert!((states..=4_096).contains(&at_least), "{at_least} after {states}");
         }
     }
-    // Of 48 choices each run has a weight of its own, and a few have nearly all: no error is known.
+    // With 48 choices, the weights of runs differ so much that a few runs have nearly all weight, so no error can be
+    // given.
     let text = "const N = 8\nvar x: int[N]\nthread w(i in 0..N) { x[i] = 1; x[i] = 2; x[i] = 3; x[i] = 1; x[i] = 2; x[i] = 3 }";
     let model = self::model(text);
     let bounds = explore::Bounds { states: 100, ..explore::Bounds::default() };
@@ -111,7 +113,8 @@ fn a_search_that_was_cut_estimates_the_whole() {
     let found = search(&Plan { bounds, ..Plan::new(&model) });
     assert_eq!(found.cut, Some(explore::Cut::States));
     let estimate = found.estimate.unwrap();
-    // 18! / 3!^6 schedules and 4^6 states. Five standard errors: by chance once in a million times, and never for these seeds.
+    // There are 18! / 3!^6 schedules and 4^6 states. A deviation of five standard errors has a chance of one in a
+    // million, and does not occur with these seeds.
     let schedules = 137_225_088_000.0;
     assert!((estimate.schedules - schedules).abs() < 5.0 * estimate.schedules_error, "{estimate:?}");
     let states = search(&Plan::new(&model)).states;
@@ -151,7 +154,8 @@ fn orders_that_happen_and_orders_that_never_do() {
         let is = |s: &raceflip::event::Site| s.label.as_deref() == Some(label) && s.kind.word() == "write";
         model.code.setup.sites.enumerate().find(|(_, s)| is(s)).map(|(id, _)| id).unwrap()
     };
-    // Posts of one thread are begun in their order; a thread that has read the first box does not write the second one.
+    // Tasks posted by one thread begin in the order of their posts. A thread that has read the first box does not write
+    // to the second one.
     let cases = [
         ("first", "second", true),
         ("second", "first", false),
@@ -172,16 +176,16 @@ fn orders_that_happen_and_orders_that_never_do() {
 #[test]
 fn livelocks_are_just_and_go_on_for_ever() {
     let cases: [(&str, &[&str]); 9] = [
-        // A thread that would set the flag has to be let go.
+        // A fair scheduler must run the thread that sets the flag.
         ("var f = 0; thread a { while f == 0 { skip } }; thread b { f = 1 }", &[]),
-        // Nobody sets it.
+        // No thread sets the flag.
         ("var f = 0; thread a { while f == 0 { skip } }; thread b { skip }", &["a"]),
-        // Whoever would set it waits for the lock that the other one holds.
+        // The thread that would set the flag waits for the lock of the other one.
         (
             "var f = 0; lock m; thread a { sync m { while f == 0 { yield } } }; thread b { sync m { f = 1 } }",
             &["a", "b"],
         ),
-        // Two that give way to each other for ever.
+        // Two threads give way to each other for ever.
         (
             "atomic p = 0; atomic q = 0
              thread a { loop { p = 1; if q == 0 { break }; p = 0 } ; p = 0 }

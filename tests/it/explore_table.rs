@@ -1,4 +1,5 @@
-//! `docs/results/states.md`: how large all harnesses are. `cargo test --release --test it explore_table -- --ignored` writes it anew.
+//! Generates `docs/results/states.md`: the sizes of the state spaces of all harnesses.
+//! `cargo test --release --test it explore_table -- --ignored` rewrites it.
 
 use crate::complete::all_variants;
 use crate::explore::search;

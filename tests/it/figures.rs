@@ -1,4 +1,4 @@
-//! RaceFuzzer's figures 1 and 2, as the paper's section 3 says they come out.
+//! Tests that campaigns on RaceFuzzer's figures 1 and 2 have the results that section 3 of the paper states.
 
 use crate::load::{Model, load};
 use raceflip::base::mix;
@@ -44,7 +44,8 @@ fn figure_1_five_seven_is_real_and_one_ten_never() {
 
 #[test]
 fn figure_2_is_hit_in_every_trial_and_fails_in_half_of_them() {
-    // 200 trials, a fair coin each: 70 to 130 errors is 4.2 standard deviations. Four values of k: by chance this fails once in 10,000 seeds; the seed is fixed.
+    // Each of 200 trials is a fair coin, so 70 to 130 errors are 4.2 standard deviations. Over the four values of k,
+    // this fails by chance for one seed in 10,000; the seed is fixed.
     const TRIALS: u64 = 200;
     for k in [5, 50, 500, 5_000] {
         let model = figure("racefuzzer_fig2.race", &[("K".to_owned(), k)]);

@@ -1,11 +1,12 @@
-//! Words of other languages, one by one: each is an error in a model, and its help is what the table says. The page of the manual is the table.
+//! Tests of the words of other languages: each one is an error in a model, with the help of its table row. The page of
+//! the manual is generated from the table.
 
 use raceflip::lang::foreign::{FOREIGN, Foreign, page};
 use raceflip::vm::Model;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What the examples may use.
+/// Declarations that the examples may use.
 const DECLARED: &str = "\
 class Node { var v = 0 }
 var x = 0
@@ -59,7 +60,7 @@ fn no_word_stands_twice_in_one_form() {
     }
 }
 
-/// What a model declares is never foreign to it.
+/// A name that the model declares is never explained as a foreign word.
 #[test]
 fn names_of_the_model_are_not_explained() {
     let help = |text: &str| Model::from_text("a.race", text, &[]).unwrap_err().to_string();
@@ -67,7 +68,7 @@ fn names_of_the_model_are_not_explained() {
     assert!(errors.contains("unknown name `y`") && !errors.contains("help"), "{errors}");
     let errors = help("var sizes = 0\nthread t { size = 1 }");
     assert!(errors.contains("did you mean `sizes`?"), "{errors}");
-    // A word that begins statements elsewhere is a name like others where a value stands.
+    // In the place of a value, a word that begins statements in other languages is an ordinary name.
     let errors = help("var x = 0\nthread t { x = print }");
     assert!(errors.contains("unknown name `print`") && !errors.contains("help"), "{errors}");
 }

@@ -1,4 +1,5 @@
-//! Every reader of foreign bytes with its corpus of fuzzing (`tests/fuzz`): what is asserted there holds with `cargo test`, too, and with every input cut off and changed.
+//! Runs the check of every reader of foreign bytes (`tests/fuzz`) on its fuzzing corpus, and on truncated and changed
+//! inputs, so that `cargo test` covers these properties.
 
 #[path = "../fuzz/src/lib.rs"]
 #[allow(unreachable_pub, reason = "it is a library for its targets")]
@@ -18,7 +19,7 @@ fn names(folder: &Path) -> BTreeSet<String> {
     all.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// The corpus of a reader, in the order of names.
+/// Returns the corpus of a reader, in the order of names.
 fn corpus(reader: &str) -> Vec<(String, Vec<u8>)> {
     let at = folder("corpus").join(reader);
     names(&at).into_iter().map(|name| (name.clone(), fs::read(at.join(&name)).unwrap())).collect()
@@ -49,7 +50,8 @@ fn readers_stand_their_corpus() {
     }
 }
 
-/// A bit of what a fuzzer does, without its eyes: two inputs spliced, bytes changed, left out and doubled.
+/// The checks hold on random mutations of the corpus, without the feedback of a fuzzer: two inputs are spliced, and
+/// bytes are changed, removed and repeated.
 #[test]
 fn readers_stand_inputs_like_those_of_their_corpus() {
     const INPUTS: u32 = 150;

@@ -1,4 +1,4 @@
-//! Gates of a build: what fails where, in every form of a report, and what `--fail-on` makes of it.
+//! Tests of gates: which findings fail, in every report format, and the effect of `--fail-on`.
 
 use crate::cli::{FOUND, MENU, REFUSED, call, file, scratch};
 use crate::reports::{elements, sarif_schema, valid};
@@ -8,7 +8,7 @@ const CRASHES: &str = "tests/data/faults/always_crashes_green.race";
 const LIVELOCK: &str = "tests/data/faults/livelock_exit_0.race";
 const TWINS: &str = "tests/data/faults/treiber_twins.race";
 
-// A race that does no harm.
+// A model with a race that is not harmful.
 const HARMLESS: &str = "var x = 0\nthread a { x = 1 }\nthread b { x = 1 }\n";
 
 fn out(args: &[&str]) -> String {
@@ -40,7 +40,7 @@ fn what_fails_in_both_orders_fails_in_every_form() {
     assert_eq!((failures.len(), &failures[0]["level"]), (1, &"error".into()), "{sarif}");
     let json: Value = serde_json::from_str(&confirm("json")).unwrap();
     assert!(json["detection_failures"].as_array().is_some_and(|f| !f.is_empty()), "{json}");
-    // Many variants at once.
+    // The failure is also reported with all variants.
     let folder = out(&["confirm", CRASHES, "--all-variants"]);
     assert!(folder.contains("1 failure that no pair's order explains"), "{folder}");
     for gate in ["any-failure", "any-failure,limits"] {
@@ -74,7 +74,7 @@ fn gates_fail_on_what_they_name() {
     let folder = scratch("gates");
     let harmless = file(&folder, "harmless.race", HARMLESS);
     for (model, gate, status, says) in [
-        // A race that does no harm fails a look for races, and no build.
+        // A race that is not harmful gives the status "found" without a gate, but does not fail a gate on failures.
         (harmless.as_str(), None, FOUND, ""),
         (&harmless, Some("any-failure"), 0, "gate: passed"),
         (&harmless, Some("harmful,any-failure,limits"), 0, "gate: passed"),
@@ -98,7 +98,7 @@ fn gates_fail_on_what_they_name() {
     let both = call(&["confirm", MENU, "--fail-on", "nothing,harmful"]);
     assert_eq!((both.status, both.out.as_str()), (REFUSED, ""));
     assert!(both.err.contains("stands alone"), "{}", both.err);
-    // Parts that are merged go through the same gate.
+    // Merged parts pass through the same gate.
     let part = folder.join("part.json").display().to_string();
     let made = call(&["confirm", &harmless, "--partition", "1/1", "--out", &part, "--fail-on", "any-failure"]);
     assert_eq!(made.status, 0, "{}", made.err);
@@ -126,7 +126,7 @@ fn limits_and_livelocks_are_in_the_headline() {
     let json: Value =
         serde_json::from_str(&out(&["confirm", LIVELOCK, "--steps", "2000", "--format", "json"])).unwrap();
     assert_eq!(json["livelocks"][0]["threads"], serde_json::json!(["a"]));
-    // The run that is shown can be made again.
+    // The run of a livelock can be replayed.
     let again = call(&["replay", LIVELOCK, "-q", json["livelocks"][0]["again"]["token"].as_str().unwrap()]);
     assert!(again.out.starts_with("limit: "), "{}", again.out);
 }
@@ -176,7 +176,7 @@ fn tests_have_all_forms_and_a_gate() {
     assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(1), "{sarif}");
     let json: Value = serde_json::from_str(&test(&["--format", "json"]).out).unwrap();
     assert_eq!(json["failed"], 1);
-    // What could not be looked at.
+    // The next model has runs that a limit cuts.
     let cut = file(
         &folder,
         "cut.race",
@@ -221,7 +221,7 @@ fn one_rule_for_variants() {
         let of = |r: &Value| r["defines"].to_string();
         json["results"].as_array().map_or_else(|| vec![of(&json)], |all| all.iter().map(of).collect())
     };
-    // A file and a folder are the same: as it stands, and with all variants.
+    // A file and a folder follow the same rule: one variant with the model's own constants, or all variants.
     assert_eq!(names(&["confirm", &one]), ["{}"]);
     assert_eq!(names(&["confirm", &dir]), ["{}"]);
     let both = ["{\"FIXED\":0}", "{\"FIXED\":1}"];
@@ -268,10 +268,10 @@ fn what_is_typed_wrong_is_explained() {
     let bare = call(&["run", MENU, "--virtual-time", "5"]);
     assert!(bare.status == REFUSED && bare.err.contains("`5` has no unit: write 5ms, 5s or 5m"), "{}", bare.err);
     assert_eq!(call(&["run", MENU, "--virtual-time", "5s", "-q"]).status, FOUND);
-    // Failures that no order explains are kept as well.
+    // Failures that no order explains are saved, too.
     let seeds = scratch("keep").join("seeds").display().to_string();
     assert!(call(&["confirm", CRASHES, "--save", "--saved", &seeds]).err.contains("saved "));
-    // Old names are taken still.
+    // Old names of options are still accepted.
     for args in [
         &["test", MENU, "--runs", "10", "--seeds", &seeds][..],
         &["explore", MENU, "--most-steps", "3"],
@@ -290,7 +290,7 @@ fn timelines_can_be_ascii() {
     assert_eq!(run.out.lines().count(), drawn.out.lines().count());
 }
 
-/// Where limits, pairs or livelocks fail the gate that was asked for, every form has a failure with the reason.
+/// If limits, pairs or livelocks fail the requested gate, every format has a failure with the reason.
 #[test]
 fn what_fails_the_gate_fails_in_every_form() {
     let folder = scratch("gate-forms");
@@ -327,7 +327,8 @@ fn what_fails_the_gate_fails_in_every_form() {
     }
 }
 
-/// Line, column, operand and thread of a failure, as the text has them; and one rule for the class of a case.
+/// Every format gives the line, column, operand and thread of a failure, as the text does. Test cases of `test` and
+/// `confirm` have the same class name.
 #[test]
 fn the_forms_of_a_test_tell_the_failure() {
     let folder = scratch("test-told");
@@ -349,7 +350,7 @@ fn the_forms_of_a_test_tell_the_failure() {
     assert_eq!(class(&test("junit")), class(&out(&["confirm", &path, "--format", "junit"])));
 }
 
-/// Deadlocks of different threads of one array are one failure, in the headline and for the gate.
+/// Deadlocks of different threads of one array count as one failure, in the headline and for the gate.
 #[test]
 fn threads_of_one_array_fail_as_one() {
     let text = "lock a\nlock b\nthread t(i in 0..3) { if i % 2 == 0 { sync a { sync b { skip } } } else { sync b { sync a { skip } } } }\n";

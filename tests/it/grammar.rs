@@ -1,4 +1,5 @@
-//! `docs/race.tmLanguage.json`: its words are those of the language, no more and no fewer; its patterns compile and colour lines as they should.
+//! Tests of `docs/race.tmLanguage.json`: it contains exactly the words of the language, and its patterns compile and
+//! color lines as they should.
 
 use crate::support::read;
 use fancy_regex::Regex;
@@ -6,7 +7,7 @@ use raceflip::lang::ast::{Access, ComponentKind, ComponentVerb, LockKind, Storag
 use raceflip::lang::words::{EXPECTATIONS, ITEMS, PARTICLES, RESERVED, STATEMENTS, TYPES};
 use std::collections::BTreeSet;
 
-/// The words of the language: the tables that parser and printer use.
+/// Returns the words of the language, from the tables that the parser and the printer use.
 fn language() -> BTreeSet<String> {
     let lists: [&[&str]; 6] = [&RESERVED, &ITEMS, &STATEMENTS, &EXPECTATIONS, &PARTICLES, &TYPES];
     let mut all: BTreeSet<String> = lists.concat().into_iter().map(str::to_owned).collect();
@@ -16,7 +17,7 @@ fn language() -> BTreeSet<String> {
     all.extend(LockKind::WORDS.iter().map(|(w, _)| (*w).to_owned()));
     all.extend(Storage::WORDS.iter().map(|(w, _)| (*w).to_owned()));
     all.extend(SyncMode::WORDS.iter().map(|(w, _)| (*w).to_owned()));
-    // The only operation that no statement begins with.
+    // `spawn` is the only operation that no statement begins with.
     all.insert("spawn".to_owned());
     all.extend(Access::WORDS.iter().map(|(w, _)| (*w).to_owned()));
     all
@@ -29,7 +30,7 @@ struct Rule {
     captures: Vec<(usize, String)>,
 }
 
-/// The rules in the order of the file: of those that match at one place an editor takes the first.
+/// Returns the rules in the order of the file. If several rules match at one place, an editor takes the first.
 fn rules() -> Vec<Rule> {
     let grammar: serde_json::Value = serde_json::from_str(&read("docs/race.tmLanguage.json")).expect("JSON");
     assert_eq!((&grammar["scopeName"], &grammar["fileTypes"][0]), (&"source.race".into(), &"race".into()));
@@ -54,7 +55,7 @@ fn rules() -> Vec<Rule> {
     included.into_iter().map(rule).collect()
 }
 
-/// The words that a pattern spells out.
+/// Returns the words that a pattern spells out.
 fn words(pattern: &str) -> Vec<String> {
     let syntax = Regex::new(r"\\.|\[[^\]]*\]").expect("a pattern");
     let bare = syntax.replace_all(pattern, " ");
@@ -71,7 +72,7 @@ fn the_words_of_the_grammar_are_those_of_the_language() {
     assert!(missing.is_empty() && foreign.is_empty(), "not coloured: {missing:?}; not of the language: {foreign:?}");
 }
 
-/// The tables themselves against the grammar in the language reference, which quotes each word.
+/// The tables of words match the grammar in the language reference, which quotes each word.
 #[test]
 fn the_words_of_the_language_are_those_of_its_reference() {
     let reference = read("docs/language.md");
@@ -79,7 +80,7 @@ fn the_words_of_the_language_are_those_of_its_reference() {
     let quoted = Regex::new("\"([a-z_]{2,})\"").expect("a pattern");
     let mut there: BTreeSet<String> =
         quoted.captures_iter(grammar).map(|c| c.expect("no limit")[1].to_owned()).collect();
-    // Types are names to the grammar, and stand in the text; `this` belongs to components.
+    // The grammar treats types as names, so they occur only in the text; `this` belongs to components.
     let types = TYPES.iter().filter(|t| reference.contains(&format!("`{t}`"))).map(|t| (*t).to_owned());
     there.extend(types.chain(["this".to_owned()]));
     let (language, none) = (language(), BTreeSet::new());
@@ -87,12 +88,12 @@ fn the_words_of_the_language_are_those_of_its_reference() {
     assert_eq!(differ, none);
 }
 
-/// A line as an editor takes it apart: each coloured text with the last part of its scope.
+/// Splits a line as an editor does; returns each colored text with the first two parts of its scope.
 fn tokens<'l>(rules: &[Rule], line: &'l str) -> Vec<(&'l str, String)> {
     let (mut at, mut found) = (0, Vec::new());
     while at < line.len() {
         let all = rules.iter().filter_map(|r| Some((r, r.regex.captures_from_pos(line, at).expect("no limit")?)));
-        // `min_by_key` takes the first of equals.
+        // `min_by_key` returns the first of equal elements, so the order of the rules counts.
         let Some((rule, hit)) = all.min_by_key(|(_, c)| c.get(0).expect("a match").start()) else { break };
         let whole = hit.get(0).expect("a match");
         assert!(whole.end() > whole.start(), "{} matches nothing", rule.pattern);
@@ -155,7 +156,7 @@ fn lines_are_coloured() {
         "expect outcomes: ok, deadlock",
         &[("expect", other), ("outcomes", other), ("ok", other), ("deadlock", other)],
     );
-    // Words of the language that are names here.
+    // Words of the language are names in these lines.
     check("post = lift + 1", &[("=", operator), ("+", operator), ("1", number)]);
     check("o.use = x", &[("=", operator)]);
     check("sync m { skip }", &[("sync", control), ("skip", other)]);
@@ -165,7 +166,7 @@ fn lines_are_coloured() {
     );
 }
 
-/// Comments and strings of real models are coloured whole, as the lexer has them.
+/// The grammar colors exactly the comments that the lexer finds in real models.
 #[test]
 fn comments_of_the_harnesses_are_comments() {
     let rules = rules();

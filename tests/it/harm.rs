@@ -1,4 +1,5 @@
-//! HARMFUL says that the other order does not fail so from the same state: never of a failure that is only rarer there, always of one that does not come there at all.
+//! Tests of the verdict HARMFUL, which says that the other order does not have the failure from the same state. It is
+//! never given to a failure that is only rarer in the other order, and always to one that does not occur there at all.
 
 use crate::load::{Model, load};
 use raceflip::campaign::{
@@ -22,12 +23,13 @@ fn harmful(found: &Confirmation) -> Vec<&PairReport> {
     found.pairs.iter().chain(&found.orders).filter(|p| !p.hurts().is_empty()).collect()
 }
 
-/// A statement that is reached in one of 2^`halvings` runs.
+/// Returns a statement that is reached in one of 2^`halvings` runs.
 fn sometimes(halvings: u32, statement: &str) -> String {
     (0..halvings).fold(statement.to_owned(), |inner, _| format!("if * {{ {inner} }}"))
 }
 
-/// Shapes of two accesses of one pair; `$f` comes in both orders or in one, as the model has it. Each with whether a state has few others behind it.
+/// Models with two accesses of one pair. `$f` stands for the statement that makes the model fail in both orders or in
+/// one. The flag says whether few states follow each state.
 const SHAPES: [(&str, bool); 5] = [
     ("thread a { @w: x = 1 }\nthread b { @r: let r = x; let bad = false; $f; assert !bad, \"F\" }", true),
     (
@@ -51,14 +53,14 @@ const SHAPES: [(&str, bool); 5] = [
     ),
 ];
 
-/// How a failure comes about: with what the read sees if `a` is first, and if it is not.
+/// Rates of a failure in the two orders of the accesses.
 #[derive(Clone, Copy, Debug)]
 enum Rates {
-    /// In so many halvings of all runs, whatever the order.
+    /// A rate of 2^-n in both orders.
     Equal(u32),
-    /// With the read first always, else so seldom.
+    /// Always if the read comes first, and a rate of 2^-n otherwise.
     OneAlways(u32),
-    /// With the read first only, so seldom.
+    /// A rate of 2^-n if the read comes first, and never otherwise.
     OneOnly(u32),
 }
 
@@ -72,7 +74,8 @@ fn model(shape: usize, rates: Rates) -> Model {
     vm::Model::from_text("shape", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// Campaigns in which the order has no effect on what can happen: how many, and which of them call a pair harmful.
+/// Runs campaigns on models in which both orders can fail. Returns the number of campaigns, and those that call a pair
+/// harmful.
 fn without_effect(seeds: Range<u64>) -> (u32, Vec<String>) {
     let (mut made, mut wrong) = (0, Vec::new());
     for seed in seeds {
@@ -104,7 +107,8 @@ fn what_comes_in_both_orders_is_no_harm_in_460_campaigns() {
     assert!(wrong.is_empty() && made == 460, "{made} campaigns\n{}", wrong.join("\n"));
 }
 
-/// Campaigns in which one order alone can fail: each has to find it, by search where few states follow, else by runs.
+/// Runs campaigns on models in which only one order can fail. Each campaign must find that: by search if few states
+/// follow, by runs otherwise.
 fn with_effect(seeds: Range<u64>) {
     for seed in seeds {
         for n in 0..=4 {
@@ -115,12 +119,13 @@ fn with_effect(seeds: Range<u64>) {
                     assert!(!all.is_empty(), "shape {shape}, rate 1/{}, seed {seed}, {explore:?}", 1 << n);
                     for claim in all.iter().flat_map(|p| p.harms.values()) {
                         let searched = matches!(claim, Claim::Exhaustive { .. });
-                        // Late states of a large model have few others behind them, too.
+                        // Late states of a large model have few successors as well, so a search may decide those.
                         let either = !is_small && explore == Explore::Auto;
                         assert!(either || searched == (explore == Explore::Auto), "shape {shape}: {claim:?}");
                         if let Claim::Runs { runs, at_most, fails, of } = claim {
                             assert!(*at_most < 1.0 / 64.0 && *runs > 800 && fails <= of, "{claim:?}");
-                            // None of so many runs would be rarer than all that was promised for the pair.
+                            // At a rate of `at_most`, so many runs without the failure would be less likely than
+                            // `CHANCE`, the error that is promised for all claims of a pair.
                             assert!((1.0 - at_most).powi(*runs as i32) < CHANCE, "{claim:?}");
                         }
                     }
@@ -149,7 +154,8 @@ fn harm_by_rate(seeds: Range<u64>) {
             let [pair] = found.pairs.as_slice() else { panic!("one pair") };
             assert!(pair.verdict.confirmed() && pair.hurts().is_empty(), "seed {seed}: {:?}", pair.harms);
             let [more] = pair.more_often.as_slice() else { panic!("seed {seed}: {:?}", pair.more_often) };
-            // `@r` is the second statement.
+            // The order in which the read `@r` comes first is order B, because `@r` is the second statement of the
+            // pair.
             assert_eq!((more.first, more.this.0), (First::B, more.this.1), "{more:?}");
             assert!(more.other.0 * 2 < more.other.1 && more.chance < CHANCE, "{more:?}");
         }
@@ -186,7 +192,7 @@ fn failures_of_twins_are_one() {
         let found = campaign(&twins, seed, Explore::Auto);
         let itself: Vec<_> = harmful(&found).into_iter().filter(|p| p.pair.a == p.pair.b).map(|p| p.pair).collect();
         assert!(itself.is_empty(), "seed {seed}: {itself:?}");
-        // All that hurts is one bug.
+        // All harmful pairs show one and the same failure.
         let failures = harmful(&found).into_iter().flat_map(|p| p.hurts()).map(|(_, f)| same_failure(&f.signature));
         assert!(failures.collect::<std::collections::BTreeSet<_>>().len() <= 1, "seed {seed}");
     }
@@ -206,7 +212,8 @@ fn harm_with_a_later_task_is_found() {
     }
 }
 
-/// What was stopped says nothing of what it has not compared: neither that an order hurts, nor that none does.
+/// An interrupted campaign claims nothing about orders that it has not compared: neither that an order is harmful, nor
+/// that none is.
 #[test]
 fn what_is_interrupted_claims_nothing() {
     struct After(std::sync::atomic::AtomicU32, AtomicBool);

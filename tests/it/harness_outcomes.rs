@@ -1,8 +1,9 @@
-//! The harness models end as they say, and as the data about queue facts and bugs says.
+//! Tests that the harness models end as their `expect` lines say, and as the data about queue facts and bugs says.
 //!
-//! The seeds are fixed, so nothing here is left to chance. How many are needed: an outcome that a random walk comes to with probability p is
-//! missed by n seeds with probability (1 - p)^n. The rarest that is asserted here is the ERROR of `racefuzzer_fig2` with p about 0.5%: 5,000 seeds miss
-//! it with probability below 1e-10.
+//! The seeds are fixed, so the results do not depend on chance. The number of seeds is chosen as follows: n seeds miss
+//! an outcome that a random walk has with probability p with a probability of (1 - p)^n. The rarest outcome that is
+//! asserted here is the ERROR of `racefuzzer_fig2` with p about 0.5%; 5,000 seeds miss it with a probability below
+//! 1e-10.
 
 use crate::support::{disappointed, models, program, read, text, walk};
 use raceflip::campaign::{EndKind as Kind, Ended, named};
@@ -13,14 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SEEDS: u64 = 5_000;
 
-/// A queue fact of the data.
+/// A queue fact of the data file.
 #[derive(Deserialize)]
 struct Fact {
     id: String,
     expected_outcomes: Vec<String>,
 }
 
-/// A bug of the data.
+/// A bug of the data file.
 #[derive(Deserialize)]
 struct Bug {
     id: String,
@@ -29,14 +30,16 @@ struct Bug {
     expected_partial: Option<Vec<String>>,
 }
 
-/// The data's names of failures of queue facts, and the models' own.
+/// Failures of queue facts whose names differ: the name in the data, and the name in the model.
 const QUEUE_NAMES: [(&str, &str); 1] = [("OverwrittenByPending", "set_value_stays")];
 
-/// What the data says of Q29 is `stuck[]`: Android keeps the messages behind the fence in a queue that nobody serves any more. Here a looper
-/// that quits drops what its fences hold back (queue rule 6), so nothing is left that could be stuck.
+/// Outcome of Q29 in the data and here. Android keeps the messages behind the fence in a queue that no looper serves
+/// any more, so the data has `stuck[]`. Here a looper that quits drops the messages that its fences hold back (queue
+/// rule 6), so nothing is left that could be stuck.
 const Q29: (&str, &str) = ("stuck[]", "ok[]");
 
-/// The data's names of failures of bugs that the models call otherwise: an exception, a property or a message. All others have one name in both.
+/// Failures of bugs whose names differ: the name in the data, and the exception, property or message of the model. All
+/// other failures have the same name in both.
 const BUG_NAMES: [(&str, &str); 9] = [
     ("EventLost", "no_event_lost"),
     ("Leak", "no_leak"),
@@ -49,7 +52,7 @@ const BUG_NAMES: [(&str, &str); 9] = [
     ("hang", "deadlock"),
 ];
 
-/// What goes wrong with a model under some constants; and everything that was seen.
+/// Returns the expectations of a model under some constants that do not hold, and all ends that occurred.
 fn broken(path: &str, defines: &[(&str, i64)]) -> (Vec<String>, BTreeMap<Ended, u64>) {
     let program = program(path, &read(path), defines).unwrap_or_else(|e| panic!("{e}"));
     let ends = walk(&program, &named(&program), SEEDS);
@@ -93,7 +96,7 @@ fn queue_facts_are_facts() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The outcomes of the fact that a model of `harnesses/queue` is about.
+/// Returns the outcomes of the fact that a model of `harnesses/queue` is about.
 pub(crate) fn fact(path: &str) -> BTreeSet<String> {
     let facts: Vec<Fact> = serde_json::from_str(&read("tests/data/queue_facts.json")).unwrap();
     let fact =
@@ -101,7 +104,7 @@ pub(crate) fn fact(path: &str) -> BTreeSet<String> {
     fact.expected_outcomes.iter().map(|o| here(&fact.id, o)).collect()
 }
 
-/// An outcome of the data in this project's words.
+/// Translates an outcome of the data into the words of this project.
 fn here(id: &str, outcome: &str) -> String {
     if id == "Q29" {
         assert_eq!(outcome, Q29.0);
@@ -111,19 +114,20 @@ fn here(id: &str, outcome: &str) -> String {
     QUEUE_NAMES.iter().find(|(data, _)| *data == outcome).map_or(outcome, |(_, model)| (*model).to_owned())
 }
 
-/// An end in the data's notation: `ok[1,2]`; a failure is its name alone.
+/// Returns an end in the notation of the data, such as `ok[1,2]`. A failure is written by its name alone.
 pub(crate) fn as_data(end: &Ended) -> String {
     let log = end.values.values().next();
     match (&end.kind, log) {
         (Kind::Failure { .. }, _) | (_, None) => end.kind.word(),
         (kind, Some(log @ EndValue::List(_))) => format!("{}{}", kind.word(), value_text(log)).replace(' ', ""),
-        // The data has numbers only.
+        // The data has numbers only, no truth values.
         (kind, Some(EndValue::Truth(truth))) => format!("{}[{}]", kind.word(), i64::from(*truth)),
         (kind, Some(value)) => format!("{}[{}]", kind.word(), value_text(value)),
     }
 }
 
-/// The bugs' models, each variant with the outcomes that the data has for it, in the model's words.
+/// Returns the variants of the models of bugs: path, value of `FIXED`, and the outcomes of the data, in the model's
+/// words.
 pub(crate) fn bugs() -> Vec<(String, i64, BTreeSet<String>)> {
     let bugs: Vec<Bug> = serde_json::from_str(&read("tests/data/bugs.json")).unwrap();
     let mut all = Vec::new();
@@ -170,7 +174,7 @@ fn bugs_happen_and_repairs_hold() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// An outcome of a bug in the words of its model.
+/// Translates an outcome of a bug into the words of its model.
 fn bug_name(outcome: &str) -> &str {
     BUG_NAMES.iter().find(|(data, _)| *data == outcome).map_or(outcome, |(_, model)| *model)
 }

@@ -1,4 +1,5 @@
-//! `docs/harnesses.md`, made out of the harnesses: it is what they are. `BLESS=1 cargo test --test it harness_table` writes it anew.
+//! Tests that `docs/harnesses.md`, which is generated from the harnesses, is up to date.
+//! `BLESS=1 cargo test --test it harness_table` rewrites it.
 
 use crate::load::{load, models};
 use crate::support::read;
@@ -17,7 +18,7 @@ harness is written, and what the folders are, stands in [their own page](../harn
 `expect` lines say of outcomes and races, for each variant of the app (`-D FIXED=1`, `-D OK=1`).
 ";
 
-/// The folders, in the order of the page.
+/// Returns the folders in the order of the page.
 fn folders() -> Vec<String> {
     let mut all: Vec<String> = models("harnesses").iter().map(|p| folder(p)).collect();
     all.dedup();
@@ -28,25 +29,25 @@ fn folder(path: &Path) -> String {
     path.parent().and_then(Path::file_name).expect("a folder").to_string_lossy().into_owned()
 }
 
-/// The first sentence of the comment at the start: the source, and what goes wrong.
+/// Returns the first sentence of the comment at the start of a model: its source, and what goes wrong.
 fn source(text: &str) -> String {
     let header = text.lines().map_while(|l| l.strip_prefix("//")).map(str::trim).take_while(|l| !l.is_empty());
     let header: Vec<&str> = header.filter(|l| !l.starts_with("http")).collect();
     let header = header.join(" ");
-    // The dot after a number, as in "Q01. ", ends none.
+    // The period after a number, as in "Q01. ", does not end the sentence.
     let sentence = |(at, _): &(usize, &str)| header[..*at].contains(' ');
     let end = header.match_indices(". ").find(sentence).map_or(header.len(), |(at, _)| at);
     header[..end].trim_end_matches('.').replace('|', "\\|")
 }
 
-/// `FIXED = 0`, without what is said of it.
+/// Returns the constants of a model, such as `FIXED = 0`, without their comments.
 fn constants(text: &str) -> String {
     let all = text.lines().filter_map(|l| l.strip_prefix("const "));
     let all: Vec<String> = all.map(|l| format!("`{}`", l.split("//").next().unwrap_or(l).trim())).collect();
     all.join(", ")
 }
 
-/// The constant that chooses a variant, and its values.
+/// Returns the values of the constant that selects a variant; a single `None` if there is no such constant.
 fn variants(text: &str) -> Vec<Option<(String, i64)>> {
     let choice = ["FIXED", "OK"].into_iter().find_map(|name| {
         let line = text.lines().find(|l| l.starts_with(&format!("const {name} =")))?;
@@ -63,14 +64,14 @@ fn counted(n: usize, what: &str) -> Option<String> {
     (n > 0).then(|| format!("{n} {what}{}", if n == 1 { "" } else { "s" }))
 }
 
-/// An expectation without `expect`, and without the condition, which holds.
+/// Returns an expectation without `expect`, and without its condition, which holds for the variant.
 fn unconditional(text: &str) -> &str {
     let text = text.trim_start_matches("expect ");
     let condition = text.rfind(" if ").filter(|at| !text[*at..].contains('"'));
     &text[..condition.unwrap_or(text.len())]
 }
 
-/// What one variant expects, in a few words.
+/// Returns a short description of the expectations of one variant.
 fn expected(program: &Program) -> String {
     let (mut outcomes, mut failures, mut races, mut orders) = (Vec::new(), Vec::new(), Vec::new(), 0);
     let (mut real, mut harmful, mut not_real, mut absent) = (0, 0, 0, 0);
@@ -90,7 +91,7 @@ fn expected(program: &Program) -> String {
             _ => races.push(rest("")),
         }
     }
-    // All outcomes say more than some of them.
+    // The complete outcomes say more than the failures among them.
     let ends = if outcomes.is_empty() { failures } else { outcomes };
     let counts = [
         counted(harmful, "harmful race"),

@@ -1,4 +1,4 @@
-//! Hold: the four experiments of the design, and orders that are brought about in every run.
+//! Tests of the strategy `hold`: the four experiments of its design, and orders that it forces in every run.
 
 use crate::load::{Model, load};
 use raceflip::base::mix;
@@ -31,7 +31,7 @@ fn of<'c>(model: &Model, found: &'c Confirmation) -> &'c PairReport {
     found.pairs.iter().find(|p| (p.pair.a, p.pair.b) == (x, y)).expect("X ~ Y is a potential pair")
 }
 
-/// The statements among these two, in the order in which a run performs them.
+/// Observer that collects the executions of given statements, in the order in which a run performs them.
 struct Seen<'m> {
     of: &'m [SiteId],
     seen: Vec<SiteId>,
@@ -47,7 +47,7 @@ impl Observer for Seen<'_> {
     }
 }
 
-/// In how many of 200 runs the first of X and Y comes first.
+/// Returns the number of runs, out of 200, in which the statement `first` comes before the other one of X and Y.
 fn rate(model: &Model, strategy: &str, first: &str) -> usize {
     let spec: StrategySpec = strategy.parse().unwrap();
     let plan = Plan::new(model);
@@ -69,7 +69,7 @@ fn posts_are_held_before_their_lock_and_nearest_first() {
     for name in ["hold_lock.race", "hold_side_effect.race"] {
         for k in [0, 5, 20] {
             let model = experiment(name, k);
-            // Whichever of the two is wanted, the nearest way brings it about in every run.
+            // The nearest way forces either order in every run.
             for (order, first) in [("hold:@X<@Y,way=1", "X"), ("hold:@Y<@X,way=1", "Y")] {
                 assert_eq!(rate(&model, order, first), 200, "{name} K = {k}: {order}");
             }
@@ -78,7 +78,7 @@ fn posts_are_held_before_their_lock_and_nearest_first() {
             assert!(pair.verdict.confirmed(), "{name} K = {k}");
             assert!(pair.ways.iter().filter(|w| w.strategy.contains("way=1")).all(|w| w.hits == w.trials));
         }
-        // What a random walk does with the rarer order: K steps have to come before one.
+        // A random walk rarely has this order, because K steps have to come before a single one.
         let model = experiment(name, 20);
         let rare = rate(&model, "random", "Y");
         assert!(rare < 20, "{name}: {rare} of 200 walks");
@@ -96,12 +96,12 @@ fn f_g_f_shows_both_orders_and_does_not_flip() {
     let model = experiment("hold_fgf.race", 0);
     let found = campaign(&model);
     let pair = of(&model, &found);
-    // Both orders happen, of different instances of F: no two instances turn.
+    // Both orders happen, but with different instances of F: no two instances flip.
     let Verdict::Refuted(refuted) = &pair.verdict else { panic!("{:?}", pair.verdict) };
     assert_eq!(refuted.never, Never::Turned);
 }
 
-/// Causes of all kinds, one model each: `@Y` is made to come before `@X` in every run.
+/// Causes of all kinds can be held, in one model each: `@Y` comes before `@X` in every run.
 #[test]
 fn every_kind_of_cause_can_be_held() {
     let cases = [

@@ -1,6 +1,8 @@
-//! Campaigns against the graph of all states of each model (`truth`): nothing is called harmful, real or false that is not.
+//! Compares campaigns with the graph of all states of each model (`truth`): no verdict HARMFUL, REAL or REFUTED may be
+//! wrong.
 //!
-//! A part with all tests; ten thousand with `cargo test --test it judged -- --ignored --nocapture`, or others with `JUDGED=FROM..TO`.
+//! Normal test runs use some of the models; `cargo test --test it judged -- --ignored --nocapture` uses ten thousand,
+//! or others with `JUDGED=FROM..TO`.
 
 use crate::truth::{Graph, graph};
 use crate::truth_orders::Harm;
@@ -15,40 +17,41 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// Models with more states are left out.
+/// Bound on the number of states; models above it are skipped.
 const MOST_STATES: usize = 3_000;
 
-/// Seeds of models and campaigns that nothing else draws from.
+/// Stream of seeds of models and campaigns, which no other test draws from.
 const STREAM: u64 = 0x15_0b5e_55ed;
 
-/// What was compared, and what differs.
+/// Counts of what was compared, and the differences.
 #[derive(Default)]
 struct Judged {
     campaigns: u64,
     too_large: u64,
     states: u64,
     pairs: u64,
-    /// Of those, pairs of operations that are no race.
+    /// Pairs of operations that are not both accesses; a part of `pairs`.
     order_pairs: u64,
     harmful: u64,
     real: u64,
     refuted: u64,
     unconfirmed: u64,
-    /// Pairs that are truly side by side in some state.
+    /// Pairs that are side by side in some state, by the graph.
     beside: u64,
-    /// Of those, pairs that detection does not report.
+    /// Pairs that detection does not report; a part of `beside`.
     undetected: u64,
-    /// Pairs that are said to be real, and hurt.
+    /// Pairs with the verdict REAL that are harmful.
     missed_harms: u64,
-    /// Pairs that are said to be unconfirmed, and are real.
+    /// Pairs with the verdict UNCONFIRMED that are real.
     missed: u64,
-    /// What is wrong, with the model.
+    /// Wrong verdicts, each with its model.
     wrong: Vec<String>,
     undetected_in: Vec<String>,
     missed_in: Vec<String>,
 }
 
-/// The text of the model with this number: two of three have races that hurt, the others have every kind of operation.
+/// Returns the text of the model with this number. Two of three models have harmful races; the others have every kind
+/// of operation.
 fn text(number: u64) -> String {
     match number % 3 {
         0 => small::model(mix(STREAM, number)),
@@ -56,7 +59,8 @@ fn text(number: u64) -> String {
     }
 }
 
-/// The campaign of the model with this number: the usual one, but of each fourth one that is told pairs by somebody who knows nothing.
+/// Returns the campaign of the model with this number. Most are ordinary campaigns; each fourth one gets random pairs
+/// instead of those of detection.
 fn plan(model: &Model, number: u64) -> Plan {
     let plan = Plan { seed: mix(STREAM, !number), orders: has_orders(number), ..Plan::new(model) };
     if !is_told(number) {
@@ -71,7 +75,7 @@ fn plan(model: &Model, number: u64) -> Plan {
     Plan { pairs: Some(told), explore, ..plan }
 }
 
-// Whether order pairs are driven as well.
+// Returns whether the campaign also drives order pairs.
 fn has_orders(number: u64) -> bool {
     number % 5 == 4
 }
@@ -80,7 +84,7 @@ fn is_told(number: u64) -> bool {
     number % 4 == 3
 }
 
-/// A pair, as somebody who looks for it in the text can read it.
+/// Returns a readable name of a pair with its places in the text.
 fn named(model: &Model, pair: Pair) -> String {
     let sites = &model.program.sites;
     let one = |site| {
@@ -90,13 +94,13 @@ fn named(model: &Model, pair: Pair) -> String {
     format!("{} ~ {}", one(pair.a), one(pair.b))
 }
 
-/// A model with its truth.
+/// A model with the facts from its graph.
 struct Case<'m> {
     model: &'m Model,
     graph: &'m Graph,
     beside: BTreeMap<Pair, BTreeSet<Harm>>,
     orders: BTreeSet<(u32, u32)>,
-    /// What is told of a model beside what is wrong.
+    /// Header of each report about the model.
     head: String,
 }
 
@@ -109,7 +113,7 @@ impl Case<'_> {
         self.orders.contains(&(a, b)) && self.orders.contains(&(b, a))
     }
 
-    // The harm of all instances of a pair that conflict.
+    // Returns the harms of all conflicting instances of a pair.
     fn flip_harms(&self, pair: Pair) -> BTreeSet<Harm> {
         self.graph.conflicting(pair).into_iter().flat_map(|(a, b)| self.graph.flip_harms(a, b)).collect()
     }
@@ -119,7 +123,8 @@ impl Case<'_> {
         sites[pair.a].kind.access().is_none() || sites[pair.b].kind.access().is_none()
     }
 
-    // Whether two instances come in both orders; of a cut, whether one comes while the other one could still.
+    // Returns whether two instances occur in both orders. For a cut, one order must occur, and in the other one the
+    // first access must cut off the second.
     fn is_flipped(&self, flip: &Flip) -> bool {
         let [of_a, of_b] = [&flip.instances.a, &flip.instances.b].map(|i| self.graph.occurrences_of(i));
         let all = of_a.iter().flat_map(|a| of_b.iter().map(move |b| (*a, *b)));
@@ -164,7 +169,7 @@ impl Case<'_> {
         let of_states = self.beside.get(&pair).cloned().unwrap_or_default();
         if said.is_empty() {
             all.real += 1;
-            // A proof of two orders is two runs whose order is known: one that fails is a failure that was seen.
+            // The two runs of a proof have known orders, so a failure of one of them counts as seen.
             let is_quiet = report.complete && report.orders.iter().all(|order| order.failures.is_empty());
             let fails = |run: &Evidence| run.token.parse::<Token>().is_ok_and(|token| token.signature != "ok");
             if is_quiet && matches!(report.verdict, Verdict::Flipped(_)) && report.proof.iter().any(fails) {
@@ -190,7 +195,7 @@ impl Case<'_> {
     }
 }
 
-/// Judges the campaigns of these models.
+/// Judges the campaigns of the models with these numbers.
 fn judge(numbers: Range<u64>) -> Judged {
     let mut all = Judged::default();
     for number in numbers {
@@ -250,6 +255,7 @@ impl Judged {
     }
 }
 
+/// No verdict of campaigns on generated models contradicts the graph of all states.
 #[test]
 fn no_verdict_of_a_few_hundred_campaigns_is_wrong() {
     let all = judge(0..250);
@@ -271,12 +277,13 @@ fn no_verdict_of_ten_thousand_campaigns_is_wrong() {
     assert!(all.undetected * 2_148 <= 2 * all.beside, "{} of {} are not detected", all.undetected, all.beside);
 }
 
-/// Detection alone, by the size of the models: `cargo test --test it judged::detection -- --ignored --nocapture`.
+/// Detection alone misses hardly any pair that is side by side, by the size of the models:
+/// `cargo test --test it judged::detection -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes long; see above"]
 fn detection_misses_hardly_a_pair_of_larger_models() {
     const SIZES: [usize; 4] = [1_000, 3_000, 10_000, 30_000];
-    // Models, pairs side by side in them, and those that detection does not report; by size.
+    // Per size: models, pairs side by side in them, and those pairs that detection does not report.
     let mut found = [(0_u64, 0_u64, 0_u64); SIZES.len()];
     for number in (40_000..46_000).filter(|number| !is_told(*number) && !has_orders(*number)) {
         let text = text(number);

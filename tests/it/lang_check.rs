@@ -1,4 +1,4 @@
-//! The checker: every model passes, every mistake is told once and with a reason.
+//! Tests of the checker: every model passes, and every mistake is reported once and with a reason.
 
 use raceflip::base::Rng;
 use raceflip::event::{SiteKind, labelled};
@@ -18,7 +18,7 @@ fn checked(text: &str, defines: &[(&str, i64)]) -> Result<Program, CheckErrors> 
     check(&file, &source, &defines)
 }
 
-/// The models of a folder and its folders, sorted.
+/// Returns the models of a folder and its subfolders, sorted.
 fn models(folder: &str) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
     paths.sort();
@@ -53,7 +53,7 @@ fn every_model_checks() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// The errors of a text, `line: message`, joined by ` | `.
+/// Returns the errors of a text, each as `line: message`, joined by ` | `.
 fn errors(text: &str) -> String {
     match checked(text, &[]) {
         Ok(_) => "ok".into(),
@@ -69,7 +69,7 @@ fn errors(text: &str) -> String {
     }
 }
 
-/// Each mistake alone, after these declarations.
+/// Declarations before each mistake, which is checked alone after them.
 const GIVEN: &str = "const N = 2; const YES = true; var x = 0; var b = false; var o: Object = null; atomic at = 0; \
      var l: list[int]; var a: int[3]; lock m; mutex mu; condition c; rwlock rw; semaphore s = 1; barrier ba = 2; \
      looper main; handler h on main; listener li(n: int); class C { var f = 0; var g: C; atomic t = 0 }; let k = new C; \
@@ -303,7 +303,7 @@ fn mistakes_in_expectations() {
     table(&cases.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
 }
 
-/// The sites of a text, `kind place @label`, and the labels with theirs.
+/// Returns the sites of a text, each as `kind place @label`, and the labels with the number of their sites.
 fn sites(text: &str, defines: &[(&str, i64)]) -> String {
     let program = checked(text, defines).unwrap_or_else(|e| panic!("{e:#?}"));
     let mut ordinals = BTreeMap::new();
@@ -319,7 +319,7 @@ fn sites(text: &str, defines: &[(&str, i64)]) -> String {
         })
         .collect();
     assert!(program.sites.windows(2).all(|s| s[0].body <= s[1].body), "by body");
-    // Where a statement fails counts if it has no step.
+    // For a label without a step, the places where its statement can fail count instead.
     let selected = |label: &str| {
         let all = labelled(&program.sites, label);
         let steps = all.iter().filter(|id| program.sites[**id].kind != SiteKind::Check).count();
@@ -474,7 +474,8 @@ fn large_texts_are_told_about_not_run_into() {
     assert_eq!(checked(&format!("thread t {{ {many} }}"), &[]).unwrap_err().diagnostics.len(), 20);
 }
 
-/// Models with words exchanged: whatever the checker says, it says it without a panic, and what it lets pass is whole.
+/// On models with exchanged words, the checker never panics, its errors lie inside the text, and programs that pass are
+/// consistent.
 #[test]
 fn mutated_models_are_refused_in_an_orderly_way() {
     const ROUNDS: u32 = 60;
@@ -483,7 +484,7 @@ fn mutated_models_are_refused_in_an_orderly_way() {
     for path in models("tests/models") {
         let text = fs::read_to_string(&path).unwrap();
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        // A word and what follows it, up to the next word.
+        // Each piece is a word and the text after it, up to the next word.
         let pieces: Vec<(&str, &str)> = text
             .split_inclusive(|c: char| !is_word(c))
             .map(|piece| piece.split_at(piece.trim_end_matches(|c| !is_word(c)).len()))
@@ -515,7 +516,7 @@ fn mutated_models_are_refused_in_an_orderly_way() {
     assert!(passed > 100 && refused > 500, "{passed} passed, {refused} refused");
 }
 
-/// What a constant comes to is what the same expression comes to at run time.
+/// The value of a constant equals the value of the same expression at run time.
 #[test]
 fn constants_are_what_expressions_are() {
     let (least, most) = ("(-9223372036854775807 - 1)", "9223372036854775807");

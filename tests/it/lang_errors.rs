@@ -1,4 +1,4 @@
-//! What typical mistakes look like to the person who made them.
+//! Tests of the rendered error messages for typical mistakes.
 
 use insta::assert_snapshot;
 use raceflip::lang::{Source, parse, render};

@@ -1,4 +1,4 @@
-//! Layout: laid out once is laid out for good, the model is the same, and no comment is lost or moved.
+//! Tests of layout: formatting is idempotent, the model stays the same, and no comment is lost or moved.
 
 use crate::load::models;
 use proptest::prelude::*;
@@ -25,7 +25,8 @@ fn sources() -> Vec<(PathBuf, Source)> {
     paths.map(read).collect()
 }
 
-/// Comments as written, each with the tokens before it: where it stands, whatever the layout.
+/// Returns the comments, each with the number of characters before it that are neither white space nor comments, which
+/// gives its place in any layout.
 fn placed_comments(source: &Source) -> Vec<(usize, String)> {
     let text = source.text();
     let mut bare = 0;
@@ -39,7 +40,7 @@ fn placed_comments(source: &Source) -> Vec<(usize, String)> {
     all
 }
 
-/// What must hold of every text that parses.
+/// Asserts the properties that hold for every text that parses.
 fn holds(source: &Source) {
     let name = source.name();
     let once = format(source).unwrap_or_else(|e| panic!("{name}: {e:?}"));
@@ -68,7 +69,7 @@ fn layout_changes_nothing_but_layout() {
         let after = Source::new(source.name(), &format(&source).expect("it parses")).expect("a readable source");
         assert_eq!(digest(&source), digest(&after), "{}", source.name());
         digests += usize::from(digest(&source).is_some());
-        // The printer's own layout has no room for change: two ways to the same.
+        // The printer's own layout leaves nothing to format, so printer and formatter must agree.
         let printed = print(&parse(&source).expect("it parses"));
         assert_eq!(format(&self::source(&printed)).expect("it parses"), printed, "{}", source.name());
     }
@@ -82,7 +83,7 @@ fn a_tab_in_a_string_takes_its_columns() {
     holds(&app);
 }
 
-/// Where tokens begin and end, found without the lexer.
+/// Returns where tokens begin and end, computed without the lexer.
 fn boundaries(text: &str) -> Vec<usize> {
     let mut found = vec![0];
     let mut chars = text.char_indices().peekable();
@@ -103,7 +104,8 @@ fn boundaries(text: &str) -> Vec<usize> {
     found
 }
 
-/// A comment at every boundary, one at a time: most break no statement, and stay where they are.
+/// A comment is inserted at every boundary of tokens, one at a time. Where the text still parses, the comment keeps its
+/// place.
 #[test]
 fn a_comment_may_stand_anywhere() {
     let mut inserted = 0;
@@ -125,7 +127,7 @@ fn a_comment_may_stand_anywhere() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any white space, and comments in many places at once.
+    /// Texts with random white space, and with comments in many places at once, can be formatted.
     #[test]
     fn any_layout_is_laid_out(seed in any::<prop::sample::Index>(), noise in prop::collection::vec(0..14usize, 1..60)) {
         let all = sources();
@@ -133,7 +135,7 @@ proptest! {
         let mut messy = String::new();
         for (i, part) in text.split_inclusive([' ', '\n']).enumerate() {
             messy.push_str(part);
-            // Where white space is, more does no harm; a comment only at the end of a line.
+            // More white space is harmless wherever there is some; a comment may be inserted only at the end of a line.
             messy.push_str(match (noise[i % noise.len()], part.ends_with('\n')) {
                 (0, _) => "  ",
                 (1, _) => "\t",
@@ -168,15 +170,15 @@ fn layouts() {
         "thread a { sleep (5) ; for i in 0 .. N { b[ i ] = !c } }",
         "thread a { sleep (5); for i in 0..N { b[i] = !c } }\n",
     );
-    // A line that goes on, also below a comment; and one in parentheses.
+    // A statement may continue on the next line, even below a comment, or in parentheses.
     check(
         "expect outcomes: ok,\n// or\nstuck\nvar x = 1 +\n2",
         "expect outcomes: ok,\n    // or\n    stuck\nvar x = 1 +\n    2\n",
     );
     check("thread a {\nf(1,\n2\n)\n}", "thread a {\n    f(1,\n        2\n    )\n}\n");
-    // Comments before a closing brace belong inside.
+    // A comment before a closing brace belongs inside the block.
     check("thread a {\nskip\n// end\n}", "thread a {\n    skip\n    // end\n}\n");
-    // Columns of comments: kept, moved together, and with what goes on below.
+    // The columns of comments are kept, moved together, and followed by continuation comments below.
     check("const A = 0     // a\nconst B  = 1    // b", "const A = 0     // a\nconst B = 1     // b\n");
     check("var x=1// a\nvar y=x+1// b", "var x = 1 // a\nvar y = x + 1 // b\n");
     check("var x=1  // a\nvar yy=2 // b\n         // more", "var x = 1  // a\nvar yy = 2 // b\n           // more\n");

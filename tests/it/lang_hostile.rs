@@ -1,16 +1,18 @@
-//! Texts that nobody should write: each is an error or a tree, in bounded time, on a small stack, and never a panic.
+//! Tests of the parser on hostile texts: each one gives errors or a tree, in bounded time, on a small stack, and never
+//! a panic.
 
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use raceflip::lang::{Diagnostic, MAX_SOURCE, Source, ast, parse, print, render};
 
-/// The stack of every pass over a tree in these tests: half of what a test thread has.
+/// Stack size in bytes of every pass over a tree in these tests: half the stack of a test thread.
 const STACK: usize = 1 << 20;
-/// Far more than any text of a megabyte needs, even unoptimized and on a busy machine.
+/// Time limit for a text, far more than a megabyte needs even in an unoptimized build on a busy machine.
 const LONG: Duration = Duration::from_secs(10);
 
-/// Parses, renders or prints, compares and drops, on a small stack. Says how it ended.
+/// Parses a text, renders its errors or prints, compares and drops its tree, on a small stack. Returns the result of
+/// parsing.
 fn survive(text: &str) -> Result<ast::File, Vec<Diagnostic>> {
     let source = Source::new("hostile.race", text).unwrap();
     let begun = Instant::now();
@@ -21,7 +23,7 @@ fn survive(text: &str) -> Result<ast::File, Vec<Diagnostic>> {
             match &result {
                 Ok(tree) => {
                     let printed = Source::new("printed.race", &print(tree));
-                    // Printing may indent a text past the limit, which is an error of its own.
+                    // Indentation may make the printed text exceed the size limit; `Source::new` then returns an error.
                     if let Ok(printed) = printed {
                         assert_eq!(parse(&printed).as_ref(), Ok(tree));
                     }
@@ -107,7 +109,7 @@ fn long_chains() {
         let result = survive(&format!("const a = b{}", link.repeat(100_000)));
         assert!(result.unwrap_err()[0].message.contains("too long"), "{link}");
     }
-    // As deep as both limits together allow.
+    // This nesting is as deep as both limits together allow.
     let deep = format!("const a = {}1{}", "1 + (1 + -f(".repeat(25), "))".repeat(25));
     assert!(survive(&deep).is_ok());
 }
@@ -251,7 +253,7 @@ fn rendering_bears_any_span() {
     }
 }
 
-/// Pieces of the language, in no order.
+/// Generates words and symbols of the language in random order.
 fn soup() -> impl Strategy<Value = String> {
     let pieces = [
         "if",

@@ -1,11 +1,11 @@
-//! Every model parses, and prints to itself; what the words of the language mean where they stand.
+//! Tests of the parser: every model parses and prints to itself, and words mean the right thing in each context.
 
 use std::path::Path;
 use std::sync::OnceLock;
 
 use raceflip::lang::{Source, ast, parse, print, render};
 
-/// The models in `tests/models`: file name and text, in the order of their names.
+/// Returns the models in `tests/models`: file name and text, ordered by name.
 pub(crate) fn models() -> &'static [(String, String)] {
     static MODELS: OnceLock<Vec<(String, String)>> = OnceLock::new();
     MODELS.get_or_init(|| {
@@ -49,7 +49,7 @@ fn carriage_returns_change_nothing() {
     }
 }
 
-/// The debug text of the only statement of a block, without places.
+/// Returns the kind of the only statement of a block, by its name in the syntax tree.
 fn kind_of(stmt: &str) -> String {
     let file = tree("a.race", &format!("init {{ {stmt}\n}}"));
     let ast::ItemKind::Init { body } = &file.items[0].kind else { panic!("no init") };

@@ -1,4 +1,5 @@
-//! `parse(print(tree)) == tree` for random trees of every construct, with names that are words of the language elsewhere.
+//! Tests that `parse(print(tree)) == tree` for random trees of every construct, with names that are words of the
+//! language in other places.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -7,7 +8,7 @@ use proptest::sample::select;
 use raceflip::lang::ast::*;
 use raceflip::lang::{Source, parse, print, render};
 
-/// Names that mean something in other places, and a few that do not.
+/// Names that are words of the language in other places, and a few ordinary names.
 const NAMES: [&str; 62] = [
     "x",
     "y",
@@ -114,7 +115,7 @@ fn leaf() -> impl Strategy<Value = Expr> {
 fn instance(inner: impl Strategy<Value = Expr> + Clone) -> impl Strategy<Value = Instance> {
     prop_oneof![
         text().prop_map(Instance::Name),
-        // A string there is a name.
+        // A string in this place parses as a name, so it is excluded.
         inner
             .prop_filter("a name", |expr| !matches!(expr.kind, ExprKind::Str(_)))
             .prop_map(|expr| Instance::Expr(Box::new(expr))),
@@ -243,7 +244,7 @@ fn simple() -> impl Strategy<Value = StmtKind> {
         (name(), option::of(text())).prop_map(|(name, message)| Throw { name, message }),
         (all_of(raceflip::lang::ast::Verb::WORDS), expr()).prop_map(|(verb, operand)| Verb { verb, operand }),
         (expr(), any::<bool>()).prop_map(|(target, safely)| Quit { target, safely }),
-        // `cancel all` is not the cancelling of a task called `all`.
+        // `cancel all` cancels everything, so it cannot cancel a task named `all`.
         (option::of(name().prop_filter("a word there", |name| name.text != "all")), expr())
             .prop_map(|(task, target)| Cancel { task, target }),
         (name(), args(), option::of(instance(expr()))).prop_map(|(event, args, instance)| Enable {
@@ -287,7 +288,7 @@ fn stmt() -> impl Strategy<Value = Stmt> {
             body().prop_map(|body| StmtKind::Loop { body }),
             (name(), over, body()).prop_map(|(name, over, body)| StmtKind::For { name, over, body }),
             (body(), vec(catch, 0..3), option::of(body())).prop_map(|(body, catch, finally)| {
-                // One of the two must be there.
+                // A `try` without `catch` needs a `finally`.
                 let finally = if catch.is_empty() { Some(finally.unwrap_or_default()) } else { finally };
                 StmtKind::Try { body, catch, finally }
             }),

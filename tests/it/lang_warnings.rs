@@ -1,4 +1,4 @@
-//! Warnings: what is allowed and hardly meant.
+//! Tests of warnings about constructs that are allowed but probably not intended.
 
 use raceflip::lang::{Source, parse, warnings};
 
@@ -19,7 +19,7 @@ fn with(more: &str, expected: &[&str]) {
 fn what_nothing_uses() {
     with("", &[]);
     with("task g() { x = 2 }", &["nothing runs the task `g`"]);
-    // Nor what only it uses, nor what posts itself.
+    // A task that posts itself is not run by anything else, and the lock that only this task uses is unused.
     with(
         "lock l; task g() { sync l { post g() to main } }",
         &["nothing uses the lock `l`", "nothing runs the task `g`"],
@@ -38,12 +38,12 @@ fn what_nothing_uses() {
     with("const N = 2; expect no failure if N == 2", &[]);
     with("var y = 0", &["nothing uses the variable `y`"]);
     with("class A { var x = 0 }", &["nothing uses the class `A`"]);
-    // An `expect` line runs nothing, but speaks of variables.
+    // An `expect` line runs nothing, but it uses variables.
     with("var y = 0; expect outcomes of y: ok 0", &[]);
     with("listener L; task g() { x = 2 }; thread u { register g to L; perform L() }", &[]);
-    // A label and a field are other names.
+    // Labels and fields have names of their own, so they do not use a lock of the same name.
     with("lock l; thread u { @l: x = 2 }", &["nothing uses the lock `l`"]);
-    // What a constant rules out is used all the same.
+    // A branch that a constant rules out still counts as a use.
     with("const FIXED = 1; lock l; thread u { if FIXED == 0 { sync l { x = 2 } } }", &[]);
 }
 

@@ -1,7 +1,9 @@
-//! The examples of the language reference do what it says.
+//! Tests that the examples of the language reference do what it says.
 //!
-//! A block ```` ```race ```` is run under 500 seeds and must end as its `expect` lines say; each example is chosen so that its rarest outcome has a
-//! probability above 5%, which 500 seeds miss with probability below 1e-11. A block ```` ```race,error ```` must be refused with the first line of the
+//! A block ```` ```race ```` runs with 500 seeds and must end as its `expect` lines say. In each example the rarest
+//! outcome has a probability above 5%, which 500 seeds miss with a probability below 1e-11.
+//!
+//! A block ```` ```race,error ```` must be refused with the first line of the
 //! ```` ```text ```` block after it.
 
 use crate::support::{disappointed, program, read, text, walk};
@@ -11,10 +13,11 @@ use raceflip::lang::program::ExpectationKind;
 const SEEDS: u64 = 500;
 const PAGE: &str = "docs/language.md";
 
-/// Pages whose examples are run: the reference, and how the pieces of an app are written.
+/// Pages whose examples are run, each with a minimum number of examples: the reference, and the guide to modeling the
+/// parts of an app.
 const PAGES: [(&str, usize); 2] = [(PAGE, 45), ("docs/android.md", 4)];
 
-/// A fenced block: the line of its fence, what stands behind the fence, its text.
+/// A fenced block: the line of its opening fence, the text after that fence, and the block's content.
 struct Fenced {
     line: usize,
     info: String,
@@ -42,7 +45,7 @@ fn examples_end_as_they_say() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is wrong with the examples of a page, of which there are so many at least.
+/// Returns the mistakes in the examples of a page, which must have at least `least` examples.
 fn examples_of(name: &str, least: usize) -> Vec<String> {
     let page = read(name);
     let mut wrong = Vec::new();

@@ -1,10 +1,10 @@
-//! Finds and compiles models.
+//! Finds, loads and compiles models.
 
 use raceflip::lang::Source;
 pub(crate) use raceflip::vm::Model;
 use std::path::{Path, PathBuf};
 
-/// All `.race` files below a folder of the project, sorted.
+/// Returns all `.race` files below a folder of the project, sorted.
 pub(crate) fn models(folder: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut todo = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
@@ -22,7 +22,7 @@ pub(crate) fn models(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Every harness, and every model of the test tree that can run (components cannot yet).
+/// Returns every harness, and every model of the test tree that can run (components cannot yet).
 pub(crate) fn all_models() -> Vec<PathBuf> {
     let mut all = models("harnesses");
     all.extend(models("tests/models"));
@@ -32,13 +32,13 @@ pub(crate) fn all_models() -> Vec<PathBuf> {
     all
 }
 
-/// Loads a model that must be right.
+/// Loads a model from a file; panics if it has errors.
 pub(crate) fn load(path: &Path, defines: &[(String, i64)]) -> Model {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     load_bytes(&path.display().to_string(), &bytes, defines)
 }
 
-/// The same from a text.
+/// Loads a model from a text; panics if it has errors.
 pub(crate) fn load_bytes(name: &str, bytes: &[u8], defines: &[(String, i64)]) -> Model {
     let source = Source::from_bytes(name, bytes).expect("a readable source");
     Model::from_source(source, defines).unwrap_or_else(|e| panic!("{e}"))

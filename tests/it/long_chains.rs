@@ -1,4 +1,5 @@
-//! In a chain of forks and posts each name is longer than the one before. Names, tokens, traces and detection still take room in proportion to the run.
+//! Tests of chains of forks and posts, in which each name is longer than the one before: names, tokens, traces and
+//! detection still need space in proportion to the run.
 
 use crate::cli::{call, call_with, file, scratch};
 use crate::load::load;
@@ -16,7 +17,7 @@ fn chain() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/faults/chain_of_threads.race")
 }
 
-/// `f` of n, 2n and 4n is what it is of n, twice and four times, within a tenth.
+/// Asserts that `f` grows in proportion to its argument, within a tenth, from `n` to `2n` and from `2n` to `4n`.
 fn is_linear(what: &str, n: u32, f: impl Fn(u32) -> u64) {
     let [one, two, four] = [n, 2 * n, 4 * n].map(f);
     assert!(two * 10 <= one * 22 && four * 10 <= two * 22, "{what}: {one}, {two}, {four}");
@@ -75,7 +76,7 @@ fn traces_are_linear_and_are_read() {
     let trace = traces::read("chain.jsonl", &bytes[..]).expect("it can be read");
     let text = String::from_utf8(bytes).expect("UTF-8");
     let forks = text.lines().filter(|row| row.contains("\"kind\":\"fork\"") && row.contains("\"made\"")).count();
-    // `main`, `t`, and all that were forked: no two have one name.
+    // The threads are `main`, `t`, and one for each fork; each has a name of its own.
     assert_eq!(trace.threads.len(), forks + 2);
     assert!(forks > 190, "{forks}");
     let short = file(&folder, "short.race", "var x = 0\nthread a { x = 1 }\n");
@@ -84,7 +85,7 @@ fn traces_are_linear_and_are_read() {
     assert!(!std::fs::read_to_string(path).expect("a trace").contains("\"name\""));
 }
 
-/// The pair is found and confirmed although every run goes to its limit.
+/// The pair is found and confirmed although every run reaches its limit.
 #[test]
 fn a_race_of_a_chain_is_confirmed() {
     let model = load(&chain(), &[]);

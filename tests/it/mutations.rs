@@ -1,4 +1,5 @@
-//! Models with token-level mistakes: each is an error with a place, or a model that runs, is detected and is confirmed; nothing panics or hangs.
+//! Tests of models with mistakes at the level of tokens: each mutant gives an error with a place, or a model that can
+//! be run, detected and confirmed. No mutant panics or hangs.
 
 use raceflip::base::Rng;
 use raceflip::campaign::{Context, Plan, Silent, confirm};
@@ -13,12 +14,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Far more than one mutant takes, even unoptimized and on a busy machine.
+/// Time limit for a mutant, far more than it needs even in an unoptimized build on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
 
 const FOLDERS: [&str; 4] = ["tests/models", "harnesses/bugs", "harnesses/papers", "harnesses/queue"];
 
-/// Tokens that make trouble, besides those of the models.
+/// Tokens that are likely to cause trouble, inserted besides those of the models.
 const TROUBLE: [&str; 24] = [
     "0",
     "-1",
@@ -46,7 +47,7 @@ const TROUBLE: [&str; 24] = [
     "\n",
 ];
 
-/// Names, numbers, texts, white space, and all else by the character.
+/// Splits a text into names, numbers and strings, and all other characters one by one.
 fn tokens(text: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut chars = text.chars().peekable();
@@ -70,7 +71,7 @@ fn tokens(text: &str) -> Vec<String> {
     all
 }
 
-/// What may stand for each other in a model that stays one.
+/// Returns whether two tokens are of the same class, so that a model may remain a model if one replaces the other.
 fn alike(a: &str, b: &str) -> bool {
     let class = |t: &str| t.chars().next().map(|c| (c.is_alphabetic(), c.is_numeric(), c == '"', c.is_whitespace()));
     class(a) == class(b)
@@ -81,7 +82,7 @@ fn mutate(model: &[String], pool: &[String], rng: &mut Rng) -> String {
     let below = |rng: &mut Rng, n: usize| rng.below(n as u32) as usize;
     let edits = if rng.below(3) > 0 { 1 } else { 3 };
     for _ in 0..edits {
-        // White space says little: the next token that is none.
+        // A change of white space has little effect, so the next other token is changed.
         let start = below(rng, tokens.len());
         let Some(at) = (start..tokens.len()).find(|i| !tokens[*i].trim().is_empty()) else { continue };
         let line = || {
@@ -121,7 +122,7 @@ fn limits() -> Limits {
     Limits { steps: 1_000, local: 20_000, cells: 2_000_000, ..Limits::default() }
 }
 
-/// Everything that can be done with a text. Whether it was a model.
+/// Compiles, runs, detects and confirms a text as far as possible. Returns whether it is a model.
 fn survive(text: &str, seed: u64) -> bool {
     let source = Source::new("mutant.race", text).expect("small");
     let model = match Model::from_source(source, &[]) {
@@ -148,7 +149,7 @@ fn survive(text: &str, seed: u64) -> bool {
     true
 }
 
-/// A run that is watched by a detector, and its replay: the same end.
+/// Performs a run under a detector, and checks that its replay ends in the same way.
 fn replays(machine: &mut Machine<Vm>, strategy: impl Strategy, seed: u64) {
     let never = AtomicBool::new(false);
     let mut recorder = Recorder::new(strategy);
@@ -160,7 +161,7 @@ fn replays(machine: &mut Machine<Vm>, strategy: impl Strategy, seed: u64) {
     assert_eq!((drawn, None), (again.clone(), replay.left_over(again.steps)));
 }
 
-/// Mutants by number: how many of them are models.
+/// Tests the mutants with these numbers; returns how many of them are models.
 fn mutants(numbers: std::ops::Range<u64>) -> usize {
     let texts: Vec<Vec<String>> = FOLDERS
         .iter()

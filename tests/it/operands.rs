@@ -1,4 +1,4 @@
-//! What a failure is about: its expression, and line and column of that, in the one short form of all commands.
+//! Tests of the operand of a failure: its expression with line and column, in the short form that all commands use.
 
 use crate::load::load_bytes;
 use raceflip::exec::{Unobserved, run};
@@ -7,7 +7,7 @@ use raceflip::sched::RoundRobin;
 use raceflip::world::Limits;
 use std::sync::atomic::AtomicBool;
 
-/// How the round robin ends.
+/// Asserts how a round robin run ends.
 #[track_caller]
 fn check(text: &str, expected: &str) {
     let model = load_bytes("m.race", text.as_bytes(), &[]);
@@ -83,13 +83,13 @@ fn others() {
     in_thread("assert i == 4, \"four\"", "four at :5:12");
     in_thread("throw Oops, \"so\"", "Oops: so at :5:12");
     in_thread("throw NullPointer", "NullPointer at :5:12");
-    // What takes an exception along keeps what it is about.
+    // A `finally` that an exception passes through preserves the exception's operand.
     in_thread("try { use p } finally { skip; i = 1 }", "NullPointer (p is null) at :5:22");
     check(
         &format!("{BOX}property q always {{ p.v == 0 }}\nthread t {{ skip }}"),
         "property q (it throws NullPointer: p is null)",
     );
-    // Sixty characters of a longer expression.
+    // A longer expression is cut after sixty characters.
     let long = format!("i = 1 / ({}0)", "o.v + ".repeat(30));
     let cut: String = format!("({}", "o.v + ".repeat(30)).chars().take(60).collect();
     in_thread(&long, &format!("Arithmetic ({cut} ... is 0) at :5:20"));

@@ -1,6 +1,8 @@
-//! The fewest deviations with which a model can come to an end: 0-1 breadth-first search over states, where the default choice costs nothing and any other one costs 1.
+//! Computes the fewest deviations with which a model can reach an end, by a 0-1 breadth-first search over states: the
+//! default choice costs 0, and any other choice costs 1.
 //!
-//! The second way to what shrinking looks for: it knows nothing of runs that were made, lists or passes.
+//! This is an independent way to the result of shrinking. It does not use recorded runs, lists of deviations, or
+//! passes.
 
 use crate::enumerate::choices;
 use raceflip::base::Digester;
@@ -11,7 +13,8 @@ use raceflip::world::{Machine, World, signature};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
-/// A state that is still to be made: the choice that leads to it.
+/// A state that is still to be visited, given by its predecessor and the choice that leads to it; `None` for the
+/// initial state.
 struct Open {
     from: Rc<Machine<Vm>>,
     choice: Option<Choice>,
@@ -20,7 +23,8 @@ struct Open {
     cost: u64,
 }
 
-/// The fewest deviations of a run with this signature; `None` if more than `most` states would have to be looked at, or if there is no such run.
+/// Returns the fewest deviations of a run with this signature; `None` if there are more than `most` states to visit, or
+/// if there is no such run.
 pub(crate) fn fewest_deviations(mut machine: Machine<Vm>, wanted: &str, most: usize) -> Option<u64> {
     machine.start(false);
     let (steady, last) = (Steady::default(), None);
@@ -59,7 +63,8 @@ pub(crate) fn fewest_deviations(mut machine: Machine<Vm>, wanted: &str, most: us
     None
 }
 
-/// The state, and what the default and the signatures see beside it: the last thread, the order of the threads, their names.
+/// Returns the identity of a state: the canonical state, and what the default choice and signatures use besides it (the
+/// last thread, the order of the threads, and their names).
 fn key(machine: &Machine<Vm>, last: Option<ThreadId>) -> u128 {
     let canonical = machine.canonical();
     let mut digest = Digester::new();

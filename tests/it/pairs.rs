@@ -1,4 +1,5 @@
-//! Lists of potential pairs: what is written reads back the same, both forms, what is refused and how; hostile texts.
+//! Tests of lists of potential pairs: a list reads back as it was written, both formats, refusals with their messages,
+//! and hostile texts.
 
 use crate::cli::{REFUSED, call, file, scratch};
 use crate::load::{Model, all_models, load};
@@ -26,7 +27,7 @@ thread c { @v from "Box.java:7": box.v = box.w; @free: delete box; @peek: let l 
 static MODEL: LazyLock<Model> =
     LazyLock::new(|| Model::from_text("app.race", APP, &[]).unwrap_or_else(|e| panic!("{e}")));
 
-/// What is written of it.
+/// The JSON list of the potential pairs of [`MODEL`].
 static WRITTEN: LazyLock<String> =
     LazyLock::new(|| PairsFile::new("app.race", 1, &MODEL.program.sites, &found(&MODEL)).to_json());
 
@@ -36,7 +37,7 @@ fn found(model: &Model) -> Vec<Candidate> {
     detect(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent }).candidates
 }
 
-/// The pairs of a list as texts, and what is unmatched, on one line; or the error.
+/// Returns the pairs of a list as text, with the unmatched ones, on one line; or the error.
 fn told(text: &str) -> String {
     let sites = &MODEL.program.sites;
     match read(text, sites) {
@@ -56,7 +57,7 @@ fn check(cases: &[(&str, &str)]) {
     }
 }
 
-/// A list in JSON with these pairs.
+/// Returns a list in JSON with these pairs.
 fn json(pairs: &str) -> String {
     format!("{{\"format\": \"raceflip-pairs\", \"version\": 1, \"pairs\": [{pairs}]}}")
 }
@@ -259,7 +260,7 @@ fn a_long_list_is_read_soon() {
     assert_eq!(told(&"Player.java:41 Player.java:87\n".repeat(50_000)), "@set ~ @get");
 }
 
-/// A text with a few changes: pieces of it are left out, doubled, or others put in.
+/// Returns a text with a few changes: pieces are removed, repeated or inserted.
 fn mutated(text: &str, seed: u64) -> String {
     const PIECES: [&str; 16] =
         ["{", "}", "[", "]", "\"", "\\", "\\u12", ":", ",", "~", "@", "#", "\n", "\u{1f980}", "9999999999", " of "];
@@ -278,7 +279,7 @@ fn mutated(text: &str, seed: u64) -> String {
     chars.into_iter().collect()
 }
 
-/// Reads it, and looks at what is told of it.
+/// Reads a text, and checks the result or the error.
 fn survive(text: &str) -> Result<(), TestCaseError> {
     let sites = &MODEL.program.sites;
     let lines = text.matches('\n').count() + 1;
@@ -327,7 +328,7 @@ proptest! {
     }
 }
 
-/// Order pairs are named as pairs of accesses are; a hint names only what would work.
+/// Order pairs are named like pairs of accesses, and a hint suggests only names that would work.
 #[test]
 fn order_pairs_can_be_named() {
     let folder = scratch("order-pairs");
@@ -344,7 +345,7 @@ fn order_pairs_can_be_named() {
         );
         assert!(ran.out.contains("\n0 pairs: ") && ran.out.contains("\n1 order pair: 1 harmful"), "{}", ran.out);
     }
-    // One of no harm is told as well, since somebody has asked for it.
+    // A pair that is not harmful is reported as well, because the user asked for it.
     let calm = file(&folder, "calm.race", &text.replace("assert x == 1, \"late\"", "x = 2"));
     let ran = call(&["confirm", &calm, "--pair", "@p~@q"]);
     assert!(ran.out.contains("REAL order  lock l  "), "{}{}", ran.out, ran.err);

@@ -1,4 +1,5 @@
-//! Timelines as Chrome trace events: read back, and held against the rules of the format and against the run.
+//! Tests of timelines as Chrome trace events: they are read back and compared with the rules of the format and with the
+//! run.
 
 use crate::load::models;
 use crate::timeline::told;

@@ -1,4 +1,5 @@
-//! POS against its algorithm carried out for all ranks that priorities can have: each partial order comes as often as it must.
+//! Compares POS with its algorithm, evaluated for all rankings that the drawn priorities can have: each partial order
+//! must occur with its exact probability.
 
 use crate::chance::{chi_squared, chi_squared_limit, least_hits};
 use crate::load::load_bytes;
@@ -10,10 +11,11 @@ use raceflip::world::{Limits, Machine, World};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-/// An access of a thread: the cell, and whether it writes.
+/// An access of a thread: the cell, and whether it is a write.
 type Access = (u32, bool);
 
-// Of the accesses of a run, by thread and number there, which pairs of different threads conflict, in their order: the partial order.
+// A partial order of a run: the conflicting pairs of accesses of different threads, each access by its thread and its
+// index there, the earlier one first.
 type Class = Vec<((usize, usize), (usize, usize))>;
 
 fn conflict(a: Access, b: Access) -> bool {
@@ -36,14 +38,15 @@ fn class(run: &[(usize, Access)]) -> Class {
     pairs
 }
 
-/// The paper's algorithm, for each way in which the priorities that it draws can be ranked.
+/// The algorithm of the POS paper, evaluated for each ranking that the drawn priorities can have.
 struct Naive<'p> {
     program: &'p [Vec<Access>],
     found: BTreeMap<Class, f64>,
 }
 
 impl Naive<'_> {
-    // `ranks` has all priorities that were ever drawn, lowest first, by number; `of` is the number of each thread's pending operation.
+    // `ranks` lists the numbers of all priorities drawn so far, the lowest priority first. `of` has the number of the
+    // priority of each thread's pending operation.
     fn draw(&mut self, todo: &[usize], ranks: Vec<u32>, of: Vec<u32>, run: &[(usize, Access)], p: f64) {
         let Some((thread, todo)) = todo.split_first() else { return self.step(&ranks, &of, run, p) };
         let fresh = ranks.len() as u32;
@@ -56,6 +59,8 @@ impl Naive<'_> {
         }
     }
 
+    // Performs the operation with the highest priority. Then its thread, and each thread whose pending access conflicts
+    // with it, draws a new priority.
     fn step(&mut self, ranks: &[u32], of: &[u32], run: &[(usize, Access)], p: f64) {
         let done = |thread: usize| run.iter().filter(|(t, _)| *t == thread).count();
         let next = |thread: usize| self.program[thread].get(done(thread)).copied();
@@ -130,6 +135,7 @@ fn observed(program: &[Vec<Access>], strategy: &str, seeds: u64) -> BTreeMap<Cla
 const W: bool = true;
 const R: bool = false;
 
+/// The counts of the partial orders under POS fit the probabilities of the algorithm (chi-squared).
 #[test]
 fn partial_orders_come_as_often_as_the_algorithm_says() {
     let programs: [&[&[Access]]; 7] = [
@@ -155,7 +161,8 @@ fn partial_orders_come_as_often_as_the_algorithm_says() {
     }
 }
 
-/// What is paid for: a write that must come before another one that has n steps before it is missed by a walk with each step, by POS once.
+/// If n steps come before a write that must be first, a random walk has to choose right at each step, but POS only
+/// once.
 #[test]
 fn a_late_access_comes_first_once_in_n() {
     for n in [10, 30] {
@@ -166,24 +173,25 @@ fn a_late_access_comes_first_once_in_n() {
             let found = observed(&program, strategy, 4_000);
             found.iter().filter(|(class, _)| class[0].0.0 == 0).map(|(_, k)| *k).sum::<u64>()
         };
-        // The least of n + 2 priorities is that of the other thread: of its own, and of the n + 1 of the late one.
+        // The write is first if the other thread's priority is the least of n + 2: its own, and the n + 1 priorities of
+        // the late thread.
         let p = 1.0 / (n as f64 + 2.0);
         let found = first("pos");
         assert!(found >= least_hits(4_000, p), "{n}: {found}");
         assert!(4_000 - found >= least_hits(4_000, 1.0 - p), "{n}: {found}");
         let walk = first("random");
-        // Half of the half ... of all runs.
+        // A random walk must choose the late thread n + 1 times in a row, which has a probability of 2^-(n + 1).
         assert!(walk < least_hits(4_000, p), "{n}: a random walk finds it {walk} times");
     }
 }
 
-/// Conflicts are decided anew each time: two threads that write in turn, in any order of their writes that there is.
+/// POS decides each conflict anew, so two threads that write in turn produce all orders of their writes.
 #[test]
 fn no_conflict_decides_the_next() {
     let program = vec![vec![(0, W); 3], vec![(0, W); 3]];
     let found = observed(&program, "pos", 8_000);
     assert_eq!(found.len(), 20);
-    // Each step is a fair coin as long as both have something to do: 2^-3 at least for the last that need one, and 2^-5 for the others.
+    // Each step is a fair coin until one thread has ended, so an order has a probability between 2^-5 and 2^-3.
     let least = least_hits(8_000, 1.0 / 32.0);
     assert!(found.values().all(|k| *k >= least), "{found:?}, at least {least}");
     assert!(observed(&program, "pct:2,steps=6", 8_000).len() < 20);

@@ -1,4 +1,4 @@
-//! `expect race` lines of the harnesses, as far as the first form of `confirm` goes, and what a campaign must never do.
+//! Tests that the `expect race` lines of papers and bugs hold, and that campaigns are reproducible.
 
 use crate::load::{Model, load, models};
 use raceflip::campaign::{Confirmation, Context, Plan, Silent, confirm, judge_pairs};
@@ -43,7 +43,8 @@ fn race_expectations_of_the_bugs_hold_in_every_variant() {
     let mut checked = 0;
     for path in models("harnesses/bugs") {
         let text = std::fs::read_to_string(&path).expect("a readable model");
-        // A bug without a known repair has no constant `FIXED`; some have a repair that did not help as well.
+        // A bug without a known repair has no constant `FIXED`; some bugs also have a repair that did not help (value
+        // 2).
         if !text.contains("\nconst FIXED") {
             checked += check(&path, &[]);
             continue;
@@ -56,7 +57,7 @@ fn race_expectations_of_the_bugs_hold_in_every_variant() {
     assert!(checked >= 70, "{checked} lines");
 }
 
-/// Nothing that depends on the number of workers, or on what ran before, may reach a result.
+/// The result of a campaign does not depend on the number of workers, nor on earlier runs.
 #[test]
 fn campaigns_are_the_same_for_any_number_of_workers() {
     for path in models("harnesses") {
@@ -72,7 +73,7 @@ fn campaigns_are_the_same_for_any_number_of_workers() {
     }
 }
 
-/// Every confirmed order has a token that replays to what is said of it.
+/// Every token of a failing or passing order replays to the outcome that is reported for it.
 #[test]
 fn tokens_of_a_campaign_replay() {
     use raceflip::exec::{Unobserved, run};

@@ -1,7 +1,9 @@
-//! Every command of the README and of the manual is run, and its output compared to the letter. `BLESS=1 cargo test --test it readme` writes the outputs anew.
+//! Tests that run every command of the README and of the manual and compare its output to the letter.
+//! `BLESS=1 cargo test --test it readme` rewrites the outputs.
 //!
-//! A token in a command must be one that an earlier command of the page printed; if that prints another one now, the command is blessed along.
-//! In a new command that is blessed, `TOKEN:k` stands for the k-th token of the last command that printed any, counted from 0.
+//! A token in a command must be one that an earlier command of the page printed. If that command now prints another
+//! token, blessing updates the command as well. In a new command, `TOKEN:k` stands for the k-th token, counted from 0,
+//! of the last command that printed any.
 
 use crate::cli::scratch;
 use crate::support::read;
@@ -15,7 +17,7 @@ fn arguments(command: &str) -> Option<Vec<&str>> {
     Some(rest.split_whitespace().collect())
 }
 
-/// What a command printed when the README was written, and what it prints now.
+/// The output of a command in the page (`then`), and its output now (`now`).
 #[derive(Default)]
 struct Printed {
     then: String,
@@ -26,7 +28,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace().filter(|word| word.starts_with("rf1-"))
 }
 
-/// The command with the tokens that earlier commands print now in the places of those that it was written with.
+/// Returns the command with each token replaced by the one that the earlier command prints now.
 fn renewed(command: &str, printed: &[Printed]) -> String {
     tokens(command).fold(command.to_owned(), |renewed, token| {
         let mut places = printed.iter().rev().flat_map(|p| tokens(&p.then).zip(tokens(&p.now)));
@@ -36,7 +38,7 @@ fn renewed(command: &str, printed: &[Printed]) -> String {
     })
 }
 
-/// The command with `TOKEN:k` replaced by that token of the last command that printed any.
+/// Returns the command with `TOKEN:k` replaced by that token of the last command that printed any.
 fn with_tokens(command: &str, printed: &[Printed]) -> String {
     let Some((before, rest)) = command.split_once("TOKEN:") else { return command.to_owned() };
     let (k, after) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
@@ -46,7 +48,7 @@ fn with_tokens(command: &str, printed: &[Printed]) -> String {
     format!("{before}{token}{after}")
 }
 
-/// A page with all outputs as they are now, and how many commands were run, in this folder.
+/// Runs the commands of a page in a folder. Returns the page with the outputs of now, and the number of commands.
 fn rerun(page: &str, folder: &Path) -> (String, usize) {
     let (mut out, mut ran) = (String::new(), 0);
     let (mut status, mut printed) = (None, Vec::<Printed>::new());
@@ -60,7 +62,8 @@ fn rerun(page: &str, folder: &Path) -> (String, usize) {
                 writeln!(out, "{}", status.expect("a command before it")).expect("a string takes all");
                 continue;
             }
-            // The tests are what runs this; and the first command is shown without its output, which a build comes before.
+            // `cargo test` is not run, because this is one of its tests. The output of a `cargo run` command is not
+            // compared, because the page omits it (a build comes before it).
             let Some(arguments) = arguments(&command) else {
                 assert_eq!(command, "cargo test", "an unknown command");
                 continue;
@@ -97,7 +100,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The README and the pages of the manual.
+/// Returns the README and the pages of the manual.
 fn pages() -> Vec<String> {
     let pages = std::fs::read_dir(root().join("docs")).expect("the manual");
     let names = pages.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
@@ -113,7 +116,7 @@ fn readme_and_manual_commands_print_what_they_say() {
     let mut commands = 0;
     for name in pages() {
         let page = read(&name);
-        // A page that begins with a new model begins in an empty folder.
+        // A page whose first command creates a model is run in an empty folder.
         let anew =
             page.lines().find(|line| line.starts_with("$ ")).is_some_and(|line| line.starts_with("$ raceflip new"));
         let folder = if anew { scratch("manual") } else { root().to_owned() };
@@ -150,7 +153,7 @@ fn a_placeholder_is_a_token_of_the_last_command_that_printed_any() {
     assert!(std::panic::catch_unwind(|| with_tokens("raceflip replay m TOKEN:2", &before)).is_err(), "there are two");
 }
 
-/// The two set-up commands are the first ones, and CI runs the second.
+/// The first two commands of the README set up the project, and CI runs the second one.
 #[test]
 fn readme_sets_up_with_two_commands() {
     let readme = read("README.md");
@@ -160,13 +163,13 @@ fn readme_sets_up_with_two_commands() {
     assert!(readme.lines().count() <= 200, "people finish a short README; the rest belongs to the manual");
 }
 
-// The first model of a page.
+// Returns the first model of a page.
 fn model(page: &str) -> String {
     let page = read(page);
     page.split("```race\n").nth(1).and_then(|t| t.split("```").next()).expect("a model").to_owned()
 }
 
-/// The model of the README is right, and what it says of it is found.
+/// The model of the README is correct and has the expectations and threads that the README describes.
 #[test]
 fn readme_model_checks() {
     let model = crate::load::load_bytes("README.md", model("README.md").as_bytes(), &[]);
@@ -179,14 +182,14 @@ fn the_model_of_the_tutorial_is_the_one_that_new_writes() {
     assert_eq!(model("docs/tutorial.md"), read("src/cli/skeleton.race").replace("NAME", "login"));
 }
 
-/// What a heading is called in links, as GitHub and mdBook do it.
+/// Returns the anchor of a heading in links, by the rules of GitHub and mdBook.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
     let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// The lines of a page that are no code, with the code in them taken out.
+/// Returns the lines of a page outside code blocks, without inline code.
 fn prose(page: &str) -> Vec<String> {
     let mut code = false;
     let lines = page.lines().filter(|line| {
@@ -197,7 +200,7 @@ fn prose(page: &str) -> Vec<String> {
     lines.map(|line| line.split('`').step_by(2).collect::<Vec<_>>().join("")).collect()
 }
 
-/// The targets of the links of a page.
+/// Returns the targets of the links of a page.
 fn links(page: &str) -> Vec<String> {
     let prose = prose(page);
     let targets = prose.iter().flat_map(|line| line.split("](").skip(1).filter_map(|rest| rest.split_once(')')));
@@ -237,7 +240,7 @@ fn links_lead_somewhere() {
     assert!(wrong.is_empty(), "links that lead nowhere:\n{wrong}");
 }
 
-/// The manual reads in an order, and no page is missing in it.
+/// The summary of the manual, which gives its order, contains every page.
 #[test]
 fn every_page_is_in_the_summary() {
     let summary: BTreeSet<String> = links(&read("docs/SUMMARY.md")).into_iter().collect();

@@ -1,7 +1,8 @@
-//! What detection must not miss, though runs fail; and what a search of all states refutes.
+//! Tests of what detection must not miss although runs fail, and of what a search of all states refutes.
 //!
-//! The share of pairs that stand side by side in some run and that detection does not report, over generated models: a part with all tests, and more of them with
-//! `cargo test --test it recall -- --ignored --nocapture`.
+//! The measure is the share of pairs that are side by side in some state but that detection does not report, over
+//! generated models. Normal test runs use some of the models; `cargo test --test it recall -- --ignored --nocapture`
+//! uses more.
 
 use crate::load::load;
 use crate::small;
@@ -66,7 +67,7 @@ fn what_lies_behind_a_failure_is_detected_by_runs_alone() {
     }
 }
 
-/// Most runs fail in the first steps of b.
+/// A model in which most runs fail in the first steps of b.
 const HIDDEN: &str = "
 var x = 0
 var late = 0
@@ -89,7 +90,7 @@ fn a_search_of_all_states_adds_what_runs_hide_and_says_so() {
     assert_eq!(states.states, searched.states);
     let reported: BTreeSet<Pair> = all.candidates.iter().map(|c| c.pair).collect();
     assert!(states.adjacent.keys().all(|pair| reported.contains(pair)));
-    // Without runs to speak of the search is all there is.
+    // With a single run, the search contributes the pairs that the run does not show.
     let few = detected(&Plan { runs: 1, ..Plan::new(&model) });
     let by_search: Vec<_> = few.candidates.iter().filter(|c| c.by.contains(&Detector::Search)).collect();
     assert!(by_search.iter().all(|c| states.adjacent.contains_key(&c.pair) && c.count == 0));
@@ -106,7 +107,7 @@ fn a_statement_with_itself_is_refuted_if_no_two_of_its_instances_turn() {
         let Verdict::Refuted(refutation) = &report.verdict else { panic!("{:?}", report.verdict) };
         assert_eq!((refutation.states, refutation.never), (14, Never::Turned));
     }
-    // Two events have no order.
+    // Firings of two events are unordered.
     let text = read("tests/data/faults/two_firings_of_one_event.race")
         .replace("enable e(1); enable e(2)", "enable e(1); enable f(2)")
         .replace(
@@ -125,7 +126,8 @@ fn a_semaphore_that_is_used_as_a_lock_cuts_nothing_off() {
         let found = confirmed(&Plan { seed, ..Plan::new(&model) });
         assert_eq!(verdicts(&found.pairs), ["refuted"; 2], "seed {seed}");
     }
-    // If a is the first it fails with the semaphore in hand, which keeps b from coming: that order is cut off, and no proof.
+    // If a comes first, it fails while it holds the semaphore, so b cannot come. That order is cut off and proves
+    // nothing.
     let text = read("tests/data/faults/semaphore_as_lock.race")
         .replace("if !taken { taken = true; @a: x = 1 }", "@a: x = 1; if !done { fail \"a\" }")
         .replace("if !taken { taken = true; @b: x = 2 }", "@b: x = 2; done = true");
@@ -141,17 +143,18 @@ fn order_pairs_that_never_turn_are_refuted() {
         let found = confirmed(&Plan { seed, orders: true, ..Plan::new(&model) });
         assert_eq!(verdicts(&found.orders), ["refuted"; 2], "seed {seed}");
     }
-    // Without the await both orders of the sections come.
+    // Without the await, both orders of the critical sections happen.
     let text = read("tests/data/faults/order_pair_never.race").replace("await go; ", "");
     let model = Model::from_text("turns.race", &text, &[]).unwrap();
     let found = confirmed(&Plan { orders: true, ..Plan::new(&model) });
     assert_eq!(verdicts(&found.orders), ["confirmed"]);
-    // Nothing is refuted where nothing is searched.
+    // Without a search nothing is refuted.
     let off = Plan { orders: true, explore: Explore::Off, ..Plan::new(&fault("order_pair_never")) };
     assert_eq!(verdicts(&confirmed(&off).orders), ["open"; 2]);
 }
 
-/// Pairs that stand side by side in some state, and of these those that detection does not report: with a search, and by runs alone.
+/// Numbers of models, of pairs that are side by side in some state, and of those pairs that detection does not report:
+/// with a search, and by runs alone.
 #[derive(Default, Debug)]
 struct Share {
     models: u64,

@@ -1,4 +1,4 @@
-//! Reports for other tools: how they look, and what their formats ask for, on real campaigns.
+//! Tests of reports for other tools: their appearance, and the requirements of their formats, on real campaigns.
 
 use crate::cli::{MENU, REFUSED, call, file, scratch};
 use crate::complete::all_variants;
@@ -12,7 +12,7 @@ use raceflip::formats::report::{NoReplays, Replays, Run, github, junit, markdown
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
-/// The model of one report.
+/// Replays of the runs of one model.
 pub(crate) struct At(pub(crate) Model);
 
 impl Replays for At {
@@ -31,7 +31,7 @@ fn of(path: &str) -> ([ConfirmReport; 1], At) {
     ([campaign(path, &model, Plan { orders: true, ..Plan::new(&model) })], At(model))
 }
 
-/// Tokens are long, and of no interest here.
+/// Replaces tokens by a placeholder, because they are long and not under test here.
 fn steady(text: &str) -> String {
     let word = |w: &str| match w.find("rf1-") {
         Some(at) => {
@@ -43,7 +43,7 @@ fn steady(text: &str) -> String {
     text.split(' ').map(|line| line.split('\n').map(word).collect::<Vec<_>>().join("\n")).collect::<Vec<_>>().join(" ")
 }
 
-/// What a SARIF log says, in lines.
+/// Returns the content of a SARIF log as lines.
 fn outline(log: &str) -> String {
     let log: Value = serde_json::from_str(log).unwrap();
     let mut lines = Vec::new();
@@ -75,7 +75,7 @@ fn reports_look_so() {
     for path in [
         "harnesses/papers/racefuzzer_fig1.race",
         "harnesses/papers/music_player.race",
-        // Order pairs.
+        // This model has order pairs.
         "harnesses/bugs/missed_notify.race",
     ] {
         let name = path.rsplit('/').next().unwrap().trim_end_matches(".race");
@@ -88,10 +88,11 @@ fn reports_look_so() {
     }
 }
 
-/// The schema of OASIS, as the crate serde-sarif has it (`tests/data/README.md`).
+/// Returns the schema of OASIS as the crate serde-sarif ships it (`tests/data/README.md`).
 pub(crate) fn sarif_schema() -> jsonschema::Validator {
     let mut schema: Value = serde_json::from_str(&read("tests/data/sarif/sarif-schema-2.1.0.json")).unwrap();
-    // Its pattern has a `]` too much, which the validator takes for no regular expression. No language is written.
+    // The pattern of this property has a superfluous `]`, so the validator rejects it as a regular expression. Our logs
+    // have no `language`, so the pattern is removed.
     for of in ["run", "toolComponent"] {
         let language = schema["definitions"][of]["properties"]["language"].as_object_mut().unwrap();
         language.remove("pattern").unwrap();
@@ -106,7 +107,8 @@ pub(crate) fn valid(schema: &jsonschema::Validator, log: &str) -> Value {
     log
 }
 
-/// Every element is closed, every character may stand in XML 1.0; how many elements of each name there are.
+/// Returns the number of elements with this name. Asserts that every element is closed and that XML 1.0 allows every
+/// character.
 pub(crate) fn elements(xml: &str, name: &str) -> usize {
     let allowed =
         |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
@@ -129,7 +131,7 @@ pub(crate) fn elements(xml: &str, name: &str) -> usize {
     count
 }
 
-/// Flows of a result keep the limits, their order and the order of each thread.
+/// Asserts that the flows of a result keep the limits, and that the steps of each thread are in order.
 fn check_flows(result: &Value) {
     let mut locations = 0;
     for flow in result["codeFlows"].as_array().into_iter().flatten() {
@@ -144,7 +146,7 @@ fn check_flows(result: &Value) {
         let mut union: Vec<u64> = lists.concat();
         union.sort_unstable();
         union.dedup();
-        // Nothing is lost among the threads.
+        // Together the threads have every step of the run.
         assert_eq!(union, (1..=union.len() as u64).collect::<Vec<_>>(), "{result}");
     }
     assert!(locations <= 1_000, "{locations}");
@@ -164,7 +166,7 @@ fn all_harnesses_keep_to_the_formats() {
         for result in results {
             check_flows(result);
             let open = result["kind"] == "open";
-            // Each token that is shown can be replayed.
+            // Every finding has a flow, except an open one, which has no token to replay.
             assert_eq!(result["codeFlows"].is_null(), open, "{path} {defines:?}: {result}");
             flows += result["codeFlows"].as_array().map_or(0, Vec::len);
         }
@@ -179,7 +181,7 @@ fn all_harnesses_keep_to_the_formats() {
     assert!(flows > 500 && cases > 300, "{flows} {cases}");
 }
 
-/// Results of many models are one report, from what was read back of JSON.
+/// Results of several models, read back from JSON, form one report.
 #[test]
 fn many_models_are_one_report() {
     let files = ["harnesses/papers/racefuzzer_fig1.race", "harnesses/bugs/missed_notify.race", MENU];
@@ -196,7 +198,8 @@ fn many_models_are_one_report() {
     assert_eq!(log["runs"].as_array().unwrap().len(), 1);
     let result = &log["runs"][0]["results"][0];
     assert_eq!(result["properties"]["flows"], "the runs could not be made again");
-    // Eleven times the same errors: the first ten, and a line that says so.
+    // The same errors occur eleven times or more: the first ten are printed, with a line that says how many are left
+    // out.
     let many: Vec<ConfirmReport> = (0..6).flat_map(|_| reports.clone()).collect();
     let text = github::render(&many, &[], &mut NoReplays);
     let of = |kind: &str| text.lines().filter(|l| l.starts_with(kind)).count();
@@ -247,7 +250,7 @@ fn names_of_files_are_escaped_as_each_format_has_it() {
     assert!(replay.contains("/my app, v1:2 |`x`.race' rf1-"), "{replay}");
     assert!(of("github").contains("/my app%2C v1%3A2 |`x`.race,line=35,col=9,title="));
     assert!(of("junit").contains("my app, v1:2 |`x`.race\" line=\"35\""));
-    // A `|` would end the cell of a table.
+    // An unescaped `|` would end the cell of a table.
     let markdown = of("markdown");
     assert!(markdown.contains("/my app, v1&#58;2 &#124;&#96;x&#96;&#46;race</code> | "), "{markdown}");
 }

@@ -1,4 +1,5 @@
-//! Reports whose texts nobody should write: whatever a model, a path or a file of results holds, each format stays what it is.
+//! Tests of reports with hostile texts: whatever a model, a path or a file of results contains, the reports remain
+//! valid in each format.
 
 use crate::load::load_bytes;
 use crate::reports::{campaign, elements, sarif_schema, valid};
@@ -11,7 +12,7 @@ use raceflip::formats::report::{Replays, Run, Step, github, junit, markdown, sar
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-/// Answers with the same text everywhere.
+/// Replays that contain a hostile text in every place.
 struct Hostile(String);
 
 impl Replays for Hostile {
@@ -29,7 +30,7 @@ impl Replays for Hostile {
     }
 }
 
-/// A harmful pair, a real one, and a failure that none explains.
+/// Returns a report with a harmful pair, a real pair, and a failure that no pair explains.
 fn report() -> &'static ConfirmReport {
     static REPORT: OnceLock<ConfirmReport> = OnceLock::new();
     REPORT.get_or_init(|| {
@@ -101,7 +102,8 @@ fn hostile() -> impl Strategy<Value = String> {
     prop::collection::vec(pieces, 1..8).prop_map(|p| p.concat())
 }
 
-/// The cells of each row of the tables. Nothing in the text is a link, a quotation or HTML but ours.
+/// Returns the number of cells of each row of the tables. Asserts that the text contains no links, images, quotations
+/// or foreign HTML.
 fn cells(text: &str) -> Vec<usize> {
     let mut rows = Vec::new();
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
@@ -125,7 +127,7 @@ proptest! {
     fn hostile_texts_do_not_get_through(text in hostile()) {
         let reports = [with(&text)];
         let mut at = Hostile(text.clone());
-        // Pairs that show the same failures are one finding; the table has a row for each.
+        // Pairs that show the same failures are one finding, but the table has a row for each pair.
         let ways = |p: &Driven| p.harms.iter().map(|h| h.signature.clone()).collect::<BTreeSet<_>>();
         let harmful: BTreeSet<_> = reports[0].pairs.iter().map(ways).filter(|w| !w.is_empty()).collect();
         let others = reports[0].pairs.iter().filter(|p| p.harms.is_empty()).count();
@@ -160,7 +162,7 @@ proptest! {
     }
 }
 
-/// What is too much for a comment is left out, and counted.
+/// Content that exceeds the size of a comment is left out and counted.
 #[test]
 fn long_reports_are_cut() {
     let long = "x".repeat(3_000);

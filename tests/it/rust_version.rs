@@ -1,11 +1,11 @@
-//! `rust-version` is what it must be: the highest that any library asks for which the program is built with.
+//! Tests that `rust-version` is the highest version that any dependency of the program requires.
 
 use crate::support::read;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// `1.85.0` as numbers.
+/// Parses a version such as `1.85.0` into its numbers.
 fn numbers(version: &str) -> Vec<u32> {
     let mut numbers: Vec<u32> = version.split('.').map(|n| n.parse().expect("a number")).collect();
     numbers.resize(3, 0);
@@ -18,7 +18,8 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// The packages by their identifiers, and what each one is built with, besides what only tests need.
+/// Returns the packages by their identifiers, and the identifiers of those that the program is built with, without
+/// dependencies of tests.
 fn built_with(metadata: &Value) -> (BTreeMap<&str, &Value>, BTreeSet<&str>) {
     let packages = metadata["packages"].as_array().expect("packages").iter();
     let packages: BTreeMap<&str, &Value> = packages.map(|p| (p["id"].as_str().expect("an identifier"), p)).collect();

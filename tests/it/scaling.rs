@@ -1,6 +1,7 @@
-//! Everything that a model or a trace may have many of: each command ends with a status of its own, and detection needs little more than twice as much for twice as many.
+//! Tests of everything that a model or a trace may have many of: each command ends with a proper exit status, and the
+//! cost of detection grows little more than linearly.
 //!
-//! Growth is measured by what does not depend on the machine: allocations and bytes of detection, and how much it found.
+//! Growth is measured in units that do not depend on the machine: allocations, bytes, and the number of pairs found.
 
 use crate::cli::{FOUND, REFUSED, Ran, call, file, scratch};
 use crate::load::load_bytes;
@@ -18,7 +19,7 @@ use raceflip::world::{Limits, Machine};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
-/// The largest exponent of growth: 1 is linear, 2 is quadratic.
+/// Maximum exponent of growth: 1 is linear, 2 is quadratic.
 const MOST: f64 = 1.2;
 
 const EVENTS: &str = "tests/data/faults/events_400_detect.race";
@@ -32,12 +33,13 @@ fn found(name: &str, n: usize, most_pairs: u32) -> Phase1 {
     detect(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
 }
 
-/// Allocations, bytes, the most bytes at a time, and pairs of detection in two random walks, in this thread: only here can it be counted.
+/// Returns the allocations, the bytes, the peak of bytes, and the pairs of detection in two random walks. The walks run
+/// in this thread, because only its allocations can be counted.
 fn work(name: &str, n: usize, most_pairs: u32) -> [f64; 4] {
     let model = load_bytes(name, scaling_models::text(name, n).as_bytes(), &[]);
     let (mut races, mut orders) = (Candidates::at_most(most_pairs), Candidates::at_most(most_pairs));
     let mut machine = Machine::new(Vm::new(model.code), Limits::default());
-    // What the machine grows for these runs is none of detection's.
+    // The first runs grow the machine's buffers, which must not count for detection.
     for seed in SEEDS {
         run(&mut machine, &mut RandomWalk::new(), seed, &mut Unobserved, &AtomicBool::new(false));
     }
@@ -57,9 +59,11 @@ fn work(name: &str, n: usize, most_pairs: u32) -> [f64; 4] {
 
 #[test]
 fn detection_grows_by_little_more_than_what_it_looks_at() {
-    // Where there are more pairs than are kept, as many are kept of each size: else the pairs themselves are the square.
-    // Of threads, forks, waiters and posts to the front every two are unordered, and detection looks at each two until it has looked at 65,536: only larger sizes tell.
-    // Of locks a section keeps what it has touched up to 64 of them.
+    // The number of pairs is limited, because the pairs themselves may grow quadratically.
+    // In threads, forks, waiters and posts to the front, every two items are unordered, and detection compares each two
+    // until it has done so 65,536 times, so only larger sizes show the growth.
+    // For locks, a critical section records at most 64 places and objects that it has touched, so sizes must exceed
+    // that.
     let sizes: [(&str, usize); 13] = [
         ("events", 40),
         ("stmts", 100),
@@ -119,7 +123,7 @@ fn a_limit_of_pairs_changes_nothing_below_it_and_is_told_above_it() {
     let fewer = found("manysites", 12, exact - 1);
     assert_eq!(fewer.candidates.len() as u32, exact - 1);
     assert_eq!(fewer.left_out.iter().map(String::as_str).collect::<Vec<_>>(), ["x"]);
-    // Those that are kept are some of all, as they are without a limit.
+    // The pairs that are kept are a subset of the pairs without a limit.
     let id = |found: &Phase1| found.candidates.iter().map(|c| c.pair).collect::<std::collections::BTreeSet<_>>();
     assert!(id(&fewer).is_subset(&id(&all)));
 }
@@ -150,7 +154,7 @@ fn what_is_left_out_is_told_in_words_and_in_json() {
     assert!(text.out.contains(words), "{}", text.out);
     let json: Value = serde_json::from_str(&with(&["--most-pairs", "50", "--format", "json"]).out).unwrap();
     assert_eq!(json.to_string().matches("\"left_out\":[\"x\"]").count(), 1, "{json}");
-    // 79,800 pairs of writes are more than are kept unless told otherwise.
+    // The 79,800 pairs of writes exceed the default limit.
     let usual = with(&[]);
     assert!(usual.out.contains(words), "the end: {:?}", usual.out.lines().last());
     let few = call(&["detect", "harnesses/papers/music_player.race", "-j1", "--runs", "2"]);
@@ -166,7 +170,7 @@ fn ends_well(name: &str, command: &str, ran: &Ran, wrong: &mut Vec<String>) {
     }
 }
 
-/// Each model and each trace of its size through each of its commands; how many there were of each status.
+/// Runs each model and each trace through each of its commands; returns the number of commands with each exit status.
 fn through_all(folder: &str, small: bool) -> [u32; 3] {
     let folder = scratch(folder);
     let (mut wrong, mut statuses) = (Vec::new(), [0; 3]);
@@ -214,7 +218,7 @@ fn through_all(folder: &str, small: bool) -> [u32; 3] {
 #[test]
 fn every_size_ends_with_a_status_of_its_own() {
     let [nothing, something, refused] = through_all("scaling", true);
-    // Else the texts would be wrong, and nothing would be looked at.
+    // Other numbers would mean that the texts are wrong and that the commands refuse them.
     assert!(nothing > 100 && something > 20 && refused < 40, "{nothing}, {something}, {refused}");
 }
 
@@ -233,7 +237,7 @@ fn an_analysis_in_the_rules_of_the_source_stops_when_it_is_told() {
     let order = SourceOrder::new(&trace).unwrap();
     assert!(order.races_until(&stopped).is_none());
     assert!(SourceOrder::until(&trace, &stopped).unwrap().is_none());
-    // Each two of them race.
+    // Each two of these threads race.
     let (races, more) = order.races_until(&AtomicBool::new(false)).unwrap();
     assert_eq!((races.len(), more), (SourceOrder::MOST_RACES, true));
     let folder = scratch("scaling-time");

@@ -1,10 +1,10 @@
-//! Texts of models of a given size, one for each thing that a model may have many of.
+//! Generates texts of models of a given size, one for each thing that a model may have many of.
 
 fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
     (0..n).map(|i| line(i) + "\n").collect()
 }
 
-/// What has a size: its text for a size, a small size, and the commands that are to bear it.
+/// A family of models: its text for a size, a small size, a full size, and the commands that must handle it.
 pub(crate) struct Sized {
     pub(crate) name: &'static str,
     pub(crate) text: fn(usize) -> String,
@@ -30,12 +30,12 @@ const CRD: &[&str] = &["check", "run", "detect"];
 const RD: &[&str] = &["run", "detect"];
 const ALL: &[&str] = &["check", "fmt", "run", "detect"];
 
-/// The text of a name.
+/// Returns the text of the family with this name, for a size.
 pub(crate) fn text(name: &str, n: usize) -> String {
     (MODELS.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("no model {name}")).text)(n)
 }
 
-/// All of them.
+/// All families of models.
 #[rustfmt::skip]
 pub(crate) const MODELS: &[Sized] = &[
     row("vars", [50, 5_000], CFR, |n| lines(n, |i| format!("var v{i} = 0"))),
@@ -56,7 +56,8 @@ pub(crate) const MODELS: &[Sized] = &[
     row("threads", [20, 200], CRD, |n| format!("var x = 0\nthread t(i in 0..{n}) {{ x = i }}\n")),
     row("forks", [20, 500], RD, |n| format!("var x = 0\ntask f() {{ x = 1 }}\nthread t {{ for i in 0..{n} {{ fork f() }} }}\n")),
     row("forkchain", [20, 500], RD, |n| format!("var x = 0\ntask f(i) {{ x = i\n if i < {n} {{ fork f(i + 1) }} }}\nthread t {{ fork f(0) }}\n")),
-    // Each thread is made by a task that the one before it has posted: a name is the way there, and no thread has ended before the next one begins.
+    // Each thread is forked by a task that the thread before it has posted. So the name of a thread contains the whole
+    // path to it, and no thread has ended before the next one begins.
     row("timerthreads", [20, 500], RD, |n| format!("var x = 0\nlooper main\ntask tick(i) {{ fork fetch(i) }}\ntask fetch(i) {{ x = i\n post fetched(i) to main }}\ntask fetched(i) {{ if i < {n} {{ post tick(i + 1) to main after 1000 }} }}\nthread t {{ post tick(0) to main\n x = 5 }}\n")),
     row("locks", [20, 400], CRD, |n| format!("var x = 0\nlock l[{n}]\nthread t(i in 0..2) {{ for j in 0..{n} {{ acquire l[j] }}\n x = i\n for j in 0..{n} {{ release l[j] }} }}\n")),
     row("lockdecl", [40, 2_400], C, |n| lines(n, |i| format!("lock l{i}"))),

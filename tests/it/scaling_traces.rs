@@ -1,6 +1,7 @@
-//! Texts of traces of a given size, one for each thing that a trace may have many of, in the form of DroidRacer's logs.
+//! Generates texts of traces of a given size in the format of DroidRacer's logs, one for each thing that a trace may
+//! have many of.
 
-/// What has a size: its text for a size, and a small size.
+/// A family of traces: its text for a size, a small size, and a full size.
 pub(crate) struct Sized {
     pub(crate) name: &'static str,
     pub(crate) text: fn(usize) -> String,
@@ -34,7 +35,7 @@ fn each(n: usize, rows: impl Fn(usize) -> Vec<String>) -> Vec<String> {
     (0..n).flat_map(rows).collect()
 }
 
-/// Thread 2 posts so many tasks to the looper, and each does something.
+/// Returns a trace in which thread 2 posts `n` tasks to the looper, each with an operation in its body.
 fn tasks(n: usize, post: impl Fn(usize) -> String, body: impl Fn(usize) -> String) -> String {
     let posts = each(n, |i| vec![post(i + 1)]);
     let calls = each(n, |i| vec![format!("CALL tid:1 msg:{}", i + 1), body(i), format!("RET tid:1 msg:{}", i + 1)]);
@@ -49,17 +50,17 @@ fn later(message: usize) -> String {
     format!("DELAY-POST src:2 msg:{message} dest:1")
 }
 
-/// Threads that do something each.
+/// Returns a trace with `n` threads besides the first, each with the operations of `body`.
 fn threads(n: usize, body: impl Fn(usize) -> Vec<String>) -> String {
     numbered(vec![each(n + 1, |i| vec![init(i + 1)]), each(n, body)])
 }
 
-/// The text of a name.
+/// Returns the text of the family with this name, for a size.
 pub(crate) fn text(name: &str, n: usize) -> String {
     (TRACES.iter().find(|trace| trace.name == name).unwrap_or_else(|| panic!("no trace {name}")).text)(n)
 }
 
-/// All of them.
+/// All families of traces.
 #[rustfmt::skip]
 pub(crate) const TRACES: &[Sized] = &[
     row("posts_one_loc", [20, 1_000], |n| tasks(n, at_once, |_| write(1, 1))),

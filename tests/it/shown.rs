@@ -1,14 +1,16 @@
-//! Nothing that a model, a path or an option says reaches a terminal or a log as anything but text: hostile texts go through every command in every form.
+//! Tests that texts of a model, a path or an option reach a terminal or a log only as text: hostile texts go through
+//! every command in every format.
 
 use crate::cli::{REFUSED, Ran, file, raceflip, ran, scratch};
 use raceflip::base::hidden;
 use std::path::Path;
 
-/// Each kind of character that a terminal or an editor takes for more than a text, and beginnings of lines that CI systems obey.
+/// Every kind of character that a terminal or an editor interprets, and line beginnings that CI systems treat as
+/// commands.
 const HOSTILE: &str = "\u{1b}[31mRED\u{1b}]0;pwn\u{7}\u{9b}31m\u{7f} \u{202e}a\u{2066}b\u{200f}c\u{61c} \u{200b}\u{200d}\u{2060}\u{feff} \u{2028}::error::a\u{2029}::error::b\u{85} \
     \u{e0041}\u{ad}\u{180e}\u{3164} ##[error]c ##vso[task.complete]d ##teamcity[buildStop]e";
 
-/// The same with ends of lines, as a string of the language has them.
+/// Returns the hostile text with line ends, escaped as in a string of the language.
 fn in_model() -> String {
     format!("{HOSTILE} \\n::error::f\\r\\n##[group]g\\nsection_start:1:h\\r\\n  ::stop-commands::i")
 }
@@ -21,10 +23,10 @@ fn model() -> String {
     )
 }
 
-/// The name of a file or folder, as far as a file system takes it.
+/// A hostile name of a file or folder, as far as file systems allow it.
 const NAME: &str = "::error::\u{1b}[31m\u{202e}\n::error::\u{85}##[x";
 
-/// Our colours away, which have to be colours and nothing else.
+/// Removes raceflip's own color codes; asserts that all escape sequences are color codes.
 fn without_colours(text: &str) -> String {
     let (mut plain, mut rest) = (String::new(), text);
     while let Some(at) = rest.find('\u{1b}') {
@@ -50,7 +52,7 @@ fn check_text(text: &str, coloured: bool, ours: bool, what: &str) {
     }
 }
 
-/// Runs a command in both ways to colour, and checks both streams.
+/// Runs a command with and without colors, and checks both output streams.
 fn check(folder: &Path, args: &[&str]) -> Ran {
     let ours = args.contains(&"github");
     let mut last = None;
@@ -66,11 +68,11 @@ fn check(folder: &Path, args: &[&str]) -> Ran {
     last.expect("it ran")
 }
 
-/// The same, and what the texts say is there, escaped.
+/// Runs and checks a command, and asserts that its output contains the hostile text in escaped form.
 fn shows(folder: &Path, args: &[&str]) {
     let ran = check(folder, args);
     assert!(ran.status < REFUSED, "{args:?}: {}", ran.err);
-    // JSON has it in its own way.
+    // JSON has its own escapes.
     let json = args.contains(&"json");
     assert!(ran.out.contains(if json { "\\u202e" } else { "\\u{202e}" }), "{args:?}: {}", ran.out);
 }
@@ -88,7 +90,7 @@ fn texts_of_a_model_are_only_shown() {
     for form in ["text", "json"] {
         shows(&folder, &["run", "m.race", "--strategy", "round-robin", "--format", form, "--no-shrink"]);
     }
-    // A diagram has its own way to write braces.
+    // A diagram has its own escapes for braces.
     let diagram = check(&folder, &["run", "m.race", "--strategy", "round-robin", "--format", "mermaid", "--no-shrink"]);
     assert!(diagram.out.contains("\\u#123;202e#125;"), "{}", diagram.out);
     for command in ["detect", "explore"] {
@@ -124,10 +126,10 @@ fn texts_of_a_model_are_only_shown() {
         .to_owned();
     shows(&folder, &["replay", "m.race", &token]);
     shows(&folder, &["shrink", "m.race", &token]);
-    // A line that is not met tells what came instead.
+    // A line that is not met prints the hostile outcome instead.
     file(&folder, "n.race", &model().replace("expect failure", "expect no failure"));
     shows(&folder, &["test", "n.race", "--no-save"]);
-    // The faults that were reported.
+    // Faults that were reported.
     for name in ["newline", "terminal_escape"] {
         let path = format!("{}/tests/data/faults/{name}.race", env!("CARGO_MANIFEST_DIR"));
         for command in ["confirm", "detect", "explore", "run"] {
@@ -232,7 +234,7 @@ fn names_of_files_are_only_shown() {
     }
 }
 
-/// The place of a second excerpt is a line of our own: it is no command, and nothing in it has to be escaped.
+/// The place of a second excerpt is a line of raceflip's own: it is no command, and nothing in it is escaped.
 #[test]
 fn the_place_of_a_note_far_away_is_no_command() {
     let text = format!("var x = 0\n{}thread t {{ let x = 1 }}\n", "\n".repeat(20));

@@ -1,4 +1,5 @@
-//! Shrinking: the signature stays, the result replays and is never worse; and it is held against the optimum.
+//! Tests of shrinking: the signature stays, the result replays and is never worse, and its size is compared with the
+//! optimum.
 
 use crate::load::{Model, load, load_bytes, models};
 use crate::optimum::fewest_deviations;
@@ -20,7 +21,7 @@ pub(crate) fn limits() -> Limits {
     Limits { steps: 3_000, ..Limits::default() }
 }
 
-/// The variants of a model that its `expect` lines speak of.
+/// Returns the variants of a model that its `expect` lines name.
 pub(crate) fn variants_of(path: &Path) -> Vec<Model> {
     let base = load(path, &[]);
     let file = parse(&base.source).expect("it parses");
@@ -28,7 +29,7 @@ pub(crate) fn variants_of(path: &Path) -> Vec<Model> {
     all.iter().map(|defines| load(path, defines)).collect()
 }
 
-/// The token of a random walk.
+/// Returns the token and the outcome of a random walk.
 pub(crate) fn walk(model: &Model, seed: u64) -> (Token, Outcome) {
     let mut machine = model.machine(limits());
     let mut recorder = Recorder::new(RandomWalk::new());
@@ -46,7 +47,7 @@ pub(crate) fn walk(model: &Model, seed: u64) -> (Token, Outcome) {
     (token, outcome)
 }
 
-/// Failing walks of the seeds `0..seeds`: up to `each` of each signature.
+/// Returns the failing walks of the seeds `0..seeds`: up to `each` of each signature.
 pub(crate) fn failing(model: &Model, seeds: u64, each: usize) -> BTreeMap<String, Vec<Token>> {
     let mut found: BTreeMap<String, Vec<Token>> = BTreeMap::new();
     for seed in 0..seeds {
@@ -61,7 +62,7 @@ pub(crate) fn failing(model: &Model, seeds: u64, each: usize) -> BTreeMap<String
     found
 }
 
-/// Shrinks a run, and holds the result against what must be true of any.
+/// Shrinks a run, and asserts the properties that every result must have.
 pub(crate) fn shrunk(name: &str, model: &Model, token: &Token, effort: Effort) -> Shrunk {
     let go_on = AtomicBool::new(false);
     let shrunk = shrink(&model.code, token, effort, &go_on).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -79,7 +80,7 @@ pub(crate) fn shrunk(name: &str, model: &Model, token: &Token, effort: Effort) -
     shrunk
 }
 
-/// How often shrinking came to the optimum.
+/// Counts of how often shrinking reaches the optimum.
 #[derive(Default, Debug)]
 struct Score {
     compared: u32,
@@ -115,6 +116,7 @@ impl Score {
     }
 }
 
+/// On all harnesses, shrinking reaches the optimum of an independent search (`optimum`).
 #[test]
 fn harnesses_shrink_to_the_optimum() {
     let mut score = Score::default();
@@ -131,7 +133,7 @@ fn harnesses_shrink_to_the_optimum() {
     assert_eq!((score.optimal, score.proven), (score.compared, score.compared), "{score:?}");
 }
 
-/// With an effort that leaves little to the search the passes alone come near.
+/// With few runs, which leave little to the search, the passes alone come near the optimum.
 #[test]
 fn passes_come_near_the_optimum() {
     let mut score = Score::default();
@@ -171,7 +173,7 @@ fn runs_that_do_not_fail_shrink_as_well() {
     assert_eq!(shrunk.after, Size { deviations: 0, steps: shrunk.before.steps });
 }
 
-/// The bounds hold, and who interrupts gets what is best by then.
+/// Bounds on the effort hold, and an interrupted shrink returns the best result so far.
 #[test]
 fn bounds_and_interruptions() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses/sctbench/queue.race");
@@ -186,7 +188,7 @@ fn bounds_and_interruptions() {
         // More effort is never worse.
         assert!(before.is_none_or(|b| bounded.after <= b), "{before:?} {bounded:?}");
         before = Some(bounded.after);
-        // Stopped after so many runs it is at the same place.
+        // A shrink that is stopped after `runs` runs has the same result as one with that bound.
         let stop = AtomicBool::new(runs == 0);
         let told = |n: u64| stop.store(n >= runs, Ordering::Relaxed);
         let stopped = shrink_to(&model.code, &tokens[0], &same, Effort::FULL, &stop, &told);
@@ -202,7 +204,8 @@ fn bounds_and_interruptions() {
     assert!(shrunk("queue", &model, &tokens[0], steps).runs < 50);
 }
 
-/// Where the default scheduler waits busily for ever, runs are cut, and the deviation that ends the waiting is found.
+/// If the default scheduler would wait busily for ever, runs are cut short, and the deviation that ends the wait is
+/// found.
 #[test]
 fn busy_waiting_is_cut() {
     let text = "var f = 0; thread a { loop { if f == 1 { break } }; fail \"seen\" }; thread b { skip; f = 1 }";
@@ -212,7 +215,7 @@ fn busy_waiting_is_cut() {
     assert!(shrunk.fewest && shrunk.after == Size { deviations: 1, steps: 3 }, "{shrunk:?}");
 }
 
-/// A limit can be the end that stays.
+/// A run whose outcome is a limit shrinks to a run with that limit.
 #[test]
 fn runs_to_a_limit_shrink_as_well() {
     let model = load_bytes("endless.race", b"var x = 0; thread a { loop { x = 1 } }; thread b { loop { x = 2 } }", &[]);
@@ -222,7 +225,7 @@ fn runs_to_a_limit_shrink_as_well() {
     assert_eq!(shrunk.after, Size { deviations: 0, steps: limits().steps });
 }
 
-/// A failure that needs `turns` alternations of two threads, among others that do something else.
+/// Returns a model whose failure needs `turns` alternations of two threads, among other threads that do unrelated work.
 fn alternating(turns: u32, others: u32, writes: u32) -> String {
     let turn = |t: u32| format!("if s == {t} {{ s = {} }}; ", t + 1);
     let of = |parity: u32| (0..turns).filter(|t| t % 2 == parity).map(turn).collect::<String>();
@@ -235,7 +238,8 @@ fn alternating(turns: u32, others: u32, writes: u32) -> String {
     )
 }
 
-/// Many deviations of which several are needed: what the search cannot enumerate the passes find. The first two turns need none, each other one needs one.
+/// The passes find several needed deviations among many, where the search cannot enumerate all runs. The first two
+/// turns need no deviation, and each other turn needs one.
 #[test]
 fn several_deviations_are_found_among_many() {
     let (mut all, mut optimal) = (0, 0);

@@ -1,4 +1,5 @@
-//! `docs/results/shrinking.md`, made by shrinking failures of all harnesses: `BLESS=1 cargo test --release --test it shrink_table -- --ignored` writes it anew.
+//! Generates `docs/results/shrinking.md` by shrinking failures of all harnesses:
+//! `BLESS=1 cargo test --release --test it shrink_table -- --ignored` rewrites it.
 
 use crate::load::{Model, models};
 use crate::optimum::fewest_deviations;

@@ -1,12 +1,14 @@
-//! Random small models: every kind of operation, each model so small that all its runs can be enumerated on a clock of milliseconds (`stateless`).
+//! Generates random small models with every kind of operation, each so small that all its runs can be enumerated on a
+//! clock of milliseconds (`stateless`).
 //!
-//! A model is threads and tasks of a few statements, drawn from tables, up to a budget of steps; only what these name is declared. `tiny` makes larger ones.
+//! A model consists of threads and tasks with a few statements each. The statements are drawn from tables, up to a
+//! budget of steps; only names that occur in them are declared. `tiny` generates larger models.
 
 use crate::stateless::{facts, words};
 use raceflip::base::Rng;
 use raceflip::vm::Model;
 
-/// Declarations, each with the word that asks for it.
+/// Declarations, each with the word that requires it.
 const DECLARATIONS: [(&str, &str); 17] = [
     ("Box", "class Box { var v = 0; var next: Box }"),
     ("x", "var x = 0"),
@@ -27,7 +29,8 @@ const DECLARATIONS: [(&str, &str); 17] = [
     ("stop", "task stop() { quit self }"),
 ];
 
-/// Statements with their steps, about. `$l` is another statement, `$d` a delay, `$a` an instant, `$n` a name, `$q` a way to the looper, `$t` a task of it.
+/// Statements, each with its approximate number of steps. `$l` stands for another statement, `$d` for a delay, `$a` for
+/// an instant, `$n` for a new name, `$q` for a looper or handler, `$t` for a task to post, `$c` for what to cancel.
 const STATEMENTS: [(u32, &str); 68] = [
     (1, "x = 1"),
     (1, "x = 2"),
@@ -99,7 +102,8 @@ const STATEMENTS: [(u32, &str); 68] = [
     (1, "yield"),
 ];
 
-/// The same, of queues and of threads that are made.
+/// Statements about queues and about new threads, each with its approximate number of steps. The placeholders are those
+/// of [`STATEMENTS`].
 const QUEUES: [(u32, &str); 34] = [
     (2, "post $t to $q"),
     (2, "post $t to $q"),
@@ -137,16 +141,16 @@ const QUEUES: [(u32, &str); 34] = [
     (6, "let $n = spawn looper; post say(1) to $n; post stop() to $n after $d"),
 ];
 
-/// What stands alone in a thread: it becomes a looper.
+/// The whole body of a thread that becomes a looper.
 const LOOPER: &str = "attach queue; post say(2) to self after $d; post stop() to self after $d; loop queue";
 
-/// The random model of a seed.
+/// Returns the random model of a seed.
 pub(crate) fn model(seed: u64) -> String {
     let mut rng = Rng::seeded(seed);
     let unit = [1, 1, 1, 2, 3, 5][rng.below(6) as usize];
     let mut g = Generator { rng, unit, names: 0, left: 0, in_go: false };
     let threads = if g.rng.below(3) == 0 { 3 } else { 2 };
-    // Three threads have more orders; time is one more of them.
+    // Three threads have more orders, and so do delays, so the budget is smaller with three threads.
     g.left = if threads == 3 { 6 } else { 9 } - i64::from(g.rng.below(2));
     let queue = g.rng.below(5) > 1;
     let mut text = String::new();
@@ -177,7 +181,7 @@ pub(crate) fn model(seed: u64) -> String {
     if has_word(&text, "rw") {
         head += &format!("rwlock rw{}\n", g.pick(&["", " prefer readers", " prefer writers"]));
     }
-    // The last ones first: what they name is declared as well.
+    // The last declarations come first, so that the names in them are declared as well.
     for (word, declaration) in DECLARATIONS.iter().rev() {
         if has_word(&text, word) || has_word(&head, word) {
             head += &format!("{declaration}\n");
@@ -186,7 +190,7 @@ pub(crate) fn model(seed: u64) -> String {
     head + &text
 }
 
-/// Whether a text has a word.
+/// Returns whether a text contains a word that is not part of a longer word, a field or a string.
 pub(crate) fn has_word(text: &str, word: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || c == '_' || c == '"';
     text.match_indices(word).any(|(at, _)| {
@@ -196,12 +200,12 @@ pub(crate) fn has_word(text: &str, word: &str) -> bool {
 
 struct Generator {
     rng: Rng,
-    /// What all delays are multiples of, in milliseconds.
+    /// Unit of time in milliseconds; all delays are multiples of it.
     unit: u32,
     names: u32,
-    /// Steps that the threads may still have, about.
+    /// Approximate number of steps that the threads may still have.
     left: i64,
-    /// `go` posts what does not post in turn.
+    /// Whether the body of `go` is being generated, which posts only tasks that do not post.
     in_go: bool,
 }
 
@@ -216,7 +220,7 @@ impl Generator {
         all.join("; ")
     }
 
-    // `None` if nothing fits any more.
+    // Returns `None` if no statement fits the budget any more.
     fn statement(&mut self, queue: bool, first: bool) -> Option<String> {
         for _ in 0..6 {
             let from: &[(u32, &str)] = if queue && self.rng.coin() { &QUEUES } else { &STATEMENTS };
@@ -234,7 +238,7 @@ impl Generator {
         self.fill(LOOPER)
     }
 
-    // A statement of one or two steps without others in it.
+    // Returns a statement of at most two steps that contains no other statement.
     fn leaf(&mut self) -> String {
         loop {
             let (cost, text) = STATEMENTS[self.rng.below(STATEMENTS.len() as u32) as usize];
@@ -245,7 +249,7 @@ impl Generator {
         }
     }
 
-    // A delay that is a multiple of the unit, up to six or one unit.
+    // Returns a delay that is a multiple of the unit: at most six milliseconds and three units, but at least one unit.
     fn delay(&mut self) -> u32 {
         self.unit * (1 + self.rng.below((6 / self.unit).min(3)))
     }
@@ -256,7 +260,7 @@ impl Generator {
             self.names += 1;
             text = text.replace("$n", &format!("z{}", self.names));
         }
-        // Each place is filled anew.
+        // Each placeholder is filled on its own.
         for hole in ["$l", "$d", "$a", "$q", "$t", "$c"] {
             while text.contains(hole) {
                 let word = match hole {
@@ -276,7 +280,7 @@ impl Generator {
     }
 }
 
-/// What every kind of operation is told by in the text of a model.
+/// For each kind of operation, a text that occurs in a model with that kind; the texts are separated by `|`.
 const KINDS: &str = "\
     x = 1|x += 1|y = x|log.push(|log.clear()|log.pop()|in log|fetch_add(|cas(|exchange(|new Box;|let fixed|o = null|fixed.v|o.v|\
     use |delete |sync m|sync k|sync fixed|acquire m|release m|wait m }|wait m for|notify m|notify_all m|with k for|with k }|\

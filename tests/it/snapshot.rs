@@ -1,4 +1,4 @@
-//! The canonical state: two runs that meet in one have the same futures under the same choices.
+//! Tests of the canonical state: two runs that reach one canonical state have the same futures under the same choices.
 
 use crate::load::{all_models, load};
 use raceflip::base::{Id, Rng};
@@ -7,7 +7,7 @@ use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, Question, Snapshot, signature};
 use std::collections::BTreeMap;
 
-// An actor by its place in the canonical order, so that it means the same in two equal states.
+// An actor by its place in the canonical order, which is the same in two equal states.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Who {
     Thread(usize),
@@ -16,6 +16,8 @@ enum Who {
     Stop,
 }
 
+// Returns the open choices, sorted by actors in canonical order, so that the k-th choices of two equal states
+// correspond.
 fn open<G: Snapshot>(machine: &Machine<G>, threads: &[ThreadId]) -> Vec<(Who, Choice)> {
     let world = &machine.world;
     let mut all = Vec::new();
@@ -33,7 +35,8 @@ fn open<G: Snapshot>(machine: &Machine<G>, threads: &[ThreadId]) -> Vec<(Who, Ch
                 };
                 all.extend((0..answers).map(|a| (Who::Thread(at), choice(a))));
             }
-            // The next deadline only, as a distance: instants that delays of the past suggest are no part of a state.
+            // Only the next deadline counts, as a distance. Other instants come from delays in the past, which are not
+            // part of a state.
             Actor::Clock => all.push((Who::Clock(world.next_deadline() - world.now()), choice(world.next_deadline()))),
             Actor::Event(event) => all.push((Who::Event(event.index() as u32), choice(0))),
             Actor::Stop => all.push((Who::Stop, choice(0))),
@@ -43,7 +46,8 @@ fn open<G: Snapshot>(machine: &Machine<G>, threads: &[ThreadId]) -> Vec<(Who, Ch
     all
 }
 
-// Continues two machines side by side; returns how many steps they were the same.
+// Continues two machines with corresponding choices. Returns the number of steps until both ended; panics if they
+// differ before.
 fn same_future(mut a: Machine<Vm>, mut b: Machine<Vm>, seed: u64, steps: usize) -> usize {
     let mut rng = Rng::seeded(seed);
     for step in 0..steps {
@@ -68,7 +72,7 @@ fn same_future(mut a: Machine<Vm>, mut b: Machine<Vm>, seed: u64, steps: usize) 
     steps
 }
 
-// Thread names are no part of a state.
+// Drops thread names, because they are not part of a state.
 fn kind(signature: &str) -> String {
     signature.split(' ').take(if signature.starts_with("deadlock") { 1 } else { 3 }).collect::<Vec<_>>().join(" ")
 }
@@ -79,7 +83,8 @@ fn runs_that_meet_have_the_same_futures() {
     let mut by_other_ways = 0;
     for path in all_models() {
         let code = load(&path, &[]).code;
-        // State -> the first machine that was there, and how it came: two ways to one state are compared.
+        // Maps a state to the first machine that reached it and to that machine's path. Two paths to one state are
+        // compared.
         let mut known: BTreeMap<u128, (Machine<Vm>, Vec<Choice>)> = BTreeMap::new();
         for seed in 0..12 {
             let mut machine = Machine::new(Vm::new(code.clone()), Limits { steps: 500, ..Limits::default() });

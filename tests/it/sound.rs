@@ -1,8 +1,10 @@
-//! That happens-before is true of other runs: what one run orders, no run of the model has the other way round.
+//! Tests that happens-before is sound for other runs: no run of the model reverses an order that happens-before derives
+//! from one run.
 //!
-//! Without the edges of locks and signals ([`Edges::Forced`]) that holds for any two runs; with them ([`Edges::Full`]) for runs with the same order of acquisitions, in which each
-//! thread goes on because of the same signals. Instances are the same if their contexts have taken the same branches; the models that are
-//! generated have none, cancel nothing, and enable each event once (`docs/detectors.md` says what a run's order depends on).
+//! Without the edges of locks and signals ([`Edges::Forced`]) that holds for any two runs. With them ([`Edges::Full`])
+//! it holds for runs with the same order of acquisitions in which each receive has the same senders. Two instances are
+//! the same if their contexts have taken the same branches. The generated models have no branches, cancel nothing, and
+//! enable each event once (`docs/detectors.md` lists what the order of a run depends on).
 
 use crate::complete::all_variants;
 use crate::enumerate::choices;
@@ -21,19 +23,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// A context by its pedigree, a statement, and a digest of all that the context has done so far: it has taken the same branches.
+/// An access: the name of its context, its statement, and a digest of the statements that the context has performed so
+/// far, which is equal only if the same branches were taken.
 type Instance = (String, SiteId, u64);
-/// The first has come before the second.
+/// Pairs of instances of which the first comes before the second.
 type Orders = BTreeSet<(Instance, Instance)>;
-/// Who has acquired each lock, in turn; and what each receive has received.
+/// The dependences of a run that may differ between runs: for each lock its acquisitions in order, and for each receive
+/// the steps that sent to it.
 type Signature = (BTreeMap<String, Vec<Step>>, BTreeMap<Step, BTreeSet<Step>>);
-/// A context, and the how-manieth operation of it.
+/// A context, and the ordinal of an operation in it.
 type Step = (String, u32);
 
-/// Accesses of a run that are looked at.
+/// Maximum number of accesses of a run that are compared.
 const MOST_ACCESSES: usize = 100;
 
-/// Records a run, and which accesses it has.
+/// Observer that records a run for happens-before, and collects its accesses.
 #[derive(Default)]
 struct Recording {
     recorder: Recorder,
@@ -56,7 +60,8 @@ impl Observer for Recording {
     }
 }
 
-/// What a run tells: the orders that it had, and those that it says every run has.
+/// Orders of one run: those that occurred (`had`), and those that happens-before derives for other runs (`forced`,
+/// `full`).
 struct Told {
     had: Orders,
     forced: Orders,
@@ -87,6 +92,8 @@ impl Recording {
     }
 }
 
+// Returns the signature of a run: the acquisitions of each lock in order, and for each receive the steps that sent to
+// its channel.
 fn signature(trace: &Trace) -> Signature {
     let mut running: BTreeMap<ThreadNo, String> = BTreeMap::new();
     let mut steps: BTreeMap<String, u32> = BTreeMap::new();
@@ -95,7 +102,8 @@ fn signature(trace: &Trace) -> Signature {
     for operation in trace.ops.iter() {
         let own = || trace.threads[operation.thread].name.clone();
         let context = running.get(&operation.thread).cloned().unwrap_or_else(own);
-        // Whether something was sent is not counted: the write that has turned a condition is that write in every run.
+        // Sends and receives do not count as steps. Whether a write sends depends on the run, and the write must have
+        // the same number in every run.
         let nth = steps.entry(context.clone()).or_default();
         *nth += u32::from(!matches!(operation.action, Action::Send(_) | Action::Receive(_)));
         let step = || (context.clone(), *nth);
@@ -113,7 +121,8 @@ fn signature(trace: &Trace) -> Signature {
     signature
 }
 
-/// What runs of a model contradict each other in.
+/// Returns the derived orders that another run reverses. `full` orders are compared only with runs of the same
+/// signature.
 fn contradictions(runs: Vec<Told>) -> Vec<String> {
     let mut had = Orders::new();
     let mut alike: BTreeMap<&Signature, Orders> = BTreeMap::new();
@@ -132,7 +141,7 @@ fn contradictions(runs: Vec<Told>) -> Vec<String> {
     wrong.into_iter().collect()
 }
 
-/// All runs of a model on the critical instants of its clock; `None` if they are too many.
+/// Returns all runs of a model, with the clock at critical instants only; `None` if there are more than `most`.
 fn all_runs(model: &Model, most: usize) -> Option<Vec<Told>> {
     let mut machine = Machine::new(Vm::new(model.code.clone()), Limits::default());
     machine.start(false);
@@ -174,7 +183,7 @@ fn all_runs(model: &Model, most: usize) -> Option<Vec<Told>> {
     Some(ends.into_iter().map(record).collect())
 }
 
-/// Statements of threads and tasks; `$p` is an access, `$t` a task.
+/// Statements of threads and tasks. `$p` stands for an access, `$t` for a task, `$n` for a new name.
 const STATEMENTS: [&str; 20] = [
     "$p",
     "$p",
@@ -200,14 +209,14 @@ const STATEMENTS: [&str; 20] = [
 
 const ACCESSES: [&str; 5] = ["x = 1", "y = x", "x = 2", "y = 1", "x += 1"];
 
-/// A random model without branches, of two threads and two tasks, each event of which is enabled once.
+/// Returns a random model without branches, with two threads and two tasks. Each of its events is enabled once.
 fn model(seed: u64) -> String {
     let mut rng = Rng::seeded(seed);
     let mut pick = |of: &[&str]| of[rng.below(of.len() as u32) as usize].to_owned();
     let mut names = 0;
     let mut statement = |tasks: &[&str]| {
         let mut text = pick(&STATEMENTS);
-        // A task that posts itself has no end.
+        // A task that posts itself would not end, so a task may post only tasks declared before it.
         if tasks.is_empty() && text.contains("$t") {
             text = "$p".to_owned();
         }
@@ -229,7 +238,8 @@ fn model(seed: u64) -> String {
     )
 }
 
-/// Compares all runs of the models of some seeds; returns how many models and runs there were, and how many orders the runs told of each kind.
+/// Compares all runs of the models of some seeds. Returns the numbers of models, of runs, of forced orders and of full
+/// orders.
 fn compare(seeds: std::ops::Range<u64>, most: usize) -> [usize; 4] {
     let mut total = [0; 4];
     for seed in seeds {
@@ -260,7 +270,8 @@ fn what_a_run_orders_no_run_of_five_thousand_models_turns() {
     assert!(models >= 5_000);
 }
 
-/// Harnesses whose branches make a run's order its own: what is told of one run is not true of one that branches otherwise.
+/// Harnesses that are exempt, each with the reason: their branches depend on the schedule, so an order of one run need
+/// not hold in runs with other branches.
 const BRANCHING: [(&str, &str); 0] = [];
 
 #[test]

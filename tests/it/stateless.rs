@@ -1,7 +1,9 @@
-//! Every run of a very small model, one after the other, on a clock of milliseconds: the oracle of the exhaustive search.
+//! Enumerates every run of a very small model, one after the other, on a clock of milliseconds: the oracle of the
+//! exhaustive search.
 //!
-//! A plain recursion over all sequences of choices. It knows no states, no digests, no canonical form, no reduction and no visited set; the clock has one
-//! choice, the next millisecond (and what lies behind the last deadline). What is true of some run it finds, and nothing else.
+//! The enumeration is a plain recursion over all sequences of choices. It uses no states, digests, canonical form,
+//! reduction or visited set. The clock has one choice, the next millisecond (and instants after the last deadline). It
+//! finds exactly the facts that are true of some run.
 
 use raceflip::detect::{self, Pair, things};
 use raceflip::event::{Access, Actor, Choice, ContextId, Happening, Outcome, SiteId};
@@ -13,27 +15,30 @@ use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine, Question, Status, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a run ends: its kind with the values that are observed, and of a deadlock where the blocked threads stand.
+/// How a run ends: its outcome with the values that are observed, and for a deadlock the sites at which the blocked
+/// threads are pending.
 pub(crate) type End = (Ended, Vec<Option<SiteId>>);
 
-/// What is true of the runs of a model.
+/// Facts about the runs of a model.
 #[derive(Default)]
 pub(crate) struct Facts {
-    /// The ends, each with the fewest steps to it; ticks in a row are one.
+    /// All ends, each with the fewest steps to it. Consecutive advances of the clock count as one step.
     pub(crate) ends: BTreeMap<End, u64>,
-    /// Sites of conflicting plain accesses that can stand side by side.
+    /// Sites of conflicting plain accesses that are side by side in some state.
     pub(crate) adjacent: BTreeSet<Pair>,
-    /// Sites of conflicting plain accesses of two contexts, in the order in which they can be performed, with others between them or not.
+    /// Sites of conflicting plain accesses of two contexts, the earlier access first, whether or not others come
+    /// between them.
     pub(crate) orders: BTreeSet<(SiteId, SiteId)>,
-    /// The same of instances: a site, in the context of a pedigree, at its how-manieth visit; told by all that as text.
+    /// Orders of instances of conflicting plain accesses, the earlier one first. The key is the text of both instances.
     pub(crate) instance_orders: BTreeMap<String, (Instance, Instance)>,
-    /// The orders of instances of operations on one lock, queue, location ..., with an await on whatever its condition may read; if these were asked for.
+    /// Orders of instances of operations on one lock, queue, location and so on. An await counts as an operation on
+    /// every shared thing, because its condition may read any. Empty unless requested.
     pub(crate) deed_orders: BTreeSet<(detect::Instance, detect::Instance)>,
-    /// Steps that were taken, over all runs; each tick is one.
+    /// Number of steps over all runs. Each advance of the clock counts.
     pub(crate) steps: u64,
 }
 
-/// The variables whose values mean the same in every run: no references.
+/// Returns the variables whose values mean the same in every run, which excludes references.
 pub(crate) fn words(program: &Program) -> BTreeSet<GlobalId> {
     fn is_word(ty: &Type) -> bool {
         match ty {
@@ -45,12 +50,14 @@ pub(crate) fn words(program: &Program) -> BTreeSet<GlobalId> {
     program.globals.enumerate().filter(|(_, g)| is_word(&g.ty)).map(|(id, _)| id).collect()
 }
 
-/// Enumerates all runs. `None` if that takes more steps than that, or some run is very long.
+/// Enumerates all runs. Returns `None` if they take more than `most_steps` steps in total, or if a run is longer than
+/// `LONGEST`.
 pub(crate) fn facts(model: &Model, observe: &BTreeSet<GlobalId>, most_steps: u64) -> Option<Facts> {
     enumerate(model, observe, most_steps, false)
 }
 
-/// The same, and the orders of all other operations on something shared.
+/// Enumerates all runs like [`facts`], and also collects the orders of all operations on shared things
+/// ([`Facts::deed_orders`]).
 pub(crate) fn facts_with_deeds(model: &Model, most_steps: u64) -> Option<Facts> {
     enumerate(model, &BTreeSet::new(), most_steps, true)
 }
@@ -63,10 +70,10 @@ fn enumerate(model: &Model, observe: &BTreeSet<GlobalId>, most_steps: u64, with_
     all.go(&mut machine, Cost { steps: 0, ticked: false }).map(|()| all.facts)
 }
 
-/// Orders of instances that are kept; of a model with as many not all may be known.
+/// Maximum number of orders of instances that are kept. A model that reaches it may have more orders.
 pub(crate) const MOST_INSTANCES: usize = 200;
 
-/// The longest run: a stack has room for so many.
+/// Maximum number of steps of a run, which bounds the depth of the recursion.
 const LONGEST: usize = 200;
 
 #[derive(Clone, Copy)]
@@ -75,7 +82,8 @@ struct Cost {
     ticked: bool,
 }
 
-/// The next millisecond; and since the clock stops where no deadline lies ahead, at once to the instants of `at` that are behind the last one.
+/// Returns the instants to which the clock may advance: the next millisecond, and the instants of `at` after the last
+/// deadline. The latter are reached in one step, because the clock stops if no deadline is ahead.
 pub(crate) fn next_instants(world: &World) -> Vec<u64> {
     let queues = world.threads().iter().filter_map(|t| t.queue.as_ref());
     let messages = queues.flat_map(|q| q.messages().map(|m| m.when));
@@ -96,9 +104,10 @@ struct Enumeration<'a> {
     model: &'a Model,
     observe: &'a BTreeSet<GlobalId>,
     most_steps: u64,
-    /// What each step of the run so far has accessed.
+    /// Access of each step of the run so far, if the step has one.
     past: Vec<Option<(Access, SiteId, Option<ContextId>)>>,
-    /// What each step of the run so far has done to memory, locks, queues and the like, if that is asked for.
+    /// Operation of each step of the run so far on memory, locks, queues and other shared things; `None` unless
+    /// requested.
     deeds: Option<Vec<Option<Deed>>>,
     facts: Facts,
 }
@@ -106,7 +115,7 @@ struct Enumeration<'a> {
 /// An operation on something shared.
 struct Deed {
     instance: detect::Instance,
-    /// What it is done to; `None` of an await, which may read anything.
+    /// Names of the things that the operation works on; `None` for an await, which may read anything.
     things: Option<Vec<String>>,
 }
 
@@ -122,7 +131,7 @@ impl Deed {
 }
 
 impl Enumeration<'_> {
-    // All runs that go on from here.
+    // Enumerates all runs that continue from here.
     fn go(&mut self, machine: &mut Machine<Vm>, cost: Cost) -> Option<()> {
         let openings = machine.world.openings();
         if openings.stop() && machine.world.outcome().is_none() {
@@ -194,14 +203,15 @@ impl Enumeration<'_> {
         }
     }
 
-    // What the last step has done to a lock, a queue or the like, after all that the run has done before.
+    // Appends the last step's operation on shared things, and its order after all earlier operations on the same
+    // things.
     fn note_deed(&mut self, machine: &Machine<Vm>) {
         let Some(past) = &mut self.deeds else { return };
         let world = &machine.world;
         let deed = world.recorded().iter().find_map(|event| {
             let Happening::Performed { op, value, .. } = &event.what else { return None };
             let (site, thread, context) = (event.site?, event.thread?, event.context?);
-            // A plain access may turn the condition of an await.
+            // A plain access also counts, because it may change the condition of an await.
             let plain = op.access().map(|access| vec![format!("memory {}", world.place_name(access.place))]);
             let things = if plain.is_some() { plain } else { things(world, thread, op, *value) };
             if things.as_ref().is_some_and(Vec::is_empty) {
@@ -219,7 +229,7 @@ impl Enumeration<'_> {
         past.push(deed);
     }
 
-    // What the last step has accessed, after all that the run has accessed before.
+    // Appends the last step's access, and its order after all earlier conflicting accesses.
     fn note_order(&mut self, machine: &Machine<Vm>) {
         let accessed = machine.world.recorded().iter().find_map(|event| match &event.what {
             Happening::Performed { op, .. } => Some((op.access()?, event.site?, event.context)),

@@ -1,10 +1,10 @@
-//! A campaign that is stopped at any moment says what it knows, and nothing that is not so.
+//! Tests that a campaign that is stopped at any moment reports only verdicts that the whole campaign reports, too.
 
 use crate::load::load_bytes;
 use raceflip::campaign::{Confirmation, Context, Plan, Progress, Silent, confirm};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Sets the flag at the n-th time that it is told something.
+/// Progress that sets the stop flag at its n-th report.
 struct Stopping<'s> {
     left: AtomicU64,
     stop: &'s AtomicBool,
@@ -28,7 +28,8 @@ impl Progress for Stopping<'_> {
     }
 }
 
-/// A pair of two statements that is harmful, one statement twice, an order that only a hold brings about, and order pairs.
+/// Models with a harmful pair of two statements, with a pair of one statement with itself, and with an order that needs
+/// a hold as well as order pairs.
 const MODELS: [&str; 3] = [
     "var x = 0\nthread a { x += 1; x += 2 }\nthread b { x += 1; assert x > 3 }\n",
     "var x = 0\ntask add() { x += 1 }\nthread main { fork add(); fork add() }\n",
@@ -58,7 +59,7 @@ fn at_every_moment() {
     }
 }
 
-// What is said to be complete is what an undisturbed campaign says.
+// Pairs that the stopped campaign calls complete must have the verdict and the harms of the whole campaign.
 fn agrees(part: &Confirmation, whole: &Confirmation) {
     for pair in part.pairs.iter().chain(&part.orders).filter(|p| p.complete) {
         let same = whole.pairs.iter().chain(&whole.orders).find(|p| p.pair == pair.pair);

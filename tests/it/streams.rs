@@ -1,4 +1,5 @@
-//! Streams and files that cannot be written, names of files that nobody should give, little memory: an error that says so, never a panic, and nothing left behind.
+//! Tests of streams and files that cannot be written, of hostile file names, and of little memory: each leads to an
+//! error message, never to a panic, and no temporary file remains.
 
 #![cfg(unix)]
 
@@ -8,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A command after some words of a shell: `"$@"` is the command.
+/// Runs a command inside a shell script, in which `"$@"` is the command.
 fn shell(folder: &Path, script: &str, args: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command.current_dir(folder).args(["-c", script, "sh", env!("CARGO_BIN_EXE_raceflip")]).args(args);
@@ -16,10 +17,10 @@ fn shell(folder: &Path, script: &str, args: &[&str]) -> Output {
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").stdin(stdin).output().expect("there is a shell")
 }
 
-/// Three races: whatever is written of them is longer than the limits below.
+/// A model with three races: every output about it is longer than the limits below.
 const RACY: &str = "var x = 0\nthread a { @A: x = 1 }\nthread b { @B: assert x == 0, \"early\" }\nthread c { @C: x = 2 }\nexpect failure \"early\"\n";
 
-/// A folder with a model, a trace of it, and the result of a campaign over two variants.
+/// Creates a folder with a model, a trace of it, and the result of a campaign over two variants.
 fn workplace(name: &str) -> std::path::PathBuf {
     let folder = scratch(name);
     file(&folder, "m.race", RACY);
@@ -103,7 +104,7 @@ const WRITERS: [&str; 9] = [
     "new",
 ];
 
-/// Temporary files of ours in a folder.
+/// Returns the names of raceflip's temporary files in a folder.
 fn left(folder: &Path) -> Vec<OsString> {
     let names = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
     names.filter(|name| name.to_string_lossy().starts_with(".raceflip-")).collect()
@@ -113,7 +114,7 @@ fn left(folder: &Path) -> Vec<OsString> {
 fn files_that_cannot_be_written_are_named() {
     let folder = workplace("streams-files");
     shell(&folder, "mkdir ro; chmod 555 ro", &[]);
-    // Who may do everything may write there too.
+    // A user with all permissions (root) can write to the read-only folder, too.
     let all_powerful = std::fs::write(folder.join("ro/probe"), "").is_ok();
     for writer in WRITERS {
         for place in ["nodir/x.race", "ro/x.race", "s", "/proc/x.race", ""] {
@@ -129,7 +130,7 @@ fn files_that_cannot_be_written_are_named() {
                 ran.err
             );
         }
-        // 512 bytes are too few for each of them.
+        // The limit of 512 bytes is too small for every one of these files.
         let args = [words(writer), vec!["lim.race"]].concat();
         let output = shell(&folder, "ulimit -f 1; trap '' XFSZ; \"$@\"", &args);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -143,13 +144,13 @@ fn files_that_cannot_be_written_are_named() {
 #[test]
 fn what_a_killed_process_has_left_is_taken_away() {
     let folder = workplace("streams-left");
-    // The limit does not even kill it while it writes: it says what is wrong, and leaves nothing.
+    // The limit does not kill the process: it reports the error and removes its temporary file.
     let killed = shell(&folder, "ulimit -f 1; exec \"$@\"", &["detect", "m.race", "--runs", "3", "--out", "p.json"]);
     assert_eq!(killed.status.code(), Some(REFUSED), "{killed:?}");
     assert!(String::from_utf8_lossy(&killed.stderr).contains("cannot write `p.json`"), "{killed:?}");
     assert!(left(&folder).is_empty());
     assert!(!folder.join("p.json").exists());
-    // That of a process that was killed, and one that is being written.
+    // The first file stands for that of a killed process; the one below has a lock, so it is still being written.
     file(&folder, ".raceflip-left.tmp", "half a res");
     file(&folder, ".raceflip-not-ours", "");
     let held = std::fs::File::create(folder.join(".raceflip-held.tmp")).expect("a scratch file");
@@ -164,7 +165,7 @@ fn what_a_killed_process_has_left_is_taken_away() {
 #[test]
 fn little_memory_is_no_bug() {
     let folder = workplace("streams-memory");
-    // With less the system cannot even load the program.
+    // With less memory than `least`, the system cannot even load the program.
     let loads = |kib: &u32| shell(&folder, &format!("ulimit -v {kib}; exec \"$@\""), &["--version"]).status.success();
     let least = (10..200).map(|n| n * 2_000).find(loads).expect("it needs less than 400 MB");
     for kib in [least, least + 2_000, least + 10_000, least + 50_000] {
@@ -178,14 +179,14 @@ fn little_memory_is_no_bug() {
                 Some(status) => {
                     assert!(status <= REFUSED, "{command} with {kib} KiB: {status} {told}")
                 }
-                // The standard library says how much it asked for, and aborts.
+                // If an allocation fails, the standard library prints its size and aborts.
                 None => assert!(told.contains("memory allocation of"), "{command} with {kib} KiB: {output:?}"),
             }
         }
     }
 }
 
-/// Names that a shell, a terminal, a report or a CI system might take for something else.
+/// File names that a shell, a terminal, a report or a CI system could misinterpret.
 const NAMES: [&[u8]; 13] = [
     b"a b.race",
     b"-x.race",
@@ -254,7 +255,7 @@ fn printed_commands_take_any_name_back() {
         std::fs::remove_file(folder.join(name)).expect("it is there");
     }
     assert!(!folder.join("pwn").exists());
-    // A name that is no text stays what it is.
+    // A name that is not UTF-8 is preserved.
     assert_eq!(OsString::from_vec(NAMES[6].to_vec()), OsStr::from_bytes(b"bad\xff.race"));
 }
 
@@ -265,7 +266,7 @@ fn a_part_that_was_edited_is_refused() {
     let merge = |text: &str| call(&["merge", &file(&folder, "part.json", text)]);
     assert!(text.contains("\"checksum\": \""));
     assert!(merge(&text).status < REFUSED);
-    // Blanks do not count, as whoever sends a file may lay it out anew.
+    // Whitespace does not count for the checksum, because a tool in between may reformat a file.
     let compact = serde_json::from_str::<serde_json::Value>(&text).expect("JSON").to_string();
     assert!(merge(&compact).status < REFUSED);
     for (old, new) in [
@@ -278,7 +279,7 @@ fn a_part_that_was_edited_is_refused() {
         assert!(ran.status == REFUSED && ran.err.contains("it is damaged: it was edited or cut"), "{old}: {}", ran.err);
     }
     assert_eq!(merge(&text[..text.len() / 2]).status, REFUSED);
-    // Files of older versions have no checksum.
+    // Files of older versions have no checksum and are accepted.
     let mut old: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     old.as_object_mut().expect("an object").remove("checksum");
     assert!(merge(&old.to_string()).status < REFUSED);

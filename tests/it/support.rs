@@ -1,4 +1,5 @@
-//! What tests of models share: a model is compiled, run under many seeded random walks, and its outcomes are compared with what it expects.
+//! Shared code of tests of models: it compiles a model, runs it under many seeded random walks, and compares its
+//! outcomes with its expectations.
 
 use raceflip::campaign::{Ended, judge};
 use raceflip::exec::{Unobserved, run};
@@ -13,13 +14,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A model out of the repository, by its path from the top.
+/// Reads a file of the repository, by its path from the top.
 pub(crate) fn read(path: &str) -> String {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path);
     fs::read_to_string(&file).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// The paths of the `.race` files of a folder, sorted, from the top of the repository.
+/// Returns the paths of the `.race` files of a folder, sorted, from the top of the repository.
 pub(crate) fn models(folder: &str) -> Vec<String> {
     let at = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
     let names = fs::read_dir(at).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
@@ -28,7 +29,7 @@ pub(crate) fn models(folder: &str) -> Vec<String> {
     paths
 }
 
-/// The checked program of a text, or what is wrong with it, rendered.
+/// Returns the checked program of a text, or its rendered errors.
 pub(crate) fn program(name: &str, text: &str, defines: &[(&str, i64)]) -> Result<Program, String> {
     let source = Source::new(name, text).map_err(|e| e.to_string())?;
     let file = parse(&source).map_err(|e| render(&source, &e, false))?;
@@ -39,7 +40,7 @@ pub(crate) fn program(name: &str, text: &str, defines: &[(&str, i64)]) -> Result
     })
 }
 
-/// Random walks with the seeds `0..seeds`: every end that was seen, with how often.
+/// Performs random walks with the seeds `0..seeds`. Returns every end that occurred, with its count.
 pub(crate) fn walk(program: &Program, of: &BTreeSet<GlobalId>, seeds: u64) -> BTreeMap<Ended, u64> {
     let code = Arc::new(compile(program).unwrap_or_else(|e| panic!("{e}")));
     let mut machine = Machine::new(Vm::new(code), Limits::default());
@@ -53,14 +54,14 @@ pub(crate) fn walk(program: &Program, of: &BTreeSet<GlobalId>, seeds: u64) -> BT
     ends
 }
 
-/// What is wrong with an expectation about outcomes, given all that was seen; `None` if it holds, or if it is about something else.
+/// Returns how the ends contradict an expectation about outcomes; `None` if it holds or is not about outcomes.
 pub(crate) fn disappointed(expectation: &Expectation, ends: &BTreeMap<Ended, u64>) -> Option<String> {
     let unmet = judge(&expectation.kind, ends.keys()).filter(|u| !u.is_met())?;
     let Expectation { line, text: expected, .. } = expectation;
     Some(format!("line {line}: `{expected}`, missing: {:?}, but seen: {}", unmet.missing, text(ends)))
 }
 
-/// The ends on one line, with how often each was seen.
+/// Returns the ends on one line, each with its count.
 pub(crate) fn text(ends: &BTreeMap<Ended, u64>) -> String {
     let mut short: BTreeMap<String, u64> = BTreeMap::new();
     for (end, times) in ends {

@@ -1,4 +1,5 @@
-//! SURW makes each order of the interesting events as likely as any other; a random walk does not.
+//! Tests that SURW makes all orders of the interesting events equally likely, by a chi-squared test, and that a random
+//! walk does not.
 
 use crate::chance::{chi_squared, chi_squared_limit};
 use crate::load::{Model, load_bytes};
@@ -10,7 +11,7 @@ use raceflip::world::{Limits, Machine, World};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-/// The strategy of this name, with the counts of a round robin if it asks for them.
+/// Returns the strategy with this name. If it needs counts of events, they come from a run under round robin.
 pub(crate) fn named(model: &Model, name: &str, limits: Limits) -> Named {
     let counts = |surw: &SurwSpec| {
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
@@ -23,7 +24,7 @@ pub(crate) fn named(model: &Model, name: &str, limits: Limits) -> Named {
     spec.build(&model.code.setup.sites).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What is written to the first variable, in order.
+/// Observer that collects the values written to the first variable, in order.
 #[derive(Default)]
 struct Written(Vec<Value>);
 
@@ -37,7 +38,7 @@ impl Observer for Written {
     }
 }
 
-/// How often each order came about.
+/// Returns how often each order of the writes occurred over the seeds `0..seeds`.
 fn orders(text: &str, strategy: &str, seeds: u64) -> BTreeMap<Vec<Value>, u64> {
     let model = load_bytes("orders.race", text.as_bytes(), &[]);
     let mut strategy = named(&model, strategy, Limits::default());
@@ -52,7 +53,7 @@ fn orders(text: &str, strategy: &str, seeds: u64) -> BTreeMap<Vec<Value>, u64> {
     found
 }
 
-// Pearson's statistic against equal probabilities of so many orders; those that never came about count as well.
+// Returns Pearson's statistic against equal probabilities of `orders` orders. Orders that never occurred count as well.
 fn unevenness(found: &BTreeMap<Vec<Value>, u64>, orders: usize) -> f64 {
     let mut counts: Vec<u64> = found.values().copied().collect();
     assert!(counts.len() <= orders, "{found:?}");
@@ -60,7 +61,8 @@ fn unevenness(found: &BTreeMap<Vec<Value>, u64>, orders: usize) -> f64 {
     chi_squared(&counts, &vec![1.0 / orders as f64; orders])
 }
 
-/// Models, how many orders of the writes of `x` there are, the strategy, and whether a random walk is uneven.
+/// Models, each with its name, its text, the number of orders of the writes of `x`, the strategy, and whether a random
+/// walk is uneven.
 const MODELS: [(&str, &str, usize, &str, bool); 12] = [
     ("three and two", "var x = 0; thread a { x = 1; x = 1; x = 1 }; thread b { x = 2; x = 2 }", 10, "surw", true),
     ("one and one", "var x = 0; thread a { x = 1 }; thread b { x = 2 }", 2, "surw", false),
@@ -130,6 +132,7 @@ const MODELS: [(&str, &str, usize, &str, bool); 12] = [
     ("a sleeper", "var x = 0; thread p { sleep 5; x = 2; sleep 5; x = 2 }; thread q { x = 1; x = 1 }", 6, "surw", true),
 ];
 
+/// Under SURW, the counts of all orders fit equal probabilities (chi-squared).
 #[test]
 fn all_orders_are_equally_likely() {
     for (name, text, n, strategy, walk_is_uneven) in MODELS {
@@ -144,13 +147,13 @@ fn all_orders_are_equally_likely() {
     }
 }
 
-/// The firing of an event is a post of the environment: its task comes anywhere.
+/// The firing of an event is a post of the environment, so its task comes in each place with equal probability.
 #[test]
 fn a_firing_comes_anywhere() {
     let text = "var x = 0; looper ui; event tap on ui initially 1 { x = 2 }; thread q { for i in 0..10 { skip }; x = 1; x = 1 }";
     let mut found = BTreeMap::new();
     for (mut order, k) in orders(text, "surw", 1_200) {
-        // Who fires when all else is done need not fire.
+        // An event that would fire after everything else does not have to fire. A run without it counts as that order.
         if order == [1, 1] {
             order.push(2);
         }
@@ -160,24 +163,24 @@ fn a_firing_comes_anywhere() {
     assert!(uneven < chi_squared_limit(3), "{uneven}: {found:?}");
 }
 
-/// What is enabled by a task counts for that one.
+/// Operations of an event's task count for the task that enables the event.
 #[test]
 fn an_enabled_event_is_part_of_who_enables_it() {
     let text = "var x = 0; looper ui; event tap on ui { x = 2; x = 2 }; thread p { skip; enable tap; x = 3 }; thread q { x = 1 }";
     let mut found: BTreeMap<Vec<Value>, u64> = BTreeMap::new();
     for (order, k) in orders(text, "surw", 6_000) {
-        // The same: a firing that comes after all else need not come.
+        // A firing after everything else does not have to happen, so missing writes count as the last ones.
         let mut order = order;
         let missing = 2 - order.iter().filter(|v| **v == 2).count();
         order.extend(vec![2; missing]);
         *found.entry(order).or_default() += k;
     }
-    // Of 2, 2, 3, 1.
+    // The orders of 2, 2, 3 and 1.
     let uneven = unevenness(&found, 12);
     assert!(uneven < chi_squared_limit(12), "{uneven}: {found:?}");
 }
 
-/// Wrong counts, blocked threads and those who wait busily: it goes on.
+/// Runs continue despite wrong counts, blocked threads and busy waiting.
 #[test]
 fn whoever_is_intended_nobody_waits_for_ever() {
     let check = |text: &str, strategy: &str| {
@@ -185,11 +188,11 @@ fn whoever_is_intended_nobody_waits_for_ever() {
             assert!(!order.is_empty() && k > 0, "{text}");
         }
     };
-    // The round robin takes one branch, runs take the other.
+    // The counts come from one branch (round robin), but runs also take the other one.
     check("var x = 0; thread a { if * { x = 1 } else { for i in 0..9 { x = 1 } } }; thread b { x = 2 }", "surw");
-    // Who holds the lock stands at its event, who waits for it is intended.
+    // The thread that holds the lock is pending at its event while the intended thread waits for that lock.
     check("var x = 0; lock m; thread a { sync m { @a: x = 1 } }; thread b { sync m { @b: x = 2 } }", "surw:@a,@b");
-    // The intended one waits for what is held back.
+    // The intended thread waits for a write that is held back.
     check(
         "var x = 0; var go = false; thread a { while !go { skip }; @a: x = 1 }; thread b { @b: x = 2; go = true }",
         "surw:@a,@b",

@@ -1,22 +1,23 @@
-//! What `docs/architecture.md` says of the source, held by a test: the order of the modules, the purity of the core, the size and the head of files.
+//! Checks the rules of `docs/architecture.md` on the source: the order of the modules, the purity of the core, and the
+//! size and first line of files.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules from bottom to top: each may use those before it.
+/// The modules from bottom to top. A module may use only those before it.
 const ORDER: [&str; 15] = [
     "base", "event", "world", "trace", "lang", "vm", "sched", "exec", "detect", "explore", "token", "shrink",
     "campaign", "formats", "cli",
 ];
 
-/// Those that do not know each other.
+/// Modules that may not use each other, in either direction.
 const STRANGERS: [&str; 3] = ["detect", "sched", "vm"];
 
-/// The most lines of a file.
+/// Maximum number of lines of a file.
 const LONGEST: usize = 450;
 
-/// Files that may be longer, and why.
+/// Files that may be longer, each with the reason.
 const LONGER: [(&str, &str); 4] = [
     ("src/lang/ast.rs", "a table: one type for each form of the grammar"),
     ("src/lang/program.rs", "a table: one type for each form of a checked program"),
@@ -24,7 +25,7 @@ const LONGER: [(&str, &str); 4] = [
     ("tests/it/lang_check.rs", "a table: one row for each refusal"),
 ];
 
-/// What stands nowhere but in `cli`, and why.
+/// Words that may occur only in `cli`, each with the reason.
 const ONLY_IN_CLI: [(&str, &str); 9] = [
     ("SystemTime", "a run does not depend on the time of day"),
     ("Instant::now", "a run does not depend on how long it takes"),
@@ -37,7 +38,7 @@ const ONLY_IN_CLI: [(&str, &str); 9] = [
     ("thread_rng", "chance comes from the seed alone"),
 ];
 
-/// What stands nowhere, and why.
+/// Words that may not occur anywhere, each with the reason.
 const NOWHERE: [(&str, &str); 4] = [
     ("unsafe ", "safe Rust is fast enough"),
     ("todo!", "unfinished"),
@@ -45,7 +46,7 @@ const NOWHERE: [(&str, &str); 4] = [
     ("dbg!", "left over"),
 ];
 
-/// Every Rust file under a folder: its path from the top with `/`, and its text.
+/// Returns every Rust file below a folder: its path from the top of the repository, with `/`, and its text.
 fn rust_files(folder: &str) -> BTreeMap<String, String> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = BTreeMap::new();
@@ -61,14 +62,15 @@ fn rust_files(folder: &str) -> BTreeMap<String, String> {
     files
 }
 
-/// The module that a file of `src` belongs to; `None` for the roots of the crates.
+/// Returns the module that a file of `src` belongs to; `None` for the roots of the crates.
 fn module(path: &str) -> Option<&str> {
     let inside = path.strip_prefix("src/")?;
     let name = inside.split('/').next()?.trim_end_matches(".rs");
     (!matches!(name, "lib" | "main")).then_some(name)
 }
 
-/// The modules that a line names after `crate::`, also in a group: `use crate::{base::X, event}`.
+/// Returns the modules that a text names after `crate::`, also in a group such as `use crate::{base::X, event}`, each
+/// with its line.
 fn used(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let code: Vec<&str> = text.lines().map(code).collect();
@@ -82,7 +84,7 @@ fn used(text: &str) -> Vec<(usize, String)> {
         };
         for name in names {
             let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
-            // Macros stand at the root of the crate.
+            // Macros live at the root of the crate, not in a module.
             if !name[end..].starts_with('!') {
                 found.push((line, name[..end].to_owned()));
             }
@@ -91,7 +93,7 @@ fn used(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The parts of `a::{x, y}, b}` up to the brace that closes it.
+/// Splits `a::{x, y}, b}` at its top-level commas, up to the brace that closes the group.
 fn top_level(group: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, c) in group.char_indices() {
@@ -179,15 +181,16 @@ fn the_core_is_pure() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What lets a text out, and the files that may: everything else that is printed is taken for somebody else's text, and escaped (`cli::output`).
+/// Calls that print text, each with the files that may use it. All other printed text may come from a user, so it is
+/// escaped in `cli::output`.
 const DOORS: [(&str, &[&str]); 8] = [
     ("stdout()", &["src/cli/output.rs"]),
     ("stderr()", &["src/cli/output.rs"]),
     ("println!", &[]),
     ("eprintln!", &[]),
-    // Files as they are: a model laid out, a trace, a manual page, a script for a shell.
+    // Files that are written unescaped: a formatted model, a trace, a manual page, a shell script.
     ("out.file(", &["src/cli/completions.rs", "src/cli/fmt.rs", "src/cli/man.rs", "src/cli/trace/convert.rs"]),
-    // Documents whose renderers escape what their formats ask for.
+    // Documents whose renderers escape what the formats require.
     ("out.document(", &["src/cli/reports.rs", "src/cli/timeline.rs"]),
     ("out.commands(", &["src/cli/reports.rs"]),
     (
@@ -196,7 +199,8 @@ const DOORS: [(&str, &[&str]); 8] = [
     ),
 ];
 
-/// Questions about the streams, which print nothing; and bars, whose words [`base::clean`](raceflip::base::clean) has been through.
+/// Exceptions to [`DOORS`]: queries about the streams, which print nothing, and progress bars, whose words are cleaned
+/// by [`base::clean`](raceflip::base::clean).
 const ASKS: [&str; 2] = ["is_terminal()", "ProgressDrawTarget::stderr()"];
 
 #[test]
@@ -217,7 +221,7 @@ fn texts_go_out_through_one_door() {
                     wrong.push(format!("{path}:{}: `{word}`: print with `writeln!` to `cli::output::Output`", i + 1));
                 }
             }
-            // Without the end of a line it would be a line of its own all the same.
+            // A line that is printed without its end could be continued by text that was not escaped.
             if path.starts_with("src/cli/") && path != "src/cli/output.rs" && contains(line, "write!(out") {
                 wrong.push(format!("{path}:{}: a line is printed with one `writeln!`", i + 1));
             }
@@ -229,12 +233,13 @@ fn texts_go_out_through_one_door() {
     }
 }
 
-/// A line without its comment.
+/// Returns a line without its comment.
 fn code(line: &str) -> &str {
     line.split("//").next().unwrap_or(line)
 }
 
-/// Whether a line of code has the word; comments may speak of it, and so may a text that begins with it.
+/// Returns whether the code of a line contains the word. Comments do not count, nor do strings that begin with the
+/// word.
 fn contains(line: &str, word: &str) -> bool {
     let code = code(line);
     code.match_indices(word).any(|(at, _)| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '"'))

@@ -1,4 +1,4 @@
-//! `down s for d`: a down that gives up when its time has passed.
+//! Tests of `down s for d`: a `down` with a timeout.
 
 use crate::explore::{context, search};
 use crate::support;
@@ -11,7 +11,8 @@ fn model(text: &str) -> Model {
     Model::from_text("t.race", text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// All ends of a model with the values of `got`, by exhaustive search; random walks see the same.
+/// Returns all ends of a model, with the values of its variables, by exhaustive search. Asserts that a search without
+/// reduction and random walks find the same ends.
 fn ends(text: &str) -> Vec<String> {
     let model = model(text);
     let of = crate::enumerate::words(&model.program);
@@ -30,24 +31,24 @@ fn ends(text: &str) -> Vec<String> {
 #[test]
 fn both_results_come_about_where_both_can() {
     let cases: [(&str, &str, &[&str]); 11] = [
-        // Nobody ups: the time passes.
+        // No thread performs `up`, so the timeout expires.
         ("", "got = down s for 5", &["ok 0 false"]),
-        // One is there, and nobody else takes it.
+        // One `up` happens, and no other thread takes it.
         ("up s;", "got = down s for 5", &["ok 0 false", "ok 0 true"]),
-        // The same instant: either may come first.
+        // `up` and the timeout come at the same instant, so either may be first.
         ("sleep 5; up s;", "got = down s for 5", &["ok 0 false", "ok 0 true"]),
-        // The clock may move past a thread that could run.
+        // The clock may advance past a thread that could run.
         ("sleep 9; up s;", "got = down s for 5", &["ok 0 false", "ok 0 true"]),
-        // No time at all: a try.
+        // A timeout of 0 or less is a single attempt.
         ("", "got = down s for 0", &["ok 0 false"]),
         ("up s;", "got = down s for 0", &["ok 0 false", "ok 0 true"]),
         ("up s;", "got = down s for -3", &["ok 0 false", "ok 0 true"]),
-        // As a statement, and as a condition.
+        // `down ... for` as a statement, and as a condition.
         ("up s;", "down s for 5; got = true", &["ok 0 true"]),
         ("", "if !(down s for 5) { got = true }", &["ok 0 true"]),
-        // It gave up, and what comes later is still there for a down without a limit.
+        // After a timeout, a later `up` is still available to a `down` without a timeout.
         ("up s;", "if !(down s for 1) { down s; got = true }", &["ok 0 false", "ok 0 true"]),
-        // Whoever takes it leaves none.
+        // There is one `up` for two threads, so only one of them succeeds.
         ("if (down s for 3) { x = 1 };", "up s; got = down s for 2", &["ok 0 true", "ok 1 false"]),
     ];
     for (other, waits, expected) in cases {
@@ -70,7 +71,7 @@ fn the_longest_and_shortest_times_are_fine() {
     }
 }
 
-/// One that has taken is ordered after the up; one that gave up is not.
+/// A `down` that succeeded is ordered after the `up`; a `down` that timed out is not.
 #[test]
 fn what_it_orders_is_what_it_took() {
     let text = |then: &str| {

@@ -1,4 +1,4 @@
-//! Timelines: what is told, how it looks, and that it fits.
+//! Tests of timelines: which steps have rows, how the rows look, and whether they fit the width.
 
 use crate::load::{load, models};
 use raceflip::event::Event;
@@ -13,10 +13,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use unicode_width::UnicodeWidthStr;
 
-/// Counts what happens, by itself.
+/// Observer that counts tasks and steps independently of the recorder.
 #[derive(Default)]
 pub(crate) struct Counts {
-    /// Tasks that have begun.
+    /// Number of tasks that have begun.
     pub(crate) tasks: usize,
     pub(crate) steps: BTreeSet<u64>,
 }
@@ -68,7 +68,8 @@ fn harness(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses").join(name)
 }
 
-/// `INSTA_UPDATE=always cargo test timelines_of_models` writes them anew.
+/// Timelines of some models match their snapshots. `INSTA_UPDATE=always cargo test timelines_of_models` rewrites the
+/// snapshots.
 #[test]
 fn timelines_of_models() {
     let check = |name: &str, seed: u64, marks: &[&str], width: usize| {
@@ -94,11 +95,11 @@ fn timelines_of_models() {
     insta::assert_snapshot!("eleven_threads_80", text(&timeline.folded(), 80));
 }
 
-/// The numbers of the steps that a text has rows for.
+/// Returns the numbers of the steps that have rows in a text.
 fn numbers(text: &str) -> BTreeSet<u64> {
     let number = |line: &str| {
         let mut words = line.trim_start_matches(['!', '*']).split_whitespace();
-        // The number of a step ends before the lanes begin, in the margin.
+        // The number of a step is in the margin, before the lanes begin.
         let margin: String = line.chars().take(8).collect();
         words.next().filter(|w| margin.contains(*w))?.parse().ok()
     };
@@ -138,7 +139,7 @@ fn step_of(item: &Item) -> Option<u64> {
     }
 }
 
-/// What is not told is counted: elided, folded, or of other columns.
+/// Steps without a row are counted in gaps, whether they are elided, folded, or belong to other columns.
 #[test]
 fn steps_that_are_not_told_are_counted() {
     let steps = |t: &Timeline| -> u64 {
@@ -172,7 +173,7 @@ fn a_loop_is_told_once() {
     assert!(folded.lines().count() < whole.lines().count());
 }
 
-/// What the grammar of Mermaid asks for, as far as these diagrams use it.
+/// Diagrams follow the grammar of Mermaid, as far as these diagrams use it.
 #[test]
 fn mermaid_diagrams_are_well_formed() {
     for path in models("harnesses") {
@@ -216,12 +217,13 @@ fn mermaid_diagrams_are_well_formed() {
             assert!((0..=1).contains(&open), "{at}: {line}");
         }
         assert_eq!(open, 0, "{at}");
-        // Notes of the clock stand between the rows.
+        // Notes about the clock come between the rows, so the bound on rows is doubled.
         assert!(drawn <= mermaid::MOST * 2, "{at}: {drawn} messages and notes");
     }
 }
 
-/// Many threads: the columns that matter are drawn, the others share one, and rows say who acts.
+/// With many threads, the columns that matter are drawn, the others share one column, and its rows name the thread that
+/// acts.
 #[test]
 fn columns_that_do_not_fit_share_one() {
     let folder = crate::cli::scratch("columns");
@@ -286,7 +288,7 @@ fn options_of_a_timeline() {
     assert_eq!(file["otherData"]["seed"], "3");
 }
 
-/// A replay tells what the run told, also where `confirm` has made it, and marks the pair.
+/// `confirm` prints the timeline of a replay, with the accesses of the pair marked.
 #[test]
 fn confirm_tells_failing_orders() {
     let ran = crate::cli::call(&["confirm", "harnesses/papers/racefuzzer_fig2.race", "--timeline", "--trials", "10"]);

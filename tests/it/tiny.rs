@@ -1,8 +1,9 @@
-//! Random tiny models: every kind of operation, few enough of them that all runs can be enumerated.
+//! Generates random tiny models with every kind of operation, and few enough operations that all runs can be
+//! enumerated.
 
 use raceflip::base::Rng;
 
-/// Statements that end soon, whatever they are part of.
+/// Statements that end soon in any context.
 const LEAVES: [&str; 51] = [
     "x = 1",
     "x = 2",
@@ -57,7 +58,7 @@ const LEAVES: [&str; 51] = [
     "o = new Box; o.next = fixed; fixed.v = 2",
 ];
 
-/// Statements that only threads perform: what they post ends.
+/// Statements for threads only, because a task that posts could post without end.
 const POSTS: [&str; 11] = [
     "post t0(1) to main",
     "post t0(2) to h",
@@ -92,7 +93,8 @@ task quit_it() { quit self }
 task sum(i): int { let old = x; x = old + i; return old }
 ";
 
-/// Models in which something may have happened before, and the program counter does not tell: every statement, then every statement.
+/// Returns models for each pair of statements: the first one may have been performed before the second, and the program
+/// counter does not say whether it was.
 pub(crate) fn pairs() -> impl Iterator<Item = String> {
     let all = || LEAVES.iter().chain(&POSTS);
     all().flat_map(move |effect| all().map(move |probe| pair(effect, probe)))
@@ -106,7 +108,7 @@ fn pair(effect: &str, probe: &str) -> String {
     )
 }
 
-/// The random model of a seed.
+/// Returns the random model of a seed.
 pub(crate) fn model(seed: u64) -> String {
     let mut g = Generator { rng: Rng::seeded(seed), names: 0 };
     let uncaught = g.pick(&["app", "thread"]);
@@ -147,7 +149,7 @@ impl Generator {
         }
     }
 
-    // Ends soon.
+    // Returns a statement that ends soon.
     fn leaf(&mut self) -> String {
         self.pick(&LEAVES).to_owned()
     }

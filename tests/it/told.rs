@@ -1,4 +1,5 @@
-//! What is printed beside a token is what its replay comes to: in the text of `confirm` and `explore`, and in their JSON.
+//! Checks that the ends printed beside tokens are the ends of their replays: in the text of `confirm` and `explore`,
+//! and in their JSON.
 
 use crate::cli::{call, file, scratch};
 use crate::load::{Model, load};
@@ -13,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Models with failures of every kind, whose runs differ in what they take: time, threads, ways to fail alike.
+/// Models with failures of every kind, whose runs differ in time, in threads, and in the ways in which they fail alike.
 const MODELS: [&str; 10] = [
     "tests/data/faults/two_failures_printed_alike.race",
     "tests/data/faults/stall_of_another_run.race",
@@ -52,7 +53,7 @@ impl Replayed {
     }
 }
 
-// Each failure of a result of `confirm`.
+// Returns each failure of a result of `confirm`.
 fn fails(report: &Value) -> Vec<&Value> {
     let pairs = ["pairs", "order_pairs"].iter().flat_map(|of| report[of].as_array().unwrap());
     let orders = pairs.flat_map(|pair| pair["orders"].as_array().unwrap());
@@ -90,7 +91,8 @@ fn the_json_of_confirm_tells_the_runs_that_it_shows() {
     assert!(seen > 20, "{seen} failures");
 }
 
-// The line that says how the run of a token ends, and that token. The pairs whose order does not matter for it are listed between the two.
+// Returns each line that says how the run of a token ends, with that token. Between the two, `confirm` may list the
+// pairs whose order does not matter for the failure.
 fn with_tokens(out: &str) -> Vec<(&str, &str)> {
     let lines: Vec<&str> = out.lines().filter(|line| !line.starts_with("    whatever the order of ")).collect();
     let of = |pair: &[&'_ str]| {
@@ -114,7 +116,7 @@ fn the_text_of_confirm_tells_the_runs_that_it_shows() {
             };
             seen += 1;
             assert!(line.contains(&end), "{path}: {line}\n{end}");
-            // Of other runs no more is told than their least stall, and that it is another's.
+            // Of any other run the line gives only the least stall, and says that it belongs to another run.
             let least = line.split_once("least stall ").map_or(again.summary.stall, |(_, rest)| {
                 rest.split_once(" ms, in another run)").and_then(|(n, _)| n.parse().ok()).expect("a number")
             });
@@ -157,7 +159,8 @@ fn explore_tells_the_runs_that_it_shows() {
     }
 }
 
-/// The run that is shown may need less than the one that it was made of, which is what the first line would else tell.
+/// The stall that is printed belongs to the run that is shown, which was shrunk and may need less than the original
+/// run.
 #[test]
 fn the_stall_is_that_of_the_run_that_is_shown() {
     let out = call(&["confirm", MODELS[1]]).out;
@@ -169,7 +172,8 @@ fn the_stall_is_that_of_the_run_that_is_shown() {
     assert_eq!(stalls(None, 30), " (least stall 30 ms)");
 }
 
-/// Of all runs that failed so with this order, also trials and runs of detection, the one that needs the least stall is shown, and its stall.
+/// Beside an order, the run with the least stall is shown, together with its stall. The candidates are all runs that
+/// failed in this way with this order, including trials and runs of detection.
 #[test]
 fn the_stall_beside_an_order_is_the_least_that_is_known() {
     let folder = scratch("least-stall");
@@ -195,11 +199,11 @@ fn the_stall_beside_an_order_is_the_least_that_is_known() {
     }
 }
 
-/// A pair whose runs fail as those of a harmful pair do says so.
+/// A pair whose runs fail as those of a harmful pair do names that harmful pair.
 #[test]
 fn the_harm_of_another_pair_is_named_under_a_real_one() {
     let folder = scratch("harm-of-another");
-    // With @w first the assert holds, whatever becomes of y.
+    // With @w first the assertion holds in either order of the writes to y.
     let text = "var x = 0\nvar y = 0\nthread a { @y1: y = 1; @r: assert x == 1, \"late\" }\nthread b { @y2: y = 2; @w: x = 1 }\n";
     let path = file(&folder, "two.race", text);
     let out = call(&["confirm", &path]).out;

@@ -1,4 +1,4 @@
-//! Traces of all forms: real ones, those that runs write, and damaged ones.
+//! Tests of the trace readers: real logs, traces that runs write, and damaged traces.
 
 use crate::cli::{REFUSED, call, scratch};
 use crate::support::models;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-/// The real logs: their paths from the top, and their texts.
+/// Returns the real logs: their paths from the top of the repository, and their texts.
 fn logs() -> Vec<(String, String)> {
     let top = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let (mut found, mut open) = (Vec::new(), vec![top.join("tests/it/traces")]);
@@ -28,18 +28,18 @@ fn logs() -> Vec<(String, String)> {
     found
 }
 
-/// The first log whose path has this in it.
+/// Returns the first log whose path contains `part`.
 pub(crate) fn log(part: &str) -> String {
     logs().into_iter().find(|(name, _)| name.contains(part)).unwrap().1
 }
 
-/// What a value of a line is: that of `key`.
+/// Returns the value of `key` in a line.
 fn value<'l>(line: &'l str, key: &str) -> &'l str {
     let start = line.find(key).map(|at| at + key.len()).unwrap_or_else(|| panic!("{line}: no {key}"));
     line[start..].split(|c: char| c.is_whitespace() || c == 't').next().unwrap()
 }
 
-/// The operations of a log by kind, counted by their words alone.
+/// Counts the operations of a log by kind, from the words of its lines alone, as an independent check of the reader.
 fn counted(text: &str) -> BTreeMap<&'static str, usize> {
     let body: Vec<&str> = text.lines().take_while(|l| !l.contains("HB Graph") && !l.contains("End of trace")).collect();
     let word = |line: &str| line.split_whitespace().nth(1).unwrap_or_default().to_owned();
@@ -69,6 +69,7 @@ fn counted(text: &str) -> BTreeMap<&'static str, usize> {
             }
             "READ" | "READ-STATIC" | "WRITE" | "WRITE-STATIC" => {
                 let kind = if word.starts_with("READ") { "read" } else { "write" };
+                // An `rwId` line announces an access, which counts at the next `ACCESS` line of its thread.
                 if line.starts_with("rwId") {
                     *waiting.entry((value(line, "tid:"), kind)).or_insert(0) += 1;
                 } else {
@@ -102,7 +103,7 @@ fn real_logs_have_what_their_lines_say() {
         let begins = stat.kinds.get("begin").copied().unwrap_or_default();
         assert_eq!((stat.posted, begins), (stat.begun, stat.begun + stat.unposted), "{name}");
         assert_eq!(trace.lines.len(), trace.ops.len(), "{name}");
-        // The line of an access is that of its location.
+        // The line recorded for an access must be the one that names its location.
         let lines: Vec<&str> = text.lines().collect();
         for (op, line) in trace.ops.iter().zip(&trace.lines) {
             if let Some((at, _)) = op.action.access() {
@@ -138,7 +139,7 @@ fn events_have_their_enables_and_handlers() {
     assert_eq!(categories, known.into_iter().collect());
 }
 
-/// A trace in names: numbers may differ.
+/// Returns a trace as text with names instead of numbers, because numbers may differ between equal traces.
 fn told(trace: &Trace) -> Vec<String> {
     let task = |t| {
         let task = &trace.tasks[t];
@@ -170,7 +171,7 @@ fn told(trace: &Trace) -> Vec<String> {
     trace.ops.iter().map(op).collect()
 }
 
-/// What is written of a trace is that trace.
+/// Asserts that a trace that is written and read again is the same trace.
 pub(crate) fn comes_back(name: &str, trace: &Trace) {
     let mut rows = Vec::new();
     write(trace, name, &mut rows).unwrap();
@@ -197,7 +198,7 @@ fn traces_of_runs_are_read() {
         for seed in ["1", "2"] {
             fs::remove_file(&path).ok();
             let ran = call(&["run", &model, "--seed", seed, "--quiet", "--trace", &path]);
-            // Some models show what is refused.
+            // Some models demonstrate refusals, so they have no runs.
             if ran.status == REFUSED {
                 continue;
             }
@@ -210,7 +211,7 @@ fn traces_of_runs_are_read() {
             };
             let stat = Stat::new(&model, &trace);
             let of = |kind: &str| stat.kinds.get(kind).copied().unwrap_or_default();
-            // An access to an object's cell also reads its life.
+            // An access to a cell of an object also reads the object's lifetime.
             let is_cell = |place: &str| {
                 let tail = place.rsplit('/').next().unwrap_or_default();
                 tail.find('#').is_some_and(|at| tail[at..].contains('.'))
@@ -236,7 +237,7 @@ fn traces_of_runs_are_read() {
 const HEADER: &str =
     r#"{"format":"raceflip-trace","version":1,"file":"","program":"","defines":{},"strategy":"","seed":0}"#;
 
-/// Rows in the order in which they must be read: a looper, a wait, channels.
+/// Rows are read in the right order of operations: for a looper, a wait, and channels.
 #[test]
 fn rows_stand_for_operations() {
     let rows = [
@@ -280,7 +281,7 @@ fn rows_stand_for_operations() {
         "main Leave  at ".to_owned(),
     ];
     let order: Vec<&str> = told.iter().map(String::as_str).collect();
-    // The wait's channel comes before it takes the lock again.
+    // The receive of a wait comes before the wait acquires its lock again.
     let mut wanted: Vec<&str> = expected.iter().map(String::as_str).collect();
     wanted.swap(14, 15);
     assert_eq!(order, wanted);
@@ -373,7 +374,7 @@ fn ends_of_lines_and_marks_are_no_matter() {
     assert_eq!(told(&trace), told(&read("b", other.as_bytes()).unwrap()));
 }
 
-/// One change of a text: where (in thousandths), what, and some bytes.
+/// One change of a text: its position (in thousandths), the kind of change, and some bytes.
 type Change = (usize, u8, Vec<u8>);
 
 fn changed(text: &[u8], changes: &[Change]) -> Vec<u8> {
@@ -386,7 +387,7 @@ fn changed(text: &[u8], changes: &[Change]) -> Vec<u8> {
             1 => drop(bytes.drain(at..end)),
             2 => drop(bytes.splice(at..at, new.iter().copied())),
             3 => drop(bytes.splice(at..(at + new.len()).min(bytes.len()), new.iter().copied())),
-            // A line moves to the front, or comes twice.
+            // Kind 4 moves a line to the front; any higher kind duplicates a line.
             4 => {
                 let line: Vec<u8> = bytes.drain(at..end).collect();
                 drop(bytes.splice(0..0, line));

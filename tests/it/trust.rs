@@ -1,6 +1,7 @@
-//! The exhaustive search against the enumeration of all runs, on many small models.
+//! Compares the exhaustive search with the enumeration of all runs, on many small models.
 //!
-//! A part of them with all tests; all of them with `cargo test --release --test it trust -- --ignored --nocapture`.
+//! Normal test runs use some of the models; `cargo test --release --test it trust -- --ignored --nocapture` uses all of
+//! them.
 
 use crate::agree::{compare, search};
 use crate::explore::context;
@@ -10,18 +11,18 @@ use raceflip::explore::{Explored, Order, Plan, instance_order, site_orders};
 use raceflip::vm::Model;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Models with more steps over all their runs are left out.
+/// Bound of the long test on the steps of all runs of a model together; models above it are skipped.
 const MOST_STEPS: u64 = 30_000;
-/// Models of the long test; about one in five is too large.
+/// Number of models of the long test; about one in five is too large.
 const MODELS: u64 = 6_500;
 
-/// What a search has found that must not depend on the number of workers.
+/// Returns the results of a search that must not depend on the number of workers.
 fn text(found: &Explored) -> String {
     let Explored { states, transitions, depth, cut, frontier, scale, ends, adjacent, .. } = found;
     format!("{states} {transitions} {depth} {cut:?} {frontier} {scale:?} {ends:?} {adjacent:?}")
 }
 
-/// Compares searches with one worker and with two.
+/// Compares searches with one worker and with two workers.
 fn compare_jobs(model: &Model) -> Result<(), String> {
     for (reduce, pairs) in [(false, true), (true, false)] {
         let plan = Plan { reduce, pairs, observe: words(&model.program), ..Plan::new(model) };
@@ -34,7 +35,7 @@ fn compare_jobs(model: &Model) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares the orders in which conflicting accesses can be performed.
+/// Compares the orders in which conflicting accesses of two statements can be performed.
 fn compare_orders(model: &Model, facts: &Facts) -> Result<(), String> {
     let plan = Plan { pairs: true, ..Plan::new(model) };
     let orders = site_orders(&plan, &search(&plan), context());
@@ -48,7 +49,7 @@ fn compare_orders(model: &Model, facts: &Facts) -> Result<(), String> {
     Err(format!("orders: missing {missing:?}, too many {:?}", happen.difference(&facts.orders).collect::<Vec<_>>()))
 }
 
-/// Compares orders of instances: of some that happen both ways round are asked for.
+/// Compares the orders of instances. Asks the search for both directions of a few orders that happen.
 fn compare_instances(model: &Model, facts: &Facts) -> Result<(), String> {
     if facts.instance_orders.len() >= MOST_INSTANCES {
         return Ok(());
@@ -66,7 +67,7 @@ fn compare_instances(model: &Model, facts: &Facts) -> Result<(), String> {
     Ok(())
 }
 
-/// What was compared.
+/// Counts of what was compared.
 #[derive(Default, Debug)]
 struct Compared {
     models: u64,
@@ -86,7 +87,7 @@ fn compared(model: &Model, facts: &Facts) -> Result<u64, String> {
     Ok(states)
 }
 
-/// Compares the models of these seeds, and tells all that differ.
+/// Compares the models of these seeds. Panics with all models whose results differ.
 fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> Compared {
     let (mut all, mut wrong) = (Compared::default(), BTreeMap::new());
     for seed in seeds {
@@ -112,6 +113,7 @@ fn compare_models(seeds: std::ops::Range<u64>, most_steps: u64) -> Compared {
     all
 }
 
+/// The search has the same ends, pairs and orders as the enumeration of all runs, with one worker and with two.
 #[test]
 fn it_finds_what_all_runs_come_to() {
     let all = compare_models(0..2_500, 3_000);

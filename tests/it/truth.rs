@@ -1,8 +1,11 @@
-//! All states of a small model, with everything that a campaign's verdicts speak of: who stands beside whom, who came before whom, and how runs can fail from there on.
+//! Builds the graph of all states of a small model, with all facts that a campaign's verdicts are about: which accesses
+//! are side by side, which come before which, and how runs can fail from each state on.
 //!
-//! A plain walk over states; it shares the machine with the product, and none of the product's searches. The clock moves by milliseconds. Two ways lead to one state only
-//! if all the rest of the run is the same *and* the same threads, tasks and objects have been made by name, *and* the same accesses have been performed. So the state tells
-//! which instances of a statement are over, and what can still happen to them is a question about the graph.
+//! The builder is a plain walk over states. It shares the machine with the product, but none of the product's searches.
+//! The clock advances by milliseconds. Two paths lead to the same state only if the rest of the run is the same, *and*
+//! threads, tasks and objects with the same names have been created, *and* the same accesses have been performed. A
+//! state thus says which instances of a statement have been performed, and which orders are still possible is a
+//! question about the graph.
 
 use crate::enumerate::choices;
 use crate::stateless::next_instants;
@@ -15,67 +18,70 @@ use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine, Made, MessageKind, Status, signature};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A set of failures: bit `i` is the one of [`Graph::failures`] at `i`.
+/// Set of failures: bit `i` stands for `Graph::failures[i]`.
 pub(crate) type Failures = u64;
 
-/// An access, or another operation of a statement, as it was performed: of a statement in a thread or task, the how-manieth, where.
+/// An access or another operation of a statement that was performed: its statement, its thread or task, its ordinal
+/// there, and its location.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Occurrence {
     pub(crate) site: SiteId,
-    /// The thread or task, by its number in [`Graph::names`].
+    /// Index of the thread or task in [`Graph::names`].
     pub(crate) context: u32,
-    /// From 1.
+    /// Ordinal of this execution of the statement in its thread or task, from 1.
     pub(crate) visit: u32,
-    /// The location, by its number in [`Graph::names`]; none of what is no access.
+    /// Index of the location in [`Graph::names`]; `None` if the operation is not an access.
     pub(crate) place: Option<u32>,
-    /// Whether it is the life of an object.
+    /// Whether the access is to the lifetime of an object (a use or a deletion) instead of to a cell.
     pub(crate) is_life: bool,
-    /// Whether it writes.
+    /// Whether the access is a write.
     pub(crate) writes: bool,
 }
 
-/// A choice that was made in a state, and where it leads.
+/// A choice that is made in a state, and the state that it leads to.
 pub(crate) struct Edge {
     pub(crate) to: usize,
-    /// The thread that acts, by name.
+    /// Index in [`Graph::names`] of the thread that acts; `None` if an event or the clock does.
     pub(crate) thread: Option<u32>,
-    /// The access that it performs.
+    /// Index in [`Graph::occurrences`] of the operation that the choice performs.
     pub(crate) performs: Option<u32>,
 }
 
-/// Two conflicting accesses that are about to be performed by two threads.
+/// Two conflicting accesses that are side by side: both are pending and enabled, in two threads.
 pub(crate) struct Beside {
     pub(crate) pair: Pair,
-    /// The thread at the first statement of the pair, and the one at the second; of one statement twice, the one with the lesser name is the first.
+    /// The thread that is pending at the first statement of the pair, then the one at the second. If both statements
+    /// are the same, the thread with the lesser name comes first.
     pub(crate) threads: [u32; 2],
 }
 
-/// A state.
+/// A state of the graph.
 #[derive(Default)]
 pub(crate) struct Node {
     pub(crate) edges: Vec<Edge>,
-    /// What runs fail by that end here.
+    /// Failures of the runs that end in this state.
     pub(crate) ends: Failures,
     pub(crate) beside: Vec<Beside>,
-    /// What was performed on the way here, sorted.
+    /// Operations that were performed on the way to this state, as sorted indices into [`Graph::occurrences`].
     pub(crate) done: Vec<u32>,
-    /// The state that it was met from first, and the choice; the first of all has none.
+    /// The state from which this one was first reached, and the choice made there; `None` for the initial state.
     from: Option<(usize, Choice)>,
 }
 
-/// All states, from the first on.
+/// The graph of all states; node 0 is the initial state.
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
-    /// What runs fail by, as campaigns tell failures apart.
+    /// Failures by their signatures, as campaigns tell them apart.
     pub(crate) failures: Vec<String>,
     pub(crate) occurrences: Vec<Occurrence>,
     /// Names of threads, tasks and locations.
     pub(crate) names: Vec<String>,
-    /// What runs that go on from each state can fail by.
+    /// For each state, the failures that runs can reach from it.
     pub(crate) reach: Vec<Failures>,
 }
 
-/// All states of a model; `None` if there are more than so many, or more than 64 ways to fail. With `all` they tell which operations of all kinds are over, not only which accesses.
+/// Builds the graph of all states of a model. Returns `None` if there are more than `most` states or more than 64
+/// failures. With `all`, states record the operations of all kinds that were performed, not only the accesses.
 pub(crate) fn graph(model: &Model, most: usize, all: bool) -> Option<Graph> {
     let mut machine = model.machine(Limits::default());
     machine.start(true);
@@ -90,8 +96,9 @@ pub(crate) fn graph(model: &Model, most: usize, all: bool) -> Option<Graph> {
 }
 
 impl Graph {
-    /// Whether the second access comes in some run from the state of this number, if the thread that is about to perform the first one leaves its task there instead
-    /// (`docs/verdicts.md`: then the first one alone cut it off). False also if there are very many states behind that one.
+    /// Returns whether `then` comes in some run from state `at` in which the thread that is about to perform `first`
+    /// leaves its task instead. If so, `first` alone cut `then` off (`docs/verdicts.md`). Also returns false if more
+    /// than `MOST` states follow.
     pub(crate) fn comes_without(&self, model: &Model, at: usize, first: u32, then: u32) -> bool {
         const MOST: usize = 20_000;
         let mut way = Vec::new();
@@ -100,6 +107,7 @@ impl Graph {
             way.push(choice);
             here = from;
         }
+        // Replays the path from the initial state to state `at`.
         let mut machine = model.machine(Limits::default());
         machine.start(true);
         way.iter().rev().for_each(|choice| machine.step(*choice));
@@ -111,6 +119,7 @@ impl Graph {
         };
         let Some(thread) = machine.world.enabled().iter().find(stands_there) else { return false };
         machine.abandon(thread);
+        // `seen` counts the executions of `then`'s statement in its context, to recognize the one with its ordinal.
         let before = self.nodes[at].done.iter().map(|i| &self.occurrences[*i as usize]);
         let seen = before.filter(|o| o.site == then.site && o.context == then.context).count() as u32;
         let (mut open, mut met) = (vec![(machine, seen)], BTreeSet::new());
@@ -146,7 +155,7 @@ impl Graph {
     }
 }
 
-/// The union of what can be reached from each node, along all edges.
+/// Returns for each node the failures that can be reached from it along edges.
 fn reach(nodes: &[Node]) -> Vec<Failures> {
     let mut all: Vec<Failures> = nodes.iter().map(|n| n.ends).collect();
     fixpoint(nodes.len(), |at| {
@@ -156,7 +165,7 @@ fn reach(nodes: &[Node]) -> Vec<Failures> {
     all
 }
 
-/// Visits all numbers, the last ones first, until nothing changes.
+/// Calls `changes` for all numbers below `count`, the last one first, until no call reports a change.
 pub(crate) fn fixpoint(count: usize, mut changes: impl FnMut(usize) -> bool) {
     let mut again = true;
     while again {
@@ -167,7 +176,7 @@ pub(crate) fn fixpoint(count: usize, mut changes: impl FnMut(usize) -> bool) {
     }
 }
 
-/// Things with numbers in the order in which they were met.
+/// Values with numbers, in the order in which they were first seen.
 struct Interned<T> {
     all: Vec<T>,
     numbers: BTreeMap<T, u32>,
@@ -189,10 +198,10 @@ impl<T: Ord + Clone> Interned<T> {
     }
 }
 
-/// A state on the walk.
+/// A state that the walk has still to expand.
 struct State {
     machine: Machine<Vm>,
-    /// The name of each context of the machine.
+    /// For each context of the machine, the index of its name in [`Graph::names`].
     names: Vec<u32>,
     done: Vec<u32>,
 }
@@ -229,7 +238,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    // The number of a state; it is looked at later if it is new.
+    // Returns the number of a state. A new state is put on the list of those to expand.
     fn state(&mut self, mut state: State, from: Option<(usize, Choice)>) -> Option<usize> {
         let contexts = state.machine.world.contexts();
         for id in state.names.len()..contexts.len() {
@@ -250,7 +259,8 @@ impl<'m> Walk<'m> {
         Some(at)
     }
 
-    // What makes two states one: equal futures, and the same names and accesses so far.
+    // Returns the identity of a state: its future (the canonical state), the names of its contexts, and the operations
+    // that were performed on the way.
     fn key(&self, state: &State) -> Vec<u32> {
         const NEXT: u32 = u32::MAX;
         let world = &state.machine.world;
@@ -267,7 +277,7 @@ impl<'m> Walk<'m> {
             }));
             key.push(NEXT);
         }
-        // How the next ones will be called.
+        // Names are numbered by their creator, so the counts of created items determine the names of the next ones.
         let mut made: Vec<[u32; 3]> = Vec::new();
         for id in 0..state.names.len() {
             let context = ContextId::new(id);
@@ -286,6 +296,7 @@ impl<'m> Walk<'m> {
         key
     }
 
+    // Expands a state: adds an edge for each choice, the outcomes of runs that end here, and the pairs side by side.
     fn expand(&mut self, at: usize, mut state: State) -> Option<()> {
         let choices = match choices(&mut state.machine, next_instants) {
             Ok(choices) => choices,
@@ -309,7 +320,7 @@ impl<'m> Walk<'m> {
     fn end(&mut self, at: usize, outcome: &Outcome) {
         if matches!(outcome, Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. }) {
             let bit = self.failures.number(signature(&self.model.code.setup, outcome));
-            // More than 64 are found out before the next state.
+            // `state` gives up once there are more than 64 failures, so a shift that is too large loses nothing.
             self.nodes[at].ends |= 1u64.checked_shl(bit).unwrap_or(0);
         }
     }
@@ -323,7 +334,7 @@ impl<'m> Walk<'m> {
         };
         let world = &next.machine.world;
         let performed = world.recorded().iter().find_map(|event| match &event.what {
-            // The second half of an operation is no operation of its own.
+            // The second half of an operation (after a wait, a sleep or a barrier) is no operation of its own.
             Happening::Performed { op: Op::Reacquire { .. } | Op::Wake | Op::Pass { .. }, .. } => None,
             Happening::Performed { op, .. } => Some((op.access(), event.site?, event.context?)),
             _ => None,
@@ -352,6 +363,7 @@ impl<'m> Walk<'m> {
         Some(Edge { to: self.state(next, Some((at, choice)))?, thread, performs })
     }
 
+    // Adds the pairs that are side by side: two enabled threads whose pending accesses conflict.
     fn note_beside(&mut self, at: usize, state: &State) {
         let world = &state.machine.world;
         let mut pending = Vec::new();

@@ -1,10 +1,13 @@
-//! Random models whose races hurt: what is read is held against what was expected, failures come early and late, always or seldom, in threads, tasks, events and arrays of threads.
+//! Generates random models whose races are harmful: they assert values that they read, and they fail early or late,
+//! always or rarely, in threads, tasks, events and arrays of threads.
 //!
-//! They are small enough for `truth`. `small` has every kind of operation; these have every way in which an order comes to matter, and every way in which it only seems to.
+//! The models are small enough for `truth`. `small` covers every kind of operation; these models cover the ways in
+//! which an order matters, and the ways in which it only seems to matter.
 
 use raceflip::base::{Rng, mix};
 
-/// Statements that end soon. `$n` is a new name, `$k` a small number, `$m` a message, `$v` a variable.
+/// Statements that end soon. `$n` stands for a new name, `$k` for a small number, `$m` for a message, `$v` for a
+/// variable.
 const LEAVES: [&str; 30] = [
     "$v = $k",
     "$v = $k",
@@ -15,7 +18,7 @@ const LEAVES: [&str; 30] = [
     "assert x == y, \"$m\"",
     "let $n = x; let $n2 = x; assert $n == $n2, \"$m\"",
     "let $n = x; x = $n * 2 + y",
-    // At a rate of a half, a quarter, an eighth, whatever the order.
+    // These fail at a rate of 1/2, 1/4 or 1/8 even if `$v` is not `$k`, so the order of accesses changes only the rate.
     "let $n = $v == $k; if * { $n = true }; assert !$n, \"$m\"",
     "let $n = $v == $k; if * { if * { $n = true } }; assert !$n, \"$m\"",
     "let $n = $v == $k; if * { if * { if * { $n = true } } }; assert !$n, \"$m\"",
@@ -39,7 +42,7 @@ const LEAVES: [&str; 30] = [
     "$v = 4 / $v",
 ];
 
-/// Statements of threads; `$s` is a leaf, `$t` a task that is posted.
+/// Statements of threads. `$s` stands for a leaf, `$t` for a task to post.
 const STATEMENTS: [&str; 41] = [
     "$s",
     "$s",
@@ -84,11 +87,11 @@ const STATEMENTS: [&str; 41] = [
     "throw Oops",
 ];
 
-/// Bodies of tasks; they may post themselves again.
+/// Bodies of tasks. A task may post itself again.
 const TASKS: [&str; 5] =
     ["$s", "$s; $s", "$s; if i < 1 { post t(i + 1) to main }", "if i == 1 { $s } else { $s }", "sync m { $s }"];
 
-/// Threads beside the first two.
+/// Declarations of threads besides `a` and `b`.
 const OTHERS: [&str; 8] = [
     "",
     "",
@@ -100,7 +103,7 @@ const OTHERS: [&str; 8] = [
     "thread c { for k in 0..2 { $s } }",
 ];
 
-/// The model of a seed.
+/// Returns the model of a seed.
 pub(crate) fn model(seed: u64) -> String {
     let mut g = Generator { rng: Rng::seeded(mix(seed, 0x7207)), names: 0 };
     let uncaught = if g.rng.below(4) == 0 { "thread" } else { "app" };
@@ -128,7 +131,7 @@ impl Generator {
         from[self.rng.below(from.len() as u32) as usize]
     }
 
-    // Each place is filled anew, the outer ones first; one statement has one new name.
+    // Each placeholder is filled on its own, the outer ones first. One statement gets one new name.
     fn fill(&mut self, mut text: String) -> String {
         for (hole, table) in [("$S", &STATEMENTS[..]), ("$T", &TASKS), ("$s", &LEAVES)] {
             while text.contains(hole) {

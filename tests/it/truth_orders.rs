@@ -1,4 +1,5 @@
-//! What the graph of all states says of a pair: whether it is real, and which failures one order has that the other has not, from the same state.
+//! Derives verdicts about pairs from the graph of all states: whether a pair is real, and which failures one order has
+//! that the other order does not have from the same state.
 
 use crate::truth::{Failures, Graph, Occurrence, fixpoint};
 use raceflip::campaign::First;
@@ -6,11 +7,12 @@ use raceflip::detect::{Instance, Pair};
 use raceflip::vm::Model;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A failure with an order: which statement of the pair comes first, and what runs fail by.
+/// A harm: the statement of the pair that comes first, and the failure of that order.
 pub(crate) type Harm = (First, String);
 
 impl Graph {
-    /// Every pair of statements that is side by side in some state, with what one order of the two fails by and the other does not, in the same state.
+    /// Returns every pair of statements that is side by side in some state, with the failures that one order of the two
+    /// has and the other order does not have from the same state.
     pub(crate) fn beside(&self) -> BTreeMap<Pair, BTreeSet<Harm>> {
         let mut all: BTreeMap<Pair, BTreeSet<Harm>> = BTreeMap::new();
         for (at, node) in self.nodes.iter().enumerate() {
@@ -26,15 +28,16 @@ impl Graph {
         all
     }
 
-    // What runs can fail by in which these two threads act next, one after the other.
+    // Failures that runs can reach if thread `one` acts next and thread `other` right after it.
     fn after(&self, at: usize, one: u32, other: u32) -> Failures {
         let by = |at: usize, thread: u32| self.nodes[at].edges.iter().find(|e| e.thread == Some(thread));
         let first = by(at, one).expect("it is enabled").to;
-        // The run may have ended.
+        // The run may have ended after the first step.
         self.reach[by(first, other).map_or(first, |e| e.to)]
     }
 
-    // Failures of the one set that are not in the other, also if the two contexts change their roles.
+    // Failures of `this` that are not in `other`. A failure also counts as present in `other` if it is there with the
+    // two contexts exchanged.
     fn lacking(&self, this: Failures, other: Failures, roles: [u32; 2]) -> BTreeSet<String> {
         let names = self.texts(this & !other);
         let others = self.texts(other);
@@ -45,7 +48,7 @@ impl Graph {
         (0..self.failures.len()).filter(|i| set >> i & 1 == 1).map(|i| self.failures[i].clone()).collect()
     }
 
-    // The failure with the names of two threads of one array changed for each other; of others it stays what it is.
+    // Exchanges the names of two threads of one array in the text of a deadlock; returns any other failure unchanged.
     fn swapped(&self, failure: &str, roles: [u32; 2]) -> String {
         let root = |name: u32| self.names[name as usize].split('/').next().expect("a name has a part").to_owned();
         let [x, y] = roles.map(root);
@@ -70,7 +73,8 @@ impl Graph {
         format!("deadlock {}", names.join(", "))
     }
 
-    /// The accesses that an instance of a campaign may be; more than one if it is at different locations in different runs.
+    /// Returns the accesses that match an instance of a campaign. There is more than one if the instance accesses
+    /// different locations in different runs.
     pub(crate) fn occurrences_of(&self, instance: &Instance) -> Vec<u32> {
         let is = |o: &Occurrence| {
             o.site == instance.site && o.visit == instance.visit && self.names[o.context as usize] == instance.context
@@ -82,13 +86,15 @@ impl Graph {
         self.occurrences.iter().enumerate().filter(|(_, o)| is(o)).map(|(i, _)| i as u32).collect()
     }
 
-    /// Whether two accesses conflict: of different threads or tasks, on one location, one writing. Of other operations only the first of that is asked.
+    /// Returns whether two operations conflict: they belong to different threads or tasks, touch one location, and one
+    /// of them writes. If one of them is not an access, only the first condition counts.
     pub(crate) fn conflict(&self, a: u32, b: u32) -> bool {
         let [a, b] = [a, b].map(|i| &self.occurrences[i as usize]);
         if a.place.is_none() || b.place.is_none() {
             return a.context != b.context;
         }
         let place = |o: &Occurrence| o.place.map_or("", |place| self.names[place as usize].as_str());
+        // The deletion of an object conflicts with every access to one of its fields.
         let is_in = |field: &Occurrence, life: &Occurrence| {
             life.is_life
                 && life.writes
@@ -98,7 +104,8 @@ impl Graph {
         a.context != b.context && (same || is_in(a, b) || is_in(b, a))
     }
 
-    /// The conflicting accesses of two statements; that of the first statement first, and of one statement twice that of the instance whose name is less.
+    /// Returns the conflicting accesses of the two statements of a pair, that of statement `a` first. If both
+    /// statements are the same, the access with the lesser context name and ordinal comes first.
     pub(crate) fn conflicting(&self, pair: Pair) -> Vec<(u32, u32)> {
         let key = |i: u32| {
             let o = &self.occurrences[i as usize];
@@ -109,15 +116,16 @@ impl Graph {
         all.filter(|(a, b)| (pair.a != pair.b || key(*a) < key(*b)) && self.conflict(*a, *b)).collect()
     }
 
-    /// The accesses that come one before the other in some run, at once or not.
+    /// Returns all pairs of accesses of which the first comes before the second in some run, directly or not.
     pub(crate) fn orders(&self) -> BTreeSet<(u32, u32)> {
         let of = |done: &'_ [u32], then: u32| done.iter().map(move |first| (*first, then)).collect::<Vec<_>>();
         let edges = self.nodes.iter().flat_map(|n| n.edges.iter().map(move |e| (n, e)));
         edges.filter_map(|(n, e)| Some(of(&n.done, e.performs?))).flatten().collect()
     }
 
-    /// What one order of two accesses fails by and the other one does not, from some state from which both are possible. A run has an order as soon as its first access has come,
-    /// whatever becomes of the other one.
+    /// Returns the failures that one order of two accesses has and the other does not have, from some state in which
+    /// both orders are possible. A run has an order as soon as its first access has been performed, whether or not the
+    /// other access follows.
     pub(crate) fn flip_harms(&self, a: u32, b: u32) -> BTreeSet<Harm> {
         let sides = [Side::new(self, a, b), Side::new(self, b, a)];
         let roles = [a, b].map(|i| self.occurrences[i as usize].context);
@@ -126,7 +134,7 @@ impl Graph {
             !is_done(node, a) && !is_done(node, b) && sides.iter().all(|s| s.comes[*at])
         };
         let mut harms = BTreeSet::new();
-        // Most states are alike in this.
+        // Most states have the same pair of sets, so each distinct pair is compared once.
         let fails: BTreeSet<[Failures; 2]> =
             (0..self.nodes.len()).filter(is_open).map(|at| [sides[0].fails[at], sides[1].fails[at]]).collect();
         for [by_a, by_b] in fails {
@@ -136,8 +144,8 @@ impl Graph {
         harms
     }
 
-    /// Whether some run performs the first access when the second one could still have come, and would have if the first one had not been performed: its own task is taken
-    /// away right before it, as `docs/verdicts.md` has it.
+    /// Returns whether some run performs `first` while `then` was still to come: `then` comes if the task of `first` is
+    /// removed right before that access, as `docs/verdicts.md` defines it.
     pub(crate) fn cuts_off(&self, model: &Model, first: u32, then: u32) -> bool {
         let performs = |at: &usize| {
             let node = &self.nodes[*at];
@@ -151,11 +159,11 @@ fn is_done(node: &crate::truth::Node, access: u32) -> bool {
     node.done.binary_search(&access).is_ok()
 }
 
-/// One order of two accesses, `first` before `then`, from every state in which neither is done.
+/// One order of two accesses, `first` before `then`, for every state in which neither has been performed.
 struct Side {
-    /// What runs fail by that perform `first`, and not `then` before it.
+    /// For each state, the failures of the runs from it that perform `first`, and not `then` before it.
     fails: Vec<Failures>,
-    /// Whether there are such runs.
+    /// For each state, whether such a run exists.
     comes: Vec<bool>,
 }
 
@@ -163,6 +171,8 @@ impl Side {
     fn new(graph: &Graph, first: u32, then: u32) -> Self {
         let count = graph.nodes.len();
         let mut side = Self { fails: vec![0; count], comes: vec![false; count] };
+        // A state in which `first` or `then` has been performed is decided. Any other state takes the union over its
+        // edges, except the edges that perform `then`.
         fixpoint(count, |at| {
             let node = &graph.nodes[at];
             if is_done(node, first) || is_done(node, then) {

@@ -1,6 +1,8 @@
-//! Verdicts of campaigns against the enumeration of all runs, on many small models: what is confirmed happens in some run, and what is refuted in none.
+//! Compares the verdicts of campaigns on many small models with the enumeration of all runs: a confirmed pair happens
+//! in some run, and a refuted pair happens in none.
 //!
-//! A part of them with all tests; all of them with `cargo test --release --test it verdicts -- --ignored --nocapture`.
+//! Normal test runs use some of the models; `cargo test --release --test it verdicts -- --ignored --nocapture` uses all
+//! of them.
 
 use crate::complete::all_variants;
 use crate::load::load;
@@ -20,10 +22,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Models with more steps over all their runs are left out.
+/// Bound on the steps of all runs of a model together; models above it are skipped.
 const MOST_STEPS: u64 = 3_000;
 
-/// Statements of one or two steps on plain memory.
+/// Statements of one or two steps that use only plain memory.
 const PLAIN: [&str; 14] = [
     "x = 1",
     "x = 2",
@@ -41,7 +43,7 @@ const PLAIN: [&str; 14] = [
     "assert x != 1, \"one\"",
 ];
 
-/// Statements of threads. `$p` is one on plain memory, `$t` a task.
+/// Statements of threads. `$p` stands for a statement on plain memory, `$t` for a task.
 const STATEMENTS: [&str; 16] = [
     "$p",
     "$p",
@@ -61,7 +63,8 @@ const STATEMENTS: [&str; 16] = [
     "cancel u on h",
 ];
 
-/// The random model of a seed, most of whose statements race: `small` has every kind of operation, but few races of tasks.
+/// Returns the random model of a seed, most of whose statements race. The models of `small` have every kind of
+/// operation, but few races between tasks.
 pub(crate) fn racy(seed: u64) -> String {
     let mut rng = Rng::seeded(mix(seed, 0xace));
     let mut text =
@@ -79,10 +82,11 @@ pub(crate) fn racy(seed: u64) -> String {
     format!("app \"racy\" {{ uncaught = {uncaught} }}\n{text}")
 }
 
-/// The campaigns of a model that are compared.
+/// Returns the campaigns of a model whose verdicts are compared.
 fn plans(model: &Model, seed: u64) -> Vec<Plan> {
     let plan = Plan { seed, runs: 8, trials: 8, ..Plan::new(model) };
-    // What detection finds, what one says that lies, and what a search finds of that without any trial.
+    // A campaign over the pairs of detection, one over pairs that a wrong detector could report, and a search of the
+    // latter without trials.
     let lies = Plan { pairs: Some(any_pairs(model, seed)), ..plan.clone() };
     let searched = Plan { explore: Explore::Only, ..lies.clone() };
     vec![plan, lies, searched]
@@ -92,7 +96,8 @@ fn campaign(plan: &Plan) -> Confirmation {
     confirm(plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
 }
 
-/// What a detector might say that knows nothing: a few pairs of statements of which one writes what the other might touch.
+/// Returns pairs that a detector without any knowledge could report: a few random pairs of statements of which one may
+/// write a location that the other may touch.
 fn any_pairs(model: &Model, seed: u64) -> Vec<Pair> {
     let all: Vec<Pair> = all_pairs(model).into_iter().collect();
     let mut rng = Rng::seeded(mix(seed, 0x11e));
@@ -107,7 +112,7 @@ fn all_pairs(model: &Model) -> BTreeSet<Pair> {
     pairs.filter(|p| sites[p.a].can_conflict(&sites[p.b])).collect()
 }
 
-/// What was compared.
+/// Counts of the models and verdicts that were compared.
 #[derive(Default, Debug)]
 struct Compared {
     models: u64,
@@ -115,24 +120,24 @@ struct Compared {
     pairs: u64,
     adjacent: u64,
     flipped: u64,
-    /// Of those, flips of which one order is a cut.
+    /// Flips of which one order is a cut; a part of `flipped`.
     cut: u64,
     refuted: u64,
-    /// Of those, pairs that come in both orders, though no two of their instances do.
+    /// Pairs that occur in both orders although no two of their instances do; a part of `refuted`.
     never_turned: u64,
     unconfirmed: u64,
-    /// Of those, pairs that are real.
+    /// Pairs that are real; a part of `unconfirmed`.
     missed: u64,
-    /// Pairs that are side by side in some run, and that detection did not report.
+    /// Pairs that are side by side in some run, but that detection did not report.
     unreported: u64,
 }
 
-/// Whether statements of conflicting accesses are side by side in some run.
+/// Returns whether conflicting accesses of the pair's statements are side by side in some run.
 fn is_adjacent(facts: &Facts, pair: Pair) -> bool {
     facts.adjacent.contains(&pair)
 }
 
-/// Whether they are performed in both orders, in one run or another.
+/// Returns whether conflicting accesses of the pair's statements occur in both orders, each in some run.
 fn has_both_orders(facts: &Facts, Pair { a, b }: Pair) -> bool {
     facts.orders.contains(&(a, b)) && facts.orders.contains(&(b, a))
 }
@@ -149,7 +154,8 @@ fn pedigree(setup: &Setup, parts: &[(Made, u32)]) -> String {
     parts.iter().map(name).collect::<Vec<_>>().join("/")
 }
 
-/// What is wrong with a flip: its two instances are performed in both orders in some runs; of a cut, in the order that is none.
+/// Checks a flip: its two instances are performed in both orders, each in some run. An order that is a cut is not
+/// checked, because no run shows it whole. Returns the contradiction as an error.
 fn flip_is_true(model: &Model, facts: &Facts, pair: Pair, flip: &Flip) -> Result<(), String> {
     let (a, b) = (&flip.instances.a, &flip.instances.b);
     let setup = &model.code.setup;
@@ -170,14 +176,14 @@ fn flip_is_true(model: &Model, facts: &Facts, pair: Pair, flip: &Flip) -> Result
     Ok(())
 }
 
-/// Whether two instances of the pair are performed in both orders.
+/// Returns whether two instances of the pair are performed in both orders.
 fn turns(facts: &Facts, pair: Pair) -> bool {
     let of = |x: SiteId, y: SiteId| Pair::new(x, y) == pair;
     let orders: Vec<_> = facts.instance_orders.values().filter(|(x, y)| of(x.site, y.site)).collect();
     orders.iter().any(|(x, y)| orders.iter().any(|(v, w)| x == w && y == v))
 }
 
-/// Compares a verdict with what is true of all runs.
+/// Compares a verdict with the facts about all runs; returns the contradiction as an error.
 fn compare(model: &Model, facts: &Facts, report: &PairReport, all: &mut Compared) -> Result<(), String> {
     let pair = report.pair;
     let (adjacent, both) = (is_adjacent(facts, pair), has_both_orders(facts, pair));
@@ -217,7 +223,7 @@ fn compare(model: &Model, facts: &Facts, report: &PairReport, all: &mut Compared
     Ok(())
 }
 
-/// Compares all campaigns of one model.
+/// Compares the verdicts of all campaigns of one model with the facts about all its runs.
 fn compare_model(model: &Model, facts: &Facts, seed: u64, all: &mut Compared) -> Result<(), String> {
     let known = all_pairs(model);
     let orders = facts.orders.iter().map(|(first, then)| Pair::new(*first, *then));
@@ -237,7 +243,8 @@ fn compare_model(model: &Model, facts: &Facts, seed: u64, all: &mut Compared) ->
     Ok(())
 }
 
-/// Compares the models that a generator makes of these seeds, and tells all that differ.
+/// Compares the models that a generator returns for these seeds. Panics with all models whose verdicts contradict the
+/// facts.
 fn compare_models(name: &str, generate: fn(u64) -> String, seeds: Range<u64>) -> Compared {
     let (mut all, mut wrong) = (Compared::default(), BTreeMap::new());
     for seed in seeds {
@@ -258,6 +265,7 @@ fn compare_models(name: &str, generate: fn(u64) -> String, seeds: Range<u64>) ->
     all
 }
 
+/// Verdicts of campaigns agree with the enumeration of all runs.
 #[test]
 fn they_are_true_of_all_runs() {
     let all = compare_models("small", small::model, 0..1_500);
@@ -266,7 +274,8 @@ fn they_are_true_of_all_runs() {
     assert!(all.models > 1_000 && all.adjacent > 300 && all.flipped > 100 && all.cut > 5, "{all:?}");
 }
 
-/// Order pairs: what is refuted never turns, and what flips does.
+/// A refuted order pair has its instances in one order only, and a flipped one has them in both, by the enumeration of
+/// all runs.
 #[test]
 fn refuted_order_pairs_turn_in_no_run() {
     let (mut refuted, mut flipped, mut open) = (0, 0, 0);
@@ -295,6 +304,7 @@ fn refuted_order_pairs_turn_in_no_run() {
     assert!(refuted > 10 && flipped > 20, "{refuted} refuted, {flipped} flipped");
 }
 
+/// Verdicts of campaigns agree with the enumeration of all runs on five thousand models of each generator.
 #[test]
 #[ignore = "takes minutes; see above"]
 fn they_are_true_of_all_runs_of_five_thousand_models() {
@@ -304,6 +314,8 @@ fn they_are_true_of_all_runs_of_five_thousand_models() {
     assert!(all.models >= 5_000, "{all:?}");
 }
 
+/// The random pairs of the wrong detector are reproducible and contain many real and many false pairs, so both kinds of
+/// verdicts are compared.
 #[test]
 fn a_detector_that_lies_says_what_is_true_and_what_is_not() {
     let (mut real, mut not) = (0, 0);
@@ -320,6 +332,7 @@ fn a_detector_that_lies_says_what_is_true_and_what_is_not() {
     assert!(real > 50 && not > 100, "{real} real, {not} not");
 }
 
+/// The comparison notices wrong verdicts: against facts without any run, every confirmed verdict is an error.
 #[test]
 fn no_confirmed_verdict_is_true_of_a_model_without_runs() {
     let (mut confirmed, none) = (0, Facts::default());
@@ -336,7 +349,7 @@ fn no_confirmed_verdict_is_true_of_a_model_without_runs() {
     assert!(confirmed > 20, "{confirmed}");
 }
 
-/// What trials confirm no search of all states refutes, and what it refutes no trial confirms: on every variant of every harness.
+/// On every variant of every harness, no pair is both confirmed by trials and refuted by the search of all states.
 #[test]
 fn trials_and_searches_of_the_harnesses_agree() {
     let (mut confirmed, mut refuted) = (0, 0);
@@ -346,10 +359,10 @@ fn trials_and_searches_of_the_harnesses_agree() {
         let only = Plan { explore: Explore::Only, states: 2_000, ..Plan::new(&model) };
         let (tried, searched) = (campaign(&off), campaign(&only));
         for by_trials in &tried.pairs {
-            // A search may have pairs that no run of detection shows, and has all others.
+            // The search may report pairs that no run of detection shows, and it reports all others.
             let by_search = searched.pairs.iter().find(|p| p.pair == by_trials.pair);
             let by_search = by_search.unwrap_or_else(|| panic!("{path} {defines:?}: {:?}", by_trials.pair));
-            // An order that is cut off counts for trials, and is none for a search.
+            // A cut counts as an order for trials, but not for a search.
             let is_cut = matches!(&by_trials.verdict, Verdict::Flipped(flip) if flip.cut.is_some());
             let both = (by_trials.verdict.confirmed() && !is_cut, by_search.verdict.refuted());
             assert_ne!(both, (true, true), "{path} {defines:?}: {:?}", by_trials.pair);

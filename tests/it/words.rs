@@ -1,4 +1,4 @@
-//! Words of the language: what labels select, what an end is called, what is refused and why.
+//! Words of the language: which sites labels select, how ends are printed, and what is refused with which reason.
 
 use crate::cli::{FOUND, REFUSED, call, file, scratch};
 use crate::load::load_bytes;
@@ -34,7 +34,7 @@ thread b { @in_try: try { @thrown: throw Oops } catch { skip }; @cond: if y == 0
     assert_eq!(selected("both"), ["write x", "perform l"], "callbacks");
     assert_eq!(selected("cond"), ["read y"], "the head alone");
     assert!(selected("thrown").is_empty() && selected("in_try").is_empty());
-    // The command line takes the accesses of the same.
+    // On the command line, a label stands for the accesses among the same sites.
     for (label, accesses) in [("own", 1), ("call", 2), ("value", 2), ("both", 1), ("cond", 1)] {
         let found = format!("@{label}").parse::<SiteSpec>().unwrap().resolve(sites).unwrap();
         let of = labelled(sites, label).into_iter().filter(|id| sites[*id].kind.access().is_some());
@@ -71,7 +71,7 @@ fn ends_are_told_as_lines_have_them() {
     let test = call(&["test", &path]);
     assert_eq!(test.status, FOUND, "the second line leaves an end out");
     assert!(test.out.contains("ok not null"), "{}", test.out);
-    // One that rests stuck behind a property says both.
+    // An outcome whose threads have ended but that is stuck behind a property says both.
     let json = call(&["explore", &format!("{FAULTS}/stuck_behind_a_property.race"), "--format", "json"]).out;
     assert!(json.contains("\"text\": \"done (and stuck)\""), "{json}");
 }
@@ -110,7 +110,7 @@ fn verbs_have_neither_values_nor_limits_of_time() {
         assert_eq!(run.status, REFUSED, "{statement}");
         assert!(run.err.contains(message) && run.err.contains(help), "{statement}: {}", run.err);
     }
-    // A name that is also a verb stays a name.
+    // A name that is also a verb remains usable as a name.
     load_bytes("m.race", b"var down = 1; var x = 0; thread t { x = down\n x = down + 1; x = (down) }", &[]);
 }
 
@@ -125,7 +125,7 @@ fn a_property_may_have_ten_thousand_terms() {
     let refused = call(&["check", &more]);
     assert_eq!(refused.status, REFUSED);
     assert!(refused.err.contains("a property has at most 10000 terms"), "{}", refused.err);
-    // As text it is refused with what to write.
+    // The same property as one written-out expression is refused, with advice on how to write it.
     let long = vec!["x < 5"; 10_000].join(" && ");
     let long = file(&folder, "long.race", &format!("var x = 0\nproperty p always {{ {long} }}\n"));
     let refused = call(&["check", &long]);
@@ -151,7 +151,7 @@ fn lines_that_are_not_met_say_what_is_meant() {
     assert!(run.out.contains("`race @a ~ @b: false` says that it is reported, and never confirmed"), "{}", run.out);
 }
 
-/// What a method of another language is called on is told as what it is.
+/// A method call of another language is refused with the kind of its receiver and the statement to write instead.
 #[test]
 fn a_call_after_a_dot_says_what_has_none() {
     let declared =

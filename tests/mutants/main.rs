@@ -1,6 +1,8 @@
-//! Mistakes in the search, in the canonical state and in the message queue, made on purpose: each must be noticed by what the search is held against.
+//! Mutation tests: mistakes that are made on purpose in the search, the canonical state and the message queue. Each
+//! mistake must be noticed by an oracle of the search.
 //!
-//! A program of its own, as the library is built for it with the feature `mutants`: `cargo test --features mutants --test mutants -- --nocapture`.
+//! This is a separate program, because it builds the library with the feature `mutants`:
+//! `cargo test --features mutants --test mutants -- --nocapture`.
 
 #[path = "../it/agree.rs"]
 mod agree;
@@ -17,12 +19,12 @@ use raceflip::vm::Model;
 use stateless::{Facts, facts, words};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Small models that are compared.
+/// Number of small models that are compared.
 const MODELS: u64 = 1_200;
-/// Those with more steps over all their runs are left out.
+/// Bound on the steps of all runs of a model together; models above it are skipped.
 const MOST_STEPS: u64 = 3_000;
 
-/// Models whose states are few only if what does not matter is not in them.
+/// Models that have few states only if the canonical state leaves out details that do not matter.
 const LOOPS: [(&str, &str); 3] = [
     (
         "posts",
@@ -36,7 +38,7 @@ fn model(name: &str, text: &str) -> Model {
     Model::from_text(name, text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// The facts about message queues, each with its complete outcomes.
+/// Loads the facts about message queues, each of which lists all its outcomes.
 fn queue_facts() -> Vec<Model> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses/queue");
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
@@ -45,19 +47,19 @@ fn queue_facts() -> Vec<Model> {
     paths.iter().map(|p| model(&p.to_string_lossy(), &std::fs::read_to_string(p).unwrap())).collect()
 }
 
-/// Whether a fact about queues holds.
+/// Returns whether a fact about queues holds under the search.
 fn holds(fact: &Model) -> bool {
     let found = search(&Plan { reduce: true, observe: named(&fact.program), ..Plan::new(fact) });
     let ends: Vec<_> = found.ends.keys().map(|e| e.ended.clone()).collect();
     fact.program.expectations.iter().filter_map(|e| judge(&e.kind, ends.iter())).all(|u| u.is_met())
 }
 
-/// Whether a loop has few states.
+/// Returns whether a loop has few states.
 fn ends_soon(text: &Model) -> bool {
     search(&Plan { bounds: Bounds { states: 1_000, ..Bounds::default() }, ..Plan::new(text) }).complete()
 }
 
-/// How often a mistake is noticed: in small models, in loops, in facts about queues.
+/// The three oracles of a mistake: small models, loops, and facts about queues.
 struct Held {
     small: Vec<(Model, Facts, u64)>,
     loops: Vec<Model>,
@@ -81,7 +83,7 @@ impl Held {
 
     fn notice(&self, mutant: Mutant) -> [usize; 3] {
         make(mutant);
-        // Where an assertion of the search itself notices it, that counts.
+        // A failed assertion inside the search also counts as noticing the mistake.
         let noticed = |holds: &dyn Fn() -> bool| !catch_unwind(AssertUnwindSafe(holds)).unwrap_or(false);
         let small = self.small.iter().filter(|(m, f, states)| noticed(&|| compare(m, f) == Ok(*states))).count();
         let loops = self.loops.iter().filter(|m| noticed(&|| ends_soon(m))).count();
@@ -102,7 +104,7 @@ fn each_mistake_is_noticed() {
     let mut missed = Vec::new();
     for (mutant, [small, loops, queue]) in counts {
         println!("{mutant:?}: {small} small models, {loops} loops, {queue} facts");
-        // The enumeration has the same queue as the search: of its mistakes the facts alone are to tell.
+        // The enumeration uses the same queue as the search, so only the facts can notice a mistake in the queue.
         let is_of_queue = (mutant as u8) < Mutant::DeadlinesNotInForm as u8;
         if queue == 0 && is_of_queue || small + loops + queue == 0 {
             missed.push(mutant);

@@ -1,7 +1,8 @@
-//! shuttle and loom: runs of a program until one fails.
+//! Runs programs under shuttle and loom until a run fails.
 //!
-//! A program tells a failure with [`failed`], so that nothing panics and nobody prints; shuttle's schedulers are wrapped so that the run then ends, and no other begins. A panic all the same
-//! (shuttle's deadlock) is a failure as well. loom can only be ended by a panic.
+//! A program reports a failure with [`failed`], so that nothing panics or prints. A wrapper around shuttle's schedulers
+//! then ends the run, and no other run begins. A panic (shuttle's deadlock) also counts as a failure. loom's search can
+//! be ended only by a panic.
 
 pub(crate) mod programs;
 pub(crate) mod windows;
@@ -15,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Once};
 
-/// A program under test; whole threads of it run on one thread of the system.
+/// A program under test. All its threads run on one thread of the system.
 pub(crate) type Program = Arc<dyn Fn() + Send + Sync>;
 
 thread_local! {
@@ -23,12 +24,12 @@ thread_local! {
     static BEGUN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The run fails.
+/// Marks the current run as failed.
 pub(crate) fn failed() {
     FAILED.set(true);
 }
 
-/// An assertion of a program.
+/// Asserts a condition of a program; marks the run as failed if it does not hold.
 pub(crate) fn assert_that(holds: bool) {
     if !holds {
         failed();
@@ -39,9 +40,9 @@ pub(crate) fn assert_that(holds: bool) {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Peer {
     Random,
-    /// Of depth 3.
+    /// PCT of depth 3.
     Pct,
-    /// Uniform random walk: SURW with all operations.
+    /// Uniform random walk: SURW with all operations as interesting events.
     Urw,
 }
 
@@ -58,7 +59,8 @@ impl Peer {
     }
 }
 
-// A scheduler that counts runs, and ends the run that fails and all. It is never dropped: shuttle's random scheduler prints its seed then, if it has not come to its end.
+// A scheduler that counts runs, and ends the failing run and the search. It is never dropped, because shuttle's random
+// scheduler would print its seed then unless it has performed all its runs.
 struct UntilFailure(ManuallyDrop<Box<dyn Scheduler + Send>>);
 
 impl Scheduler for UntilFailure {
@@ -91,7 +93,8 @@ fn config() -> shuttle::Config {
     config
 }
 
-// shuttle sets a hook that prints, once: after that panics are silenced.
+// Silences panics. shuttle installs a hook that prints, but only once, so this runs shuttle first and then replaces the
+// hook.
 fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -100,7 +103,7 @@ fn silence() {
     });
 }
 
-/// For each seed the number of shuttle's first run that fails.
+/// Returns for each seed the number of shuttle's first run that fails.
 pub(crate) fn shuttle_first_failures(program: &Program, peer: Peer, budget: Budget) -> Tally {
     silence();
     by_seed(budget, || (), |(), seed| shuttle_first_failure(program, peer, seed, budget.cap))
@@ -117,23 +120,24 @@ fn shuttle_first_failure(program: &Program, peer: Peer, seed: u64, cap: u64) -> 
     (FAILED.get() || done.is_err()).then(|| BEGUN.get())
 }
 
-/// How loom's search of a program ends.
+/// Result of loom's search of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Searched {
-    /// It fails in this run, from 1.
+    /// The run with this number (from 1) fails.
     Fails(u64),
-    /// It does not fail in so many runs, which are all.
+    /// No run fails; the search is complete after this number of runs.
     Through(u64),
-    /// It does not fail in so many runs, and there are more.
+    /// No run fails in this number of runs, but the search is not complete.
     Cut(u64),
 }
 
-/// loom's search, which draws nothing, up to so many runs. `branches` is how many scheduling points a run may have.
+/// Performs loom's search, which is deterministic, up to `most` runs. `branches` is the maximum number of scheduling
+/// points of a run.
 pub(crate) fn loom_search(program: &Program, branches: usize, most: u64) -> Searched {
     silence();
     let mut search = loom::model::Builder::new();
     search.max_branches = branches;
-    // It looks at the number of runs only where it would write a checkpoint, and before a run.
+    // loom checks the number of runs only before a run and only when it would write a checkpoint.
     search.checkpoint_interval = most as usize + 1;
     search.max_permutations = Some(search.checkpoint_interval);
     let (program, done) = (program.clone(), Arc::new(AtomicU64::new(0)));

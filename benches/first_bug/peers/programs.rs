@@ -1,7 +1,9 @@
-//! Programs of SCTBench for shuttle: the same as the models in `harnesses/sctbench`, with the same assertions.
+//! Programs of SCTBench for shuttle: they match the models in `harnesses/sctbench` and have the same assertions.
 //!
-//! A variable that threads race on is an atomic, whose loads and stores are scheduling points, as accesses of a model's variable are. What a lock protects is plain data inside the mutex, as
-//! one writes it in Rust: no scheduling point, while in a model it is one or two. A model's threads are simply there; here the main thread starts them and waits for them.
+//! A variable that threads race on is an atomic, whose loads and stores are scheduling points, like accesses of a
+//! model's variable. Data that a lock protects is plain data inside the mutex, as usual in Rust; its accesses are no
+//! scheduling points, while each is one or two steps in a model. A model's threads exist from the start; here the main
+//! thread starts them and joins them.
 
 use super::{Program, assert_that};
 use shuttle::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
@@ -9,7 +11,7 @@ use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 use std::sync::Arc;
 
-/// The program of a model with these constants, if it is here.
+/// Returns the program for a model with these constants; `None` if it is not written for shuttle.
 pub(crate) fn program(path: &str, defines: &[(&str, i64)]) -> Option<Program> {
     let name = path.strip_prefix("harnesses/sctbench/")?.strip_suffix(".race")?;
     let define = |name: &str, default: usize| {
@@ -41,7 +43,7 @@ pub(crate) fn program(path: &str, defines: &[(&str, i64)]) -> Option<Program> {
     })
 }
 
-// Threads of one program, all of which share its state.
+// Threads of one program that share its state.
 struct Threads<S> {
     state: Arc<S>,
     all: Vec<thread::JoinHandle<()>>,
@@ -63,13 +65,13 @@ impl<S: Send + Sync + 'static> Threads<S> {
     }
 }
 
-// What is under a lock.
+// Runs a critical section on the data that a lock protects.
 fn with<T, R>(lock: &Mutex<T>, section: impl FnOnce(&mut T) -> R) -> R {
     section(&mut lock.lock().expect("nobody panics"))
 }
 
 fn account() {
-    // Balance, deposit done, withdrawal done.
+    // Balance, whether the deposit is done, whether the withdrawal is done.
     let mut threads = Threads::of(Mutex::new((1, false, false)));
     threads.start(|m| {
         with(m, |(balance, deposit, withdrawal)| assert_that(!(*deposit && *withdrawal) || *balance == 1 - 2 - 4))
@@ -181,7 +183,7 @@ struct Circular {
 }
 
 fn circular_buffer() {
-    // `received`: it is the producer's turn no more.
+    // `received` is true while it is the consumer's turn.
     let mut threads = Threads::of(Mutex::new(Circular::default()));
     threads.start(|m| {
         for i in 0..7 {
@@ -290,7 +292,7 @@ fn reorder(setters: usize, checkers: usize) {
 }
 
 fn stack() {
-    // The top, and the flag.
+    // The top of the stack, and the flag.
     let mut threads = Threads::of(Mutex::new((0, false)));
     threads.start(|m| (0..10).for_each(|_| with(m, |s| *s = (s.0 + 1, true))));
     threads.start(|m| {
@@ -349,7 +351,7 @@ struct Stages {
 }
 
 fn twostage(writers: usize, readers: usize) {
-    // Both are atomics, as the second section reads what the first lock protects.
+    // Both are atomics, because the second critical section reads data of the first lock.
     let (d1, d2) = (AtomicI64::new(0), AtomicI64::new(0));
     let mut threads = Threads::of(Stages { d1, d2, l1: Mutex::new(()), l2: Mutex::new(()) });
     for _ in 0..writers {

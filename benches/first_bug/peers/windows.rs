@@ -1,7 +1,9 @@
-//! `window` and RaceFuzzer's figure 2 for shuttle and loom, as `benches/models/window.race` and `harnesses/papers/racefuzzer_fig2.race` are for raceflip. Both tools offer the standard library's
-//! types under their own names, so each program stands here once, as a macro over the tool.
+//! `window` and RaceFuzzer's figure 2 for shuttle and loom; raceflip uses `benches/models/window.race` and
+//! `harnesses/papers/racefuzzer_fig2.race`. Both tools offer the standard library's types under their own names, so
+//! each program is written once, as a macro over the tool.
 //!
-//! Variables are atomics, whose accesses are scheduling points; what has no meaning is an access of an atomic that nobody else touches.
+//! Variables are atomics, whose accesses are scheduling points. A statement without effect is an access to an atomic
+//! that no other thread uses.
 
 macro_rules! programs {
     ($tool:ident) => {

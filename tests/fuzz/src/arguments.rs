@@ -1,8 +1,9 @@
-//! The command line: each line of the bytes is an argument. It is taken, or refused with a reason; `-D`, sizes, times, parts and statements are read on the way.
+//! Fuzzes the command line: each line of the input is one argument. The arguments are accepted, or refused with a
+//! reason. This also covers the parsers of `-D`, sizes, times, parts and statements.
 
 use raceflip::cli::refusal;
 
-/// Checks the reader with these bytes.
+/// Checks the parser of arguments on these bytes.
 pub fn check(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let arguments = text.lines().take(20).map(str::to_owned);

@@ -1,10 +1,11 @@
-//! The results of campaigns that `merge` reads: refused, or put together, written as they were read, and reported in every form.
+//! Fuzzes the results of campaigns that `merge` reads: they are refused, or they merge, print as they were read, and
+//! render in every report format.
 
 use raceflip::formats::campaign::ConfirmReport;
 use raceflip::formats::campaigns::CampaignReport;
 use raceflip::formats::report::{GateFailure, NoReplays, github, junit, markdown, sarif};
 
-/// Checks the reader with these bytes.
+/// Checks the reader of campaign results on these bytes.
 pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let report = match CampaignReport::from_json(text) {
@@ -21,7 +22,7 @@ pub fn check(bytes: &[u8]) {
         }
         Err(error) => super::is_told(&error),
     }
-    // No result may come twice.
+    // A variant may have only one result, so merging a report with itself must fail.
     let twice = CampaignReport::merged(vec![part("one.json"), part("two.json")]);
     assert!(report.results.is_empty() || twice.is_err());
 }

@@ -1,9 +1,10 @@
-//! Journals of campaigns: as they are, and with checksums put right, which no mutation would come past.
+//! Fuzzes journals of campaigns, once as they are and once with corrected checksums, because hardly any mutation gets
+//! past a checksum.
 
 use raceflip::formats::journal::Journal;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Checks the reader with these bytes, and with each of their lines in the place of what a line has behind its checksum.
+/// Checks the reader of journals on these bytes, and on their lines with correct checksums in front.
 pub fn check(bytes: &[u8]) {
     read(bytes);
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -25,7 +26,7 @@ fn read(bytes: &[u8]) {
             let written: String = lines.collect();
             let again = Journal::read(written.as_bytes()).expect("what was written is a journal");
             assert_eq!((&again.header, &again.entries), (&journal.header, &journal.entries));
-            // Half a line at the end is left out.
+            // A line that is cut off at the end (a crash while writing) is dropped.
             let cut = Journal::read(format!("{written}0123").as_bytes()).expect("a line that is cut off is no damage");
             assert_eq!(cut.whole, written.len());
         }

@@ -1,7 +1,9 @@
-//! What reads bytes from elsewhere, each with what must hold of it whatever the bytes are.
+//! Checks of all readers of foreign bytes: each module states the properties that must hold for one reader, whatever
+//! the bytes are.
 //!
-//! A module is one reader. `fuzz_targets/` gives each to libFuzzer; `tests/it/fuzzed.rs` gives each its corpus, so that `cargo test` holds the same. A check panics if
-//! something is wrong: none may panic by itself, go on for ever, or take memory without a bound, and each says what more there is.
+//! `fuzz_targets/` passes each check to libFuzzer; `tests/it/fuzzed.rs` runs each check on its corpus, so `cargo test`
+//! covers it too. A check panics if a property fails. No reader may panic, run for ever, or use unbounded memory; each
+//! module adds its own properties.
 
 pub mod arguments;
 pub mod campaign;
@@ -13,10 +15,10 @@ pub mod strategy;
 pub mod token;
 pub mod traces;
 
-/// What checks a reader on some bytes: it panics where the reader does not keep what it promises.
+/// A check of a reader on some bytes: it panics if the reader breaks one of its properties.
 pub type Check = fn(&[u8]);
 
-/// Every reader by the name of its target and of the folder of its corpus.
+/// All checks, each with the name of its fuzz target, which is also the folder of its corpus.
 pub const ALL: [(&str, Check); 9] = [
     ("arguments", arguments::check),
     ("campaign", campaign::check),
@@ -29,7 +31,7 @@ pub const ALL: [(&str, Check); 9] = [
     ("traces", traces::check),
 ];
 
-/// What an error says must help: it is not empty, and no control character of the bytes comes through in it.
+/// Asserts that an error message is not empty.
 fn is_told(error: &str) {
     assert!(!error.trim().is_empty(), "an error without a word");
 }

@@ -1,4 +1,5 @@
-//! The text of a model: errors with their places, or a tree that survives printing and laying out, and runs that end.
+//! Fuzzes the text of a model: parsing yields errors with places, or a tree that survives printing and formatting. A
+//! model that compiles also has runs that end.
 
 use raceflip::exec::{Unobserved, run};
 use raceflip::lang::{Source, check as check_names, format, parse, print, render};
@@ -8,7 +9,7 @@ use raceflip::world::{Limits, Machine};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Small enough for a moment.
+/// Limits that are small enough for one input to take only a moment.
 pub(crate) const LIMITS: Limits = Limits {
     steps: 300,
     time: 1 << 40,
@@ -21,7 +22,7 @@ pub(crate) const LIMITS: Limits = Limits {
     cells: 20_000,
 };
 
-/// Checks the reader with these bytes.
+/// Checks the parser, the formatter, the checker and the machine on these bytes.
 pub fn check(bytes: &[u8]) {
     let source = match Source::from_bytes("fuzz.race", bytes) {
         Ok(source) => source,
@@ -62,11 +63,11 @@ pub fn check(bytes: &[u8]) {
         }
         Err(error) => super::is_told(&error.to_string()),
     }
-    // The same in one call.
+    // `from_text` combines all the stages above, so it must agree with them.
     assert!(Model::from_text("fuzz.race", source.text(), &[]).is_ok() || compile(&program).is_err());
 }
 
-// Two runs of one seed are one.
+// Checks that two runs with one seed are identical, and that they end.
 fn runs(machine: &mut Machine<Vm>, seed: u64) {
     let go_on = AtomicBool::new(false);
     let first = run(machine, &mut RandomWalk::new(), seed, &mut Unobserved, &go_on);

@@ -1,9 +1,10 @@
-//! Lists of pairs of other tools, for a model: an error with its line, or pairs of statements that there are.
+//! Fuzzes lists of pairs of other tools, read for a model: the result is an error with its line, or pairs of existing
+//! statements.
 
 use super::token::LOADED;
 use raceflip::formats::pairs::read;
 
-/// Checks the reader with these bytes.
+/// Checks the reader of pairs on these bytes.
 pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let sites = &LOADED.program.sites;

@@ -1,8 +1,8 @@
-//! Saved failures: an error that says where or why, or a file that is written as it was read.
+//! Fuzzes saved failures: the result is an error with a line or a reason, or a file that is written as it was read.
 
 use raceflip::formats::seed::{SeedError, SeedFile};
 
-/// Checks the reader with these bytes.
+/// Checks the reader of saved failures on these bytes.
 pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match SeedFile::read(text) {

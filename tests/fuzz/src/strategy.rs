@@ -1,4 +1,5 @@
-//! Strategies by name: an error, or one whose name names it again, and which comes to an end in a model that has its statements.
+//! Fuzzes the names of strategies: the result is an error, or a strategy whose name parses to the same strategy and
+//! whose run ends if the model has its statements.
 
 use super::model::LIMITS;
 use super::token::LOADED;
@@ -6,7 +7,7 @@ use raceflip::exec::{Unobserved, run};
 use raceflip::sched::StrategySpec;
 use std::sync::atomic::AtomicBool;
 
-/// Checks the reader with these bytes.
+/// Checks the parser of strategy names on these bytes.
 pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let spec: StrategySpec = match text.parse() {

@@ -1,4 +1,5 @@
-//! Replay tokens: as text, and as the bytes below the armour, which no mutation of the text would come to past its checksum.
+//! Fuzzes replay tokens: the text, and the bytes below the encoding, because no mutation of the text gets past its
+//! checksum.
 
 use super::model::LIMITS;
 use data_encoding::BASE64URL_NOPAD;
@@ -11,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A model with each kind of actor, in which a choice may have an argument.
+/// A model with each kind of actor, in which choices also have arguments.
 pub(crate) const MODEL: &str = "
 var x = 0
 lock m
@@ -26,7 +27,8 @@ thread c { sync m { wait m for 5 }; @c: assert x != 3, \"three\" }
 pub(crate) static LOADED: LazyLock<Model> =
     LazyLock::new(|| Model::from_text("fuzz.race", MODEL, &[]).expect("it is right"));
 
-/// Checks the reader with these bytes: what begins as a token does is one, all else stands for what a token of each version has inside.
+/// Checks the reader of tokens on these bytes. Bytes that begin like a token are read as text; all others become the
+/// body of a token of each version.
 pub fn check(bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(text) if text.trim_start().starts_with("rf") => read(text),
@@ -44,7 +46,7 @@ fn read(text: &str) {
     replay(&token);
 }
 
-/// The text of a token with this inside.
+/// Encodes a body as the text of a token, with its length and checksum.
 fn armoured(prefix: &str, body: &[u8]) -> String {
     let mut whole = Vec::new();
     let mut length = body.len();
@@ -58,7 +60,7 @@ fn armoured(prefix: &str, body: &[u8]) -> String {
     format!("{prefix}{}", BASE64URL_NOPAD.encode(&whole))
 }
 
-// Replays it, strictly and as far as it goes, under limits that are not its own.
+// Replays the token once strictly and once tolerantly, under limits that are no larger than those of this file.
 fn replay(token: &Token) {
     let stop = AtomicBool::new(false);
     let least = |theirs: u32, ours: u32| theirs.min(ours);
@@ -80,7 +82,7 @@ fn replay(token: &Token) {
     let mut tolerant = Tolerant::new(schedule);
     let far = run(&mut machine, &mut tolerant, 0, &mut Unobserved, &stop);
     assert!(far.steps <= limits.steps && far.outcome().is_some(), "{far:?}");
-    // What can be followed to the letter is followed so.
+    // If the strict replay completes, the tolerant one must follow the same schedule.
     if strict.outcome().is_some() {
         assert_eq!(strict, far);
     }

@@ -1,11 +1,12 @@
-//! Traces of every form: an error with its place, or a trace whose races can be found and that comes back from its rows.
+//! Fuzzes traces of every format: the result is an error with its place, or a trace whose races can be computed and
+//! that survives being written as rows.
 
 use raceflip::detect::happens_before::{Options, analyze};
 use raceflip::formats::traces::stat::Stat;
 use raceflip::formats::traces::{read, write};
 use std::sync::atomic::AtomicBool;
 
-/// Checks the reader with these bytes.
+/// Checks the reader of traces on these bytes.
 pub fn check(bytes: &[u8]) {
     match read("fuzz.txt", bytes) {
         Ok(trace) => {
@@ -14,7 +15,7 @@ pub fn check(bytes: &[u8]) {
             let mut rows = Vec::new();
             write(&trace, "fuzz.txt", &mut rows).expect("memory can be written");
             let again = read("rows.jsonl", &rows[..]).expect("what was written is a trace");
-            // Threads that do nothing are not written, so that the numbers of others may be less.
+            // Threads without operations are not written, so the other threads may have lower numbers.
             assert_eq!(again.ops.len(), trace.ops.len());
             let mut twice = Vec::new();
             write(&again, "fuzz.txt", &mut twice).expect("memory can be written");
