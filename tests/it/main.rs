@@ -47,6 +47,7 @@ mod figures;
 mod foreign;
 mod fuzzed;
 mod gates;
+mod golden_seeds;
 mod grammar;
 mod harm;
 mod harness_outcomes;

@@ -294,7 +294,7 @@ impl Told<'_> {
     }
 
     fn order(&mut self, report: &PairReport, order: &OrderReport) -> Result<(), Refusal> {
-        let never = words::never_reached(order.cut_off, || self.side(report, order.first.other()));
+        let never = words::never_reached(order.cut_off, order.runs, || self.side(report, order.first.other()));
         let head = format!(
             "  {} first: {}{never}",
             self.side(report, order.first),

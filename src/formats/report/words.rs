@@ -216,7 +216,7 @@ pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Re
     let runs = if matches!(pair.verdict, VerdictWord::Unconfirmed) { "trial" } else { "run" };
     let mut told = Vec::new();
     for order in pair.orders.iter().filter(|o| o.runs > 0) {
-        let never = never_reached(order.cut_off, || side(pair, if order.first == "a" { "b" } else { "a" }));
+        let never = never_reached(order.cut_off, order.runs, || side(pair, if order.first == "a" { "b" } else { "a" }));
         let head = format!("{} first: {}{never}", side(pair, &order.first), counted(order.runs, runs));
         for f in &order.failures {
             let verb = if f.runs == 1 { "fails" } else { "fail" };
@@ -232,9 +232,13 @@ pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Re
     told
 }
 
-/// Formats a remark about an order: ` (in 5 of them @B was never reached)`. Empty if `runs` is 0.
-pub(crate) fn never_reached(runs: u32, other: impl FnOnce() -> String) -> String {
-    if runs == 0 { String::new() } else { format!(" (in {runs} of them {} was never reached)", other()) }
+/// Formats a remark about the runs of an order: ` (in 5 of them @B was never reached)`. Empty if `cut_off` is 0.
+pub(crate) fn never_reached(cut_off: u32, runs: u32, other: impl FnOnce() -> String) -> String {
+    match cut_off {
+        0 => String::new(),
+        n if n == runs => format!(" (in all of them {} was never reached)", other()),
+        n => format!(" (in {n} of them {} was never reached)", other()),
+    }
 }
 
 /// Describes a failure that is not the harm of one order, in one line.
