@@ -10,6 +10,7 @@
 //! - Not written: now, stall, steps, names, counters.
 
 use super::canonical::{Canonical, Canonicalizer, Declared, Part, Parts};
+use super::kind::Kind;
 use super::neighbour::{Touched, What};
 use super::queue::{MessageKind, Queue, fence_of};
 use super::threads::Status;
@@ -18,35 +19,6 @@ use crate::base::Id;
 use crate::base::mutant::{self, Mutant};
 use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Target, ThreadId, Value};
 use smallvec::SmallVec;
-
-/// Meaning of a word of memory, which decides how the canonical state renumbers it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
-    /// A plain value: a number, a truth value, a declared lock.
-    Word,
-    /// An object, or null.
-    Object,
-    /// A thread, or null.
-    Thread,
-    /// A handler, or null.
-    Handler,
-    /// The token of a fence, or null.
-    Fence,
-    /// A cell with its object, packed by the guest: object + 1 above bit 32, or 0 for a global, and the cell below.
-    Place,
-    /// The state of a list iterator: the list and its version. Only whether the list has changed since then matters.
-    Iterator,
-    /// The index of a list of plain values.
-    ListOfWords,
-    /// The index of a list of objects.
-    ListOfObjects,
-    /// The index of a list of threads.
-    ListOfThreads,
-    /// The index of a list of handlers.
-    ListOfHandlers,
-    /// The index of a list of tokens of fences.
-    ListOfFences,
-}
 
 /// A guest whose whole state can be cloned and written to a canonical state.
 ///

@@ -1,0 +1,30 @@
+//! What a word of memory means, for the canonical state.
+
+/// Meaning of a word of memory, which decides how the canonical state renumbers it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// A plain value: a number, a truth value, a declared lock.
+    Word,
+    /// An object, or null.
+    Object,
+    /// A thread, or null.
+    Thread,
+    /// A handler, or null.
+    Handler,
+    /// The token of a fence, or null.
+    Fence,
+    /// A cell with its object, packed by the guest: object + 1 above bit 32, or 0 for a global, and the cell below.
+    Place,
+    /// The state of a list iterator: the list and its version. Only whether the list has changed since then matters.
+    Iterator,
+    /// The index of a list of plain values.
+    ListOfWords,
+    /// The index of a list of objects.
+    ListOfObjects,
+    /// The index of a list of threads.
+    ListOfThreads,
+    /// The index of a list of handlers.
+    ListOfHandlers,
+    /// The index of a list of tokens of fences.
+    ListOfFences,
+}
