@@ -10,7 +10,7 @@
 //! Causes that both accesses have in common cannot be held, since the other access would wait, too.
 
 use super::orders::InstancePair;
-use super::sightings::{Touch, common_place, touched};
+use super::sightings::{Touch, touched};
 use crate::detect::Instance;
 use crate::event::{AccessPlace, ContextId, Event, EventId, Happening, Op, PostTime, SiteId, ThreadId, Value};
 use crate::exec::Observer;
@@ -233,10 +233,9 @@ impl Causes {
             let context = world.contexts().name(world.setup(), context);
             Some(Instance { site: done.site?, context, visit: done.visit })
         };
-        let place = |done: &Done| self.touched(world, done).map(|(_, place)| place);
         let (x, y) = (&self.done[a], &self.done[b]);
-        let (of_x, of_y) = (place(x)?, place(y)?);
-        let place = common_place(&of_x, &of_y).to_owned();
+        let ((of_x, at_x), (of_y, at_y)) = (self.touched(world, x)?, self.touched(world, y)?);
+        let place = of_x.common(&at_x, (&of_y, &at_y)).to_owned();
         Some(InstancePair { a: instance(x)?, b: instance(y)?, place })
     }
 

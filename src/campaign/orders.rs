@@ -1,7 +1,7 @@
 //! Records the orders of instances over many runs. Two runs that performed the same two instances on one location in
 //! both orders prove that a pair flips.
 
-use super::sightings::{Sighting, Sightings, common_place};
+use super::sightings::{Sighting, Sightings};
 use super::trial::Run;
 use crate::detect::Instance;
 use crate::event::SiteId;
@@ -103,7 +103,7 @@ impl Orders {
         if !(x_is_a || x_is_b) || !x.conflicts(y) {
             return None;
         }
-        let place = common_place(&x.place, &y.place);
+        let place = x.common(y);
         let (a, b, first) = if x_is_a { (x, y, First::A) } else { (y, x, First::B) };
         Some((InstancePair { a: a.instance.clone(), b: b.instance.clone(), place: place.to_owned() }, first))
     }

@@ -44,9 +44,20 @@ impl Touch {
         }
     }
 
+    /// Returns the name of what this target, whose name is `at`, and another one share.
+    pub(super) fn common<'p>(&'p self, at: &'p str, (other, other_at): (&'p Touch, &'p str)) -> &'p str {
+        let shared = match (self, other) {
+            (Touch::Things(a), Touch::Things(b)) => a.iter().find(|name| b.contains(name)),
+            _ => None,
+        };
+        shared.map_or_else(|| common_place(at, other_at), String::as_str)
+    }
+
     /// Returns whether this target, whose name is `at`, is at the location `place` or in that object.
     pub(super) fn is_at(&self, at: &str, place: &str) -> bool {
         matches!(self, Touch::Anything)
+            // A wait touches its wait set, and the thread that an interrupt touches.
+            || matches!(self, Touch::Things(names) if names.iter().any(|name| name == place))
             || at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 }
@@ -72,6 +83,11 @@ pub(super) fn touched(world: &World, thread: Option<ThreadId>, op: &Op, value: V
 }
 
 impl Sighting {
+    /// Returns the name of what two operations share.
+    pub(super) fn common<'p>(&'p self, other: &'p Sighting) -> &'p str {
+        self.touch.common(&self.place, (&other.touch, &other.place))
+    }
+
     /// Returns whether the instance is at this location, or in this object.
     pub(super) fn is_at(&self, place: &str) -> bool {
         self.touch.is_at(&self.place, place)
