@@ -15,11 +15,11 @@
 
 use super::awaits::Turned;
 use super::clock::Clock;
-use super::held::{Held, Hold};
+use super::held::Held;
 use super::order::Context;
 use crate::base::IdSet;
 use crate::event::{ListenerId, Location, LockId, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet};
-use crate::world::World;
+use crate::world::{LockHold, World};
 use std::collections::BTreeMap;
 
 /// Clocks that have been sent and that a later operation may learn.
@@ -144,8 +144,8 @@ impl Carried {
 
     fn lock(&mut self, held: &Held, thread: ThreadId, op: &Op, at: &mut Context) {
         match *op {
-            Op::Acquire(lock) if !held.is_dead(Hold::Lock(lock)) => self.acquire(lock, thread, at),
-            Op::Release(lock) if held.count_of(thread, Hold::Lock(lock)) > 0 => self.release(lock, thread, at),
+            Op::Acquire(lock) if !held.is_dead(LockHold::Lock(lock)) => self.acquire(lock, thread, at),
+            Op::Release(lock) if held.count_of(thread, LockHold::Lock(lock)) > 0 => self.release(lock, thread, at),
             Op::ReadLock(lock) => {
                 if let Some(lock) = self.rwlocks.get(&lock) {
                     lock.written.acquire(thread, at);
@@ -157,11 +157,11 @@ impl Carried {
                 at.receive(&lock.learned);
                 lock.read.iter().filter(|(reader, _)| **reader != thread).for_each(|(_, clock)| at.receive(clock));
             }
-            Op::ReadUnlock(lock) if held.count_of(thread, Hold::Read(lock)) > 0 => {
+            Op::ReadUnlock(lock) if held.count_of(thread, LockHold::Read(lock)) > 0 => {
                 let lock = self.rwlocks.entry(lock).or_default();
                 lock.read.entry(thread).or_default().join(&at.send());
             }
-            Op::WriteUnlock(lock) if held.count_of(thread, Hold::Write(lock)) > 0 => {
+            Op::WriteUnlock(lock) if held.count_of(thread, LockHold::Write(lock)) > 0 => {
                 let lock = self.rwlocks.entry(lock).or_default();
                 lock.written.release(thread, at.send());
                 let own = lock.read.remove(&thread);
@@ -186,7 +186,7 @@ impl Carried {
 
     fn signal(&mut self, world: &World, held: &Held, (thread, op, value): (ThreadId, &Op, Value), at: &mut Context) {
         match *op {
-            Op::Wait { on, lock, .. } if held.count_of(thread, Hold::Lock(lock)) > 0 => {
+            Op::Wait { on, lock, .. } if held.count_of(thread, LockHold::Lock(lock)) > 0 => {
                 if matches!(world.thread(thread).pending, Op::Reacquire { .. }) {
                     self.release(lock, thread, at);
                     self.unwoken.entry(on).or_default().set(thread, true);

@@ -2,9 +2,8 @@
 //! [`effects`](crate::world::Effects).
 
 use super::carried::atomic;
-use super::held::Hold;
 use crate::event::{AccessKind, AccessPlace, BodyId, HandlerId, Op, Target, ThreadId, Value};
-use crate::world::{How, Thing, World};
+use crate::world::{How, LockHold, Thing, World};
 
 /// The ways of touching one thing whose order with this one may matter, as ranges in the order of [`How`]; empty of an
 /// operation that makes no order pair. Acquisitions make pairs by their sections (`section`).
@@ -86,11 +85,11 @@ pub(super) type Touch = (Touched, AccessKind);
 
 impl Touched {
     /// The lock of a hold, as something that is taken.
-    pub(super) fn hold(hold: Hold) -> Touch {
+    pub(super) fn hold(hold: LockHold) -> Touch {
         match hold {
-            Hold::Lock(lock) => (Touched::Thing(Thing::Lock(lock)), AccessKind::Write),
-            Hold::Read(lock) => (Touched::Thing(Thing::RwLock(lock)), AccessKind::Read),
-            Hold::Write(lock) => (Touched::Thing(Thing::RwLock(lock)), AccessKind::Write),
+            LockHold::Lock(lock) => (Touched::Thing(Thing::Lock(lock)), AccessKind::Write),
+            LockHold::Read(lock) => (Touched::Thing(Thing::RwLock(lock)), AccessKind::Read),
+            LockHold::Write(lock) => (Touched::Thing(Thing::RwLock(lock)), AccessKind::Write),
         }
     }
 }

@@ -7,8 +7,7 @@
 use super::sets::{SetId, Sets};
 use crate::base::IndexVec;
 use crate::event::{Happening, LockId, Op, RwLockId, ThreadId};
-pub(super) use crate::world::LockHold as Hold;
-use crate::world::{Change, World};
+use crate::world::{Change, LockHold, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 crate::define_id! {
@@ -41,7 +40,7 @@ impl Lockset {
 
 struct Thread {
     // invariant: no count is 0
-    counts: BTreeMap<Hold, u32>,
+    counts: BTreeMap<LockHold, u32>,
     // The holds that are in `counts`.
     held: Lockset,
     // The interned set, unless the holds have changed since.
@@ -84,7 +83,7 @@ impl Held {
     }
 
     // A release of a lock that is not held throws, and changes nothing.
-    fn count(&mut self, thread: ThreadId, hold: Hold, more: bool) {
+    fn count(&mut self, thread: ThreadId, hold: LockHold, more: bool) {
         let thread = self.threads.entry(thread).or_default();
         let was = thread.counts.get(&hold).copied().unwrap_or(0);
         let now = if more { was + 1 } else { was.saturating_sub(1) };
@@ -97,16 +96,16 @@ impl Held {
         }
         let Lockset { locks, reads, writes } = &mut thread.held;
         let (set, number) = match hold {
-            Hold::Lock(LockId(number)) => (locks, number),
-            Hold::Read(RwLockId(number)) => (reads, number),
-            Hold::Write(RwLockId(number)) => (writes, number),
+            LockHold::Lock(LockId(number)) => (locks, number),
+            LockHold::Read(RwLockId(number)) => (reads, number),
+            LockHold::Write(RwLockId(number)) => (writes, number),
         };
         *set = if more { self.sets.with(*set, number) } else { self.sets.without(*set, number) };
         thread.lockset = None;
     }
 
     /// Returns how often the thread holds this now; always 0 for the monitor of an object whose life has ended.
-    pub(super) fn count_of(&self, thread: ThreadId, hold: Hold) -> u32 {
+    pub(super) fn count_of(&self, thread: ThreadId, hold: LockHold) -> u32 {
         if self.is_dead(hold) {
             return 0;
         }
@@ -114,17 +113,17 @@ impl Held {
     }
 
     /// Whether this is the monitor of an object whose life has ended: acquiring or releasing it throws.
-    pub(super) fn is_dead(&self, hold: Hold) -> bool {
-        matches!(hold, Hold::Lock(lock) if self.dead.contains(&lock))
+    pub(super) fn is_dead(&self, hold: LockHold) -> bool {
+        matches!(hold, LockHold::Lock(lock) if self.dead.contains(&lock))
     }
 
     /// Returns the holds of a set, in their order.
-    pub(super) fn holds(&self, set: LocksetId) -> impl Iterator<Item = Hold> + '_ {
+    pub(super) fn holds(&self, set: LocksetId) -> impl Iterator<Item = LockHold> + '_ {
         let Lockset { locks, reads, writes } = self.all[set];
         let of = |set| self.sets.members(set);
-        let locks = of(locks).map(|number| Hold::Lock(LockId(number)));
-        let reads = of(reads).map(|number| Hold::Read(RwLockId(number)));
-        locks.chain(reads).chain(of(writes).map(|number| Hold::Write(RwLockId(number))))
+        let locks = of(locks).map(|number| LockHold::Lock(LockId(number)));
+        let reads = of(reads).map(|number| LockHold::Read(RwLockId(number)));
+        locks.chain(reads).chain(of(writes).map(|number| LockHold::Write(RwLockId(number))))
     }
 
     /// Returns the set of locks that the thread holds now.

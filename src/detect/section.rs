@@ -18,12 +18,11 @@ use super::candidate::{ContextKind, Place};
 use super::clock::Clock;
 use super::deed::{Touch, Touched, conflict, touches};
 use super::found::Found;
-use super::held::Hold;
 use super::met::{Meeting, Met};
 use super::order::Context;
 use super::watch::{Act, By, Watch};
 use crate::event::{AccessKind, AccessPlace, Location, LockId, ObjectId, Op, SiteId, ThreadId, Value};
-use crate::world::{Change, Thing, World};
+use crate::world::{Change, LockHold, Thing, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The places and objects that a section has touched, and how.
@@ -60,8 +59,8 @@ struct Lock {
     last: Clock,
 }
 
-// Hold and footprint of a section.
-type What = (Hold, u32);
+// LockHold and footprint of a section.
+type What = (LockHold, u32);
 
 // Common properties of the sections of one class.
 struct Kind {
@@ -99,7 +98,7 @@ struct Nest {
     // Sections by number, in the order in which they began.
     open: BTreeMap<u32, Open>,
     // Numbers of the sections of each hold. invariant: no list is empty; ascending
-    of: BTreeMap<Hold, Vec<u32>>,
+    of: BTreeMap<LockHold, Vec<u32>>,
     // Numbers of the sections that are not full. invariant: ascending
     heedful: Vec<u32>,
     // Numbers of the full sections, by the places that they have read and not written.
@@ -109,7 +108,7 @@ struct Nest {
 }
 
 struct Open {
-    hold: Hold,
+    hold: LockHold,
     act: Act,
     footprint: Footprint,
     // Knowledge of its context when it began; `None` if all earlier sections of the lock were before it, so that
@@ -119,10 +118,10 @@ struct Open {
     met: BTreeSet<u32>,
 }
 
-fn thing(hold: Hold) -> Thing {
+fn thing(hold: LockHold) -> Thing {
     match hold {
-        Hold::Lock(lock) => Thing::Lock(lock),
-        Hold::Read(lock) | Hold::Write(lock) => Thing::RwLock(lock),
+        LockHold::Lock(lock) => Thing::Lock(lock),
+        LockHold::Read(lock) | LockHold::Write(lock) => Thing::RwLock(lock),
     }
 }
 
@@ -154,7 +153,7 @@ impl Sections {
         } else if let Op::Wait { lock, .. } = *op
             && matches!(world.thread(thread).pending, Op::Reacquire { .. })
         {
-            let first = self.end(thread, Hold::Lock(lock));
+            let first = self.end(thread, LockHold::Lock(lock));
             self.waiting.extend(first.map(|act| (thread, act)));
         } else if let Op::Reacquire { lock, .. } = *op {
             self.come_back(world, watch, lock, act, found);
@@ -164,11 +163,11 @@ impl Sections {
     fn come_back(&mut self, world: &World, watch: &Watch, lock: LockId, act: &Act, found: &mut Found) {
         if let Some(mut first) = self.waiting.remove(&act.thread) {
             first.when.at = act.when.at;
-            self.begin(world, watch, Hold::Lock(lock), first, found);
+            self.begin(world, watch, LockHold::Lock(lock), first, found);
         }
     }
 
-    fn begin(&mut self, world: &World, watch: &Watch, hold: Hold, act: Act, found: &mut Found) {
+    fn begin(&mut self, world: &World, watch: &Watch, hold: LockHold, act: Act, found: &mut Found) {
         let now = watch.now(act.when.context);
         let begun = self.locks.get(&thing(hold)).and_then(|lock| now.filter(|now| now.misses(&lock.last))).cloned();
         let mut open = Open { hold, act, footprint: Footprint::new(), begun, met: BTreeSet::new() };
@@ -185,7 +184,7 @@ impl Sections {
     }
 
     // Ends the section and keeps it. Returns the operation that began it.
-    fn end(&mut self, thread: ThreadId, hold: Hold) -> Option<Act> {
+    fn end(&mut self, thread: ThreadId, hold: LockHold) -> Option<Act> {
         let Open { hold, act, footprint, .. } = self.open.get_mut(&thread)?.remove(hold)?;
         let lock = self.locks.entry(thing(hold)).or_default();
         let mut what = (hold, self.footprints.id(footprint));
@@ -247,7 +246,7 @@ impl Nest {
     }
 
     // Removes the last section of a hold.
-    fn remove(&mut self, hold: Hold) -> Option<Open> {
+    fn remove(&mut self, hold: LockHold) -> Option<Open> {
         let of = self.of.get_mut(&hold)?;
         let number = of.pop()?;
         if of.is_empty() {

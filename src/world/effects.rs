@@ -144,65 +144,35 @@ impl How {
     #[inline]
     #[must_use]
     pub(super) fn may_wait(self) -> bool {
-        match self {
-            How::Acquire
-            | How::AcquireAfterWait
-            | How::AcquireRead
-            | How::AcquireWrite
-            | How::Down
-            | How::Pass
-            | How::Await
-            | How::Join
-            | How::Post(..) => true,
-            How::Read
-            | How::Write
-            | How::Release
-            | How::ReleaseRead
-            | How::ReleaseWrite
-            | How::Announce
-            | How::Wait
-            | How::ReleaseForWait
-            | How::EndWait
-            | How::Notify
-            | How::Up
-            | How::Arrive
-            | How::Make
-            | How::Cancel(..)
-            | How::Begin
-            | How::Attach
-            | How::AddFence
-            | How::RemoveFence
-            | How::Quit
-            | How::Enable
-            | How::Disable
-            | How::Register
-            | How::Perform
-            | How::Interrupt
-            | How::Sleep
-            | How::EndSleep => false,
-        }
+        self.row().0
     }
 
     /// Returns the role of the operation in wake-ups. A write of memory wakes threads that wait for
     /// [`Thing::AllMemory`].
+    #[inline]
     #[must_use]
     pub fn signal(self) -> Signal {
+        self.row().1
+    }
+
+    // Whether the operation may wait for another thread, and its role in wake-ups.
+    #[inline]
+    fn row(self) -> (bool, Signal) {
         match self {
-            How::Notify | How::Up | How::Arrive | How::Interrupt | How::Write => Signal::Sends,
-            How::EndWait | How::Down | How::Pass | How::Await | How::Join | How::EndSleep => Signal::Receives,
+            How::Down | How::Pass | How::Await | How::Join => (true, Signal::Receives),
+            How::EndWait | How::EndSleep => (false, Signal::Receives),
+            How::Notify | How::Up | How::Arrive | How::Interrupt | How::Write => (false, Signal::Sends),
+            How::Acquire | How::AcquireAfterWait | How::AcquireRead | How::AcquireWrite | How::Post(..) => {
+                (true, Signal::Neither)
+            }
             How::Read
-            | How::Acquire
             | How::Release
-            | How::AcquireRead
             | How::ReleaseRead
-            | How::AcquireWrite
             | How::ReleaseWrite
             | How::Announce
             | How::Wait
             | How::ReleaseForWait
-            | How::AcquireAfterWait
             | How::Make
-            | How::Post(..)
             | How::Cancel(..)
             | How::Begin
             | How::Attach
@@ -213,7 +183,7 @@ impl How {
             | How::Disable
             | How::Register
             | How::Perform
-            | How::Sleep => Signal::Neither,
+            | How::Sleep => (false, Signal::Neither),
         }
     }
 }
