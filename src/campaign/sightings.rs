@@ -239,7 +239,7 @@ impl<'s> Watch<'s> {
     // Ends the lives of tasks that were taken out of a queue, since they will not run.
     fn look_at_queues(&mut self, world: &World, step: u64) {
         self.may_have_gone = false;
-        let queues = world.threads().iter().filter_map(|t| t.queue.as_ref());
+        let queues = world.queues();
         let there: BTreeSet<ContextId> = queues
             .flat_map(|q| q.messages())
             .filter_map(|m| if let MessageKind::Task(task) = &m.kind { Some(task.context) } else { None })
@@ -262,7 +262,7 @@ impl<'s> Watch<'s> {
                 self.queued.insert(*context);
                 // A looper that has quit does not take the message. If the message is the last one of some queue, no
                 // queue needs a scan: no message has gone.
-                let queues = world.threads().iter().filter_map(|t| t.queue.as_ref());
+                let queues = world.queues();
                 let mut last = queues.flat_map(|queue| queue.messages().rev().take(1));
                 let stands = last.any(|m| matches!(&m.kind, MessageKind::Task(task) if task.context == *context));
                 if self.may_have_gone || !stands {

@@ -292,7 +292,7 @@ impl Holding {
             crate::world::MessageKind::Task(task) => world.contexts().is(task.context, whose),
             _ => false,
         };
-        let queued = world.threads().iter().filter_map(|t| t.queue.as_ref()).any(|q| q.messages().any(waits));
+        let queued = world.queues().any(|q| q.messages().any(waits));
         if queued { Released::Queue } else { Released::NeverReached }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::event::{Happening, LimitKind, Outcome, ThreadId};
+use smallvec::SmallVec;
 
 /// Returns whether a deadline has passed.
 #[inline]
@@ -153,8 +154,7 @@ impl World {
     }
 
     fn deadlines(&self) -> impl Iterator<Item = u64> + '_ {
-        let messages = self.threads.iter().filter_map(|t| t.queue.as_ref()).flat_map(|q| q.after(self.now));
-        self.timeouts().chain(messages)
+        self.timeouts().chain(self.queues().flat_map(|q| q.after(self.now)))
     }
 
     // Deadlines of threads that are not due yet.
@@ -172,7 +172,7 @@ impl World {
     /// Returns the first deadline after now. Returns now if there is none.
     #[must_use]
     pub fn next_deadline(&self) -> u64 {
-        let messages = self.threads.iter().filter_map(|t| t.queue.as_ref()?.after(self.now).next());
+        let messages = self.queues().filter_map(|q| q.after(self.now).next());
         self.timeouts().chain(messages).min().unwrap_or(self.now)
     }
 
@@ -198,6 +198,22 @@ impl World {
         all.dedup();
     }
 
+    // Refreshes the threads whose deadline is after `before` and not after now. The deadlines of the other threads have
+    // changed nothing. A thread whose wait has timed out needs its lock back, and may close a cycle of locks.
+    fn pass_deadlines(&mut self, before: u64) {
+        let passed = |t: &ThreadId| self.threads[*t].deadline.is_some_and(|d| before < d && d <= self.now);
+        let passed: SmallVec<[ThreadId; 8]> = self.timed.iter().filter(passed).collect();
+        for thread in &passed {
+            self.refresh(*thread);
+        }
+        if passed.iter().any(|thread| self.lock_cycle(*thread).is_some()) {
+            // The report begins with the lowest thread of the cycle that has a deadline.
+            for thread in self.timed.clone().iter() {
+                self.check_cycle(thread);
+            }
+        }
+    }
+
     /// Moves the clock to an instant after now, or ends the run if that is beyond the limit of time. The time counts as
     /// stall if a thread is enabled.
     pub(crate) fn tick(&mut self, to: u64) {
@@ -209,15 +225,10 @@ impl World {
         if !self.enabled.is_empty() {
             self.stall += to - self.now;
         }
-        self.now = to;
-        for thread in self.timed.clone().iter() {
-            self.refresh(thread);
-            self.check_cycle(thread);
-        }
-        for i in 0..self.threads.len() {
-            if self.threads[ThreadId(i as u32)].queue.is_some() {
-                self.refresh_looper(ThreadId(i as u32));
-            }
+        let before = std::mem::replace(&mut self.now, to);
+        self.pass_deadlines(before);
+        for looper in self.loopers.clone().iter() {
+            self.refresh_looper(looper);
         }
         self.record(None, None, None, || Happening::Tick);
     }

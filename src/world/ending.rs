@@ -5,6 +5,9 @@ use super::threads::Status;
 use crate::event::{BlockedThread, DeadlockReport, LockId, Op, Outcome, Target, ThreadId, WaitSet};
 use smallvec::SmallVec;
 
+/// Threads in a cycle, each of which needs the lock of the next one.
+pub(super) type LockCycle = SmallVec<[ThreadId; 8]>;
+
 impl World {
     /// Returns whether the run is at rest: every thread that is not a daemon has ended or is an idle looper
     /// (`docs/language.md`, *How a run ends*). Daemons may still run, and events may still fire.
@@ -16,7 +19,7 @@ impl World {
     }
 
     fn nobody_works(&self) -> bool {
-        self.threads.iter().all(|t| t.daemon || t.status == Status::Finished || t.idle(self.now))
+        self.workers.iter().all(|worker| self.threads[worker].idle(self.now))
     }
 
     /// Returns the outcome of a run that stops at rest: ok, or stuck if messages are left.
@@ -42,33 +45,43 @@ impl World {
     /// one. Other threads may still be enabled.
     #[inline(never)]
     pub(super) fn check_cycle(&mut self, thread: ThreadId) {
-        if let Some(owner) = self.wanted_lock(thread).and_then(|lock| self.locks[lock].owner)
-            && !self.enabled.contains(owner)
-        {
-            self.follow_cycle(thread);
+        if let Some(ring) = self.lock_cycle(thread) {
+            let report = DeadlockReport {
+                blocked: ring.iter().map(|t| self.blocked(*t)).collect(),
+                cycle: ring.iter().map(|t| self.thread_name(*t)).collect(),
+            };
+            self.end(Outcome::Deadlock(report));
         }
     }
 
-    // Follows the owners of wanted locks from `thread`. If they lead back to it, ends the run as a deadlock.
-    fn follow_cycle(&mut self, thread: ThreadId) {
-        let mut ring: SmallVec<[ThreadId; 8]> = SmallVec::new();
+    /// Returns the cycle of threads from `thread` on, each of which needs the lock of the next one. `None` if the owners
+    /// of the wanted locks do not lead back to `thread`.
+    #[inline]
+    pub(super) fn lock_cycle(&self, thread: ThreadId) -> Option<LockCycle> {
+        let owner = self.owner_of_wanted(thread)?;
+        if self.enabled.contains(owner) { None } else { self.follow_owners(thread) }
+    }
+
+    fn owner_of_wanted(&self, thread: ThreadId) -> Option<ThreadId> {
+        self.wanted_lock(thread).and_then(|lock| self.locks[lock].owner)
+    }
+
+    // Follows the owners of wanted locks from `thread`, until they lead back to it or end.
+    fn follow_owners(&self, thread: ThreadId) -> Option<LockCycle> {
+        let mut ring = LockCycle::new();
         let mut at = thread;
-        while let Some(owner) = self.wanted_lock(at).and_then(|lock| self.locks[lock].owner) {
+        while let Some(owner) = self.owner_of_wanted(at) {
             ring.push(at);
             if owner == thread {
-                let report = DeadlockReport {
-                    blocked: ring.iter().map(|t| self.blocked(*t)).collect(),
-                    cycle: ring.iter().map(|t| self.thread_name(*t)).collect(),
-                };
-                self.end(Outcome::Deadlock(report));
-                return;
+                return Some(ring);
             }
             // A cycle without `thread` was already found when it closed.
             if ring.contains(&owner) {
-                return;
+                return None;
             }
             at = owner;
         }
+        None
     }
 
     /// Returns the report of a state in which nothing is open although some thread has not ended: the blocked threads,

@@ -2,6 +2,7 @@
 //! state.
 
 use super::World;
+use super::queue::Queue;
 use super::threads::Status;
 use crate::event::{BlockedThread, Op, ThreadId, Value};
 
@@ -29,7 +30,7 @@ impl World {
     /// Returns the approximate size of a clone of the world in bytes.
     #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
-        let of_queues: usize = self.threads.iter().filter_map(|t| t.queue.as_ref()).map(|q| q.bytes()).sum();
+        let of_queues: usize = self.queues().map(Queue::bytes).sum();
         let of_lists: usize =
             self.memory.lists.iter().map(|l| size_of_val(l) + l.items.len() * size_of::<Value>()).sum();
         let of_enables: usize = self.events.iter().map(|e| size_of_val(e) + e.enables.len() * 16).sum();
@@ -44,6 +45,11 @@ impl World {
             + self.contexts.bytes()
             + size_of_val(&*self.args);
         sum as u64
+    }
+
+    /// Iterates over the message queues of all threads, in the order of the threads.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = &Queue> {
+        self.loopers.iter().filter_map(|looper| self.threads[looper].queue.as_deref())
     }
 
     /// Returns the deadline of the thread's pending sleep, wait, await or timed down. `None` if it has none.

@@ -104,6 +104,10 @@ pub struct World {
     awaiting: IdSet<ThreadId>,
     // Threads that are pending at an operation with a deadline.
     timed: IdSet<ThreadId>,
+    // Threads with a message queue. A run may have many threads and few queues, and the clock asks all of them.
+    loopers: IdSet<ThreadId>,
+    // Threads that are no daemons and have not ended: the app rests when all of them are idle.
+    workers: IdSet<ThreadId>,
     // Threads that were forked or spawned in this step and have not run to their first operation yet.
     newborn: Vec<ThreadId>,
     memory_changed: bool,
@@ -144,6 +148,8 @@ crate::clone_in_place!(World {
     daemons,
     awaiting,
     timed,
+    loopers,
+    workers,
     newborn,
     memory_changed,
     changed,
@@ -185,6 +191,8 @@ impl World {
             daemons: IdSet::new(),
             awaiting: IdSet::new(),
             timed: IdSet::new(),
+            loopers: IdSet::new(),
+            workers: IdSet::new(),
             newborn: Vec::new(),
             memory_changed: false,
             changed: ANYTHING,
@@ -207,6 +215,8 @@ impl World {
         self.daemons.clear();
         self.awaiting.clear();
         self.timed.clear();
+        self.loopers.clear();
+        self.workers.clear();
         self.newborn.clear();
         self.recorded.clear();
         self.delays.clear();
@@ -225,6 +235,8 @@ impl World {
             let home = self.contexts.root(Made::Declared(id));
             self.threads.add(|t| t.renew(home, thread.daemon, thread.looper));
             self.daemons.set(id, thread.daemon);
+            self.loopers.set(id, thread.looper);
+            self.workers.set(id, !thread.daemon);
         }
         self.locks.clear();
         for (_, reentrant) in &setup.locks {

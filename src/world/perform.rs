@@ -289,6 +289,7 @@ impl World {
                     return Err(Thrown::IllegalState);
                 }
                 self.threads[thread].attach_queue();
+                self.loopers.set(thread, true);
                 self.refresh_standing_at_thread(thread);
                 0
             }

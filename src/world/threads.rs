@@ -173,6 +173,8 @@ impl World {
         }
         let home = self.contexts.child(maker, made);
         let id = self.threads.add(|t| t.renew(home, false, looper));
+        self.loopers.set(id, looper);
+        self.workers.set(id, true);
         self.newborn.push(id);
         Some(id)
     }
@@ -206,6 +208,7 @@ impl World {
     pub(crate) fn finish(&mut self, thread: ThreadId) {
         let home = self.threads[thread].home;
         self.threads[thread].status = Status::Finished;
+        self.workers.set(thread, false);
         self.threads[thread].context = home;
         self.enabled.set(thread, false);
         self.record(Some(thread), Some(home), None, || Happening::ThreadExit);
