@@ -1,6 +1,8 @@
 //! Handles Ctrl-C: the first one asks the run to stop, the second one ends the program.
 
 use super::exit::Status;
+use super::output::Log;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,6 +25,10 @@ pub(super) fn install() -> Arc<AtomicBool> {
     let installed = ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(Status::Interrupted.number()));
+        }
+        // A campaign may need a second or two to finish the runs that are under way and to report what it has.
+        if io::stderr().is_terminal() {
+            Log.tell("\nstopping: what is known so far follows (Ctrl-C again quits at once)");
         }
     });
     if let Err(error) = installed {

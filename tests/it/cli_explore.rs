@@ -62,6 +62,32 @@ fn pairs_are_told_with_their_orders() {
 }
 
 #[test]
+fn quiet_pairs_have_a_line_each() {
+    let ran = call(&["explore", "harnesses/papers/racefuzzer_fig1.race", "--pairs", "--quiet"]);
+    for line in
+        [":5 write z @s5 ~ :7 read z @s7: side by side, 2 orders seen", "@s10: never side by side, 1 order seen"]
+    {
+        assert!(ran.out.contains(line), "{line}: {}", ran.out);
+    }
+    assert!(!ran.out.contains("raceflip replay"), "{}", ran.out);
+}
+
+#[test]
+fn delays_without_a_common_unit_are_named_where_they_cut_a_search() {
+    let timed = |delays: [u32; 2]| {
+        let [a, b] = delays;
+        let text = format!(
+            "var x = 0\nthread a {{ for i in 0..9 {{ sleep {a}\n x += 1 }} }}\nthread b {{ for i in 0..9 {{ sleep {b}\n x += 1 }} }}\n"
+        );
+        call(&["explore", &file(&scratch("units"), "timed.race", &text), "--states", "50"])
+    };
+    let hint = "the longest delay is 1009 ms: delays with a larger common divisor have fewer states";
+    let odd = timed([1000, 1009]);
+    assert!(odd.out.replace('\n', " ").contains(hint), "{}", odd.out);
+    assert!(!timed([1000, 2000]).out.contains("the longest delay"));
+}
+
+#[test]
 fn a_search_that_was_cut_says_so() {
     let ran = call(&["explore", STACK, "--states", "3000"]);
     for part in

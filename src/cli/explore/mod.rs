@@ -33,6 +33,8 @@ performed. Two states are the same if nothing that can happen later differs.
 Where a bound cuts the search it says so, what was covered, and how large the whole may be: then what is not printed may still happen. A cut by `--memory` or \
 `--time` is not reproducible; all else is the same for any number of workers.
 
+`--search-depth` bounds how many steps from the start the search goes. `--steps` does not: it only limits the runs that are performed again for their tokens.
+
 The clock is exact: it moves in units that tell all orders of deadlines apart. `--clock fast` moves it to the instants that random walks use, which misses \
 some orders; on it nothing is called impossible.";
 

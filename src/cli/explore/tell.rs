@@ -19,6 +19,7 @@ pub(super) fn all(answer: &Answer<'_>, quiet: bool, out: &mut Output) {
     head(answer, out);
     if quiet {
         brief(answer, out);
+        pairs_in_brief(answer, out);
         return;
     }
     ends(answer, out);
@@ -50,6 +51,9 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
                 Cut::States | Cut::Memory | Cut::Stopped => "that were found and not looked at",
             };
             writeln!(out, "  {}; it leaves {} {left}", why(cut, answer), many(found.frontier, "state"));
+            if matches!(cut, Cut::States | Cut::Memory | Cut::Stopped) {
+                clock_hint(answer, out);
+            }
         }
     }
     if let Some(estimate) = &found.estimate {
@@ -103,6 +107,23 @@ fn whole(answer: &Answer<'_>) -> String {
         _ => "all of them".to_owned(),
     }
 }
+
+// Explains a search that the clock has made too large: the app has long delays, and the unit of the clock is small
+// beside them, because the delays have no large common divisor.
+fn clock_hint(answer: &Answer<'_>, out: &mut Output) {
+    let scale = answer.found.scale;
+    let longest = answer.model.code.setup.delays.last().copied().unwrap_or(0);
+    let units = u128::from(longest) * u128::from(scale.up) / u128::from(scale.down);
+    if answer.plan.clock == Clock::Exact && units > MANY_UNITS {
+        out.prose(format_args!(
+            "  the exact clock moves in units of {}/{} ms, and the longest delay is {longest} ms: delays with a larger common divisor have fewer states, and `--clock fast` looks at fewer instants",
+            scale.down, scale.up
+        ));
+    }
+}
+
+// Units in the longest delay from which on the clock alone may have made a search too large.
+const MANY_UNITS: u128 = 100;
 
 // Describes what cut the search, and which option continues it.
 fn why(cut: Cut, answer: &Answer<'_>) -> String {
@@ -210,6 +231,19 @@ fn endless(answer: &Answer<'_>, out: &mut Output) {
         for command in again::replay(answer.model, &remade.token.to_string(), SEARCHED, 0, &limits) {
             writeln!(out, "    {command}");
         }
+    }
+}
+
+// Prints one line for each pair, without runs.
+fn pairs_in_brief(answer: &Answer<'_>, out: &mut Output) {
+    for (of, table) in answer.orders.iter().flatten() {
+        let side = match answer.found.adjacent.contains_key(of) {
+            true => paint(BAD, "side by side"),
+            false if answer.proves() => "never side by side".to_owned(),
+            false => "not seen side by side".to_owned(),
+        };
+        let orders = table.orders.iter().filter(|(.., order)| matches!(order, Order::Happens(_))).count() as u64;
+        writeln!(out, "{}: {side}, {} seen", paint(BOLD, pair(answer.model, *of)), counted(orders, "order"));
     }
 }
 

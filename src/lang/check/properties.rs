@@ -11,8 +11,8 @@ use crate::lang::ast::{self, At, ItemKind, Prop};
 use crate::lang::program::{Expr, ExprKind, Property, Type};
 use std::collections::BTreeSet;
 
-/// Limit of the nodes of one property after its quantifiers are expanded.
-const MAX_NODES: u64 = 20 * MAX_TERMS;
+/// Limit of the values of all quantifiers of one property, inner ones counted for each value of the outer ones.
+const MAX_VALUES: u64 = 20 * MAX_TERMS;
 
 impl Checker {
     /// Lowers every property.
@@ -54,7 +54,7 @@ impl Checker {
                 let mut terms = Vec::new();
                 for value in from..to.max(from) {
                     self.terms += 1;
-                    if self.terms > MAX_NODES {
+                    if self.terms > MAX_VALUES {
                         self.too_many_terms(range.to.at);
                         return None;
                     }
@@ -74,7 +74,10 @@ impl Checker {
 
     fn too_many_terms(&mut self, at: At) {
         let message = "a quantifier over too many values";
-        self.error(at, message, format!("a property has at most {MAX_TERMS} terms once it is written out"));
+        let limit = format!(
+            "a quantifier ranges over at most {MAX_TERMS} values, and all quantifiers of a property together over {MAX_VALUES}"
+        );
+        self.error(at, message, limit);
     }
 
     /// Checks that neither `init` nor a task that it calls contains an operation that waits for other threads or starts
