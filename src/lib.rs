@@ -347,9 +347,14 @@
 //! | use the command line | `README.md`, `raceflip help` |
 //! | write models | `docs/language.md`, `harnesses/` |
 //! | change raceflip | `docs/architecture.md` |
+//!
+//! The feature `cli`, on by default, is the program. A package that uses the library alone leaves it out
+//! (`default-features = false`) and builds neither clap nor indicatif nor annotate-snippets. Errors of models then have no
+//! excerpt of the source.
 
 pub mod base;
 pub mod campaign;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod detect;
 pub mod event;

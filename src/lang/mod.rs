@@ -21,7 +21,10 @@ mod parser;
 mod print;
 #[allow(missing_docs, reason = "a variant says the form; its fields are named after the parts")]
 pub mod program;
+#[cfg(feature = "cli")]
 mod render;
+#[cfg(not(feature = "cli"))]
+mod render_plain;
 mod source;
 mod token;
 pub mod variants;
@@ -38,6 +41,9 @@ pub use parser::parse;
 pub use print::print;
 pub(crate) use print::quoted;
 pub use program::Program;
+#[cfg(feature = "cli")]
 pub use render::{render, render_warnings};
+#[cfg(not(feature = "cli"))]
+pub use render_plain::{render, render_warnings};
 pub use source::{MAX_SOURCE, Place, Source, SourceError};
 pub use warnings::warnings;

@@ -1,4 +1,5 @@
-//! Tests that `rust-version` is the highest version that any dependency of the program requires.
+//! Tests of the dependencies: `rust-version` is the highest version that any dependency of the program requires, and the
+//! library without the program has fewer of them.
 
 use crate::support::read;
 use serde_json::Value;
@@ -40,20 +41,35 @@ fn built_with(metadata: &Value) -> (BTreeMap<&str, &Value>, BTreeSet<&str>) {
     (packages, reached)
 }
 
-#[test]
-fn it_is_the_highest_of_all_libraries() {
+/// Returns what cargo knows about the package and its dependencies, if it is built with these options.
+fn metadata(options: &[&str]) -> Value {
     let about = output(Command::new("rustc").arg("-vV"));
     let host = about.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host");
-    let metadata = output(Command::new(env!("CARGO")).current_dir(env!("CARGO_MANIFEST_DIR")).args([
-        "metadata",
-        "--locked",
-        "--offline",
-        "--format-version",
-        "1",
-        "--filter-platform",
-        host,
-    ]));
-    let metadata: Value = serde_json::from_str(&metadata).expect("JSON");
+    let metadata = output(
+        Command::new(env!("CARGO"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["metadata", "--locked", "--offline", "--format-version", "1", "--filter-platform", host])
+            .args(options),
+    );
+    serde_json::from_str(&metadata).expect("JSON")
+}
+
+#[test]
+fn the_library_alone_needs_no_library_of_the_program() {
+    let names = |options: &[&str]| -> BTreeSet<String> {
+        let metadata = metadata(options);
+        let (packages, reached) = built_with(&metadata);
+        reached.iter().map(|id| packages[id]["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    let (program, library) = (names(&[]), names(&["--no-default-features"]));
+    for name in ["annotate-snippets", "clap", "ctrlc", "indicatif", "tracing-subscriber"] {
+        assert!(program.contains(name) && !library.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn it_is_the_highest_of_all_libraries() {
+    let metadata = metadata(&[]);
     let (packages, reached) = built_with(&metadata);
     assert!(reached.len() > 50, "{}", reached.len());
     let root = metadata["resolve"]["root"].as_str().expect("a root");
