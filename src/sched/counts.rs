@@ -4,10 +4,11 @@
 //! An event is interesting if its statement is. The weight of a context is the number of its own interesting events and
 //! of those of all contexts that it creates: by posts, by forks, and by the firings that it enables.
 
-use super::{Divergence, SiteSpec, SpecError, Strategy, View};
+use super::observer::{Choices, Observer};
+use super::{SiteSpec, SpecError, View};
 use crate::base::{Id, IndexVec};
 use crate::event::{Actor, Choice, ContextId, EventId, Op, Site, SiteId, SiteKind};
-use crate::world::{Made, Question, World};
+use crate::world::{Made, World};
 use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
@@ -105,9 +106,8 @@ impl Counts {
     }
 }
 
-/// A strategy that chooses as another one does and counts interesting events.
-pub struct Counting<S> {
-    inner: S,
+/// An observer that counts interesting events.
+pub struct EventCounter {
     interesting: IndexVec<SiteId, bool>,
     // For each context the number of its own interesting events.
     own: Vec<u32>,
@@ -115,22 +115,14 @@ pub struct Counting<S> {
     enablers: IndexVec<EventId, VecDeque<Option<ContextId>>>,
     // For each event the contexts that enabled its firings so far; `None` for an initial enable.
     fired: IndexVec<EventId, Vec<Option<ContextId>>>,
-    started: bool,
     steps: u64,
 }
 
-impl<S: Strategy> Counting<S> {
-    /// Wraps `inner` and counts the events at the interesting sites.
-    pub fn new(inner: S, interesting: IndexVec<SiteId, bool>) -> Self {
-        Self {
-            inner,
-            interesting,
-            own: Vec::new(),
-            enablers: IndexVec::new(),
-            fired: IndexVec::new(),
-            started: false,
-            steps: 0,
-        }
+impl EventCounter {
+    /// Creates a counter of the events at the interesting sites. It counts one run at a time.
+    #[must_use]
+    pub fn new(interesting: IndexVec<SiteId, bool>) -> Self {
+        Self { interesting, own: Vec::new(), enablers: IndexVec::new(), fired: IndexVec::new(), steps: 0 }
     }
 
     /// Returns the counts of the run, of which `world` is the last state.
@@ -143,7 +135,6 @@ impl<S: Strategy> Counting<S> {
             let (context, own) = (ContextId::new(i), self.own.get(i).copied().unwrap_or(0));
             counts.nodes[i].weight = counts.nodes[i].weight.saturating_add(own);
             let maker = match contexts.made(context) {
-                // A run without a step has no firing, so `fired` has an entry for the event.
                 Made::Event(event) => self.fired[event].get(contexts.nth(context) as usize - 1).copied().flatten(),
                 _ => contexts.parent(context),
             };
@@ -174,30 +165,20 @@ impl<S: Strategy> Counting<S> {
     }
 }
 
-impl<S: Strategy> Strategy for Counting<S> {
-    fn begin(&mut self, seed: u64) {
-        self.inner.begin(seed);
+impl Observer for EventCounter {
+    const EVENTS: bool = false;
+    const CHOICES: Choices = Choices::All;
+
+    fn begin(&mut self, world: &World) {
         self.own.clear();
-        (self.started, self.steps) = (false, 0);
+        self.steps = 0;
+        let events = &world.setup().events;
+        self.enablers = events.ids().map(|e| vec![None; world.enables_left(e)].into()).collect();
+        self.fired = events.ids().map(|_| Vec::new()).collect();
     }
 
-    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        self.inner.choose(view)
-    }
-
-    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        self.inner.argument(view, actor, question)
-    }
-
-    fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        self.inner.observe(view, choice);
+    fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let world = view.world;
-        if !self.started {
-            self.started = true;
-            let events = &world.setup().events;
-            self.enablers = events.ids().map(|e| vec![None; world.enables_left(e)].into()).collect();
-            self.fired = events.ids().map(|_| Vec::new()).collect();
-        }
         self.steps += 1;
         match choice.actor {
             Actor::Thread(thread) => {

@@ -21,8 +21,8 @@
 //! | [`Rerun`] | the raw choices of an earlier run of the same program |
 //! | [`Prefixed`] | the beginning of such a run, then as another strategy |
 //!
-//! [`StrategySpec`] names a strategy on a command line. [`Recorder`] and [`ChoiceLog`] wrap any strategy and record its
-//! choices. [The tutorial](crate#9-a-strategy-of-ones-own) shows how to write a strategy.
+//! [`StrategySpec`] names a strategy on a command line. [`Recorder`] and [`ChoiceLog`] are observers that record the
+//! choices of any strategy. [The tutorial](crate#9-a-strategy-of-ones-own) shows how to write a strategy.
 
 mod avoid;
 mod chains;
@@ -34,6 +34,7 @@ mod guide;
 mod hold;
 mod log;
 mod names;
+pub(crate) mod observer;
 mod pct;
 mod pctcp;
 mod pos;
@@ -51,10 +52,10 @@ mod surw;
 mod tolerant;
 
 pub use avoid::{AvoidSpec, Avoiding};
-pub use counts::{Counting, Counts, SurwSpec};
+pub use counts::{Counts, EventCounter, SurwSpec};
 pub use delay::DelayBounded;
 pub use directed::{Directed, Hit};
-pub use guide::{Guide, Guiding};
+pub use guide::{Guide, GuideRecorder};
 pub use hold::{Hold, HoldSpec, Holding, Holds, Moment, Pedigree};
 pub use log::{ChoiceLog, RawChoices, Rerun};
 pub use names::{ContextNames, NameId, Names};

@@ -315,7 +315,7 @@ impl StrategySpec {
     }
 
     /// Sets the numbers of interesting events, if the strategy needs them. They come from a fixed profile run
-    /// ([`Counting`](super::Counting)).
+    /// ([`EventCounter`](super::EventCounter)).
     pub fn with_counts<E>(mut self, counts: impl FnOnce(&SurwSpec) -> Result<Counts, E>) -> Result<Self, E> {
         if let Self::Surw(spec) = &mut self
             && spec.counts.is_none()

@@ -61,8 +61,17 @@ fn told(summary: &RunSummary) -> String {
 }
 
 fn perform(machine: &mut Machine<Vm>, strategy: &mut impl Strategy, seed: u64) -> (u128, RunSummary) {
+    perform_observed(machine, strategy, &mut Unobserved, seed)
+}
+
+fn perform_observed(
+    machine: &mut Machine<Vm>,
+    strategy: &mut impl Strategy,
+    observer: &mut impl Observer,
+    seed: u64,
+) -> (u128, RunSummary) {
     let mut digest = Digest::default();
-    let summary = run(machine, strategy, seed, &mut digest, &AtomicBool::new(false));
+    let summary = run(machine, strategy, seed, &mut (&mut digest, observer), &AtomicBool::new(false));
     digest.0.text(&told(&summary));
     (digest.0.finish(), summary)
 }
@@ -117,8 +126,8 @@ fn ten_thousand_runs_replay_from_their_tokens() {
         let (name, model) = &models[(draw % models.len() as u64) as usize];
         let kind = STRATEGIES[((draw >> 32) % STRATEGIES.len() as u64) as usize];
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
-        let mut recorder = Recorder::new(strategy(kind, model));
-        let (trace, summary) = perform(&mut machine, &mut recorder, draw);
+        let mut recorder = Recorder::new();
+        let (trace, summary) = perform_observed(&mut machine, &mut strategy(kind, model), &mut recorder, draw);
         let End::Outcome(outcome) = &summary.end else { panic!("{name}: {:?}", summary.end) };
         let token = Token {
             program: model.code.digest() as u64,
@@ -144,8 +153,8 @@ fn ten_thousand_runs_replay_from_their_tokens() {
 fn an_argument_that_nothing_asks_for_is_a_divergence() {
     let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses/papers/racefuzzer_fig1.race"), &[]);
     let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
-    let mut recorder = Recorder::new(RandomWalk::new());
-    perform(&mut machine, &mut recorder, 1);
+    let mut recorder = Recorder::new();
+    perform_observed(&mut machine, &mut RandomWalk::new(), &mut recorder, 1);
     let mut schedule = recorder.schedule(&machine.world);
     schedule.choices[1].argument = 1;
     let step = schedule.choices[0].count;
@@ -181,20 +190,21 @@ fn forced_steps_are_steps() {
         let model = load(&path, &[]);
         let machine = || Machine::new(Vm::new(model.code.clone()), limits());
         let (mut passing, mut stepping) = (machine(), machine());
-        let mut walk = ChoiceLog::new(RandomWalk::new());
+        let (mut walk, mut log) = (RandomWalk::new(), ChoiceLog::new());
         assert!(walk.passes_over_forced());
         for seed in 0..20 {
-            let at_once = run(&mut passing, &mut walk, seed, &mut Unobserved, &never);
+            let at_once = run(&mut passing, &mut walk, seed, &mut log, &never);
             let mut told = Told(RandomWalk::new());
             let one_by_one = run(&mut stepping, &mut told, seed, &mut Unobserved, &never);
             assert_eq!(at_once, one_by_one, "{} {seed}", relative(&path));
             assert_eq!(passing.canonical(), stepping.canonical(), "{} {seed}", relative(&path));
             // A rerun of the raw choices gives the same run and the same schedule.
-            let mut again = Recorder::new(Rerun::new(Arc::new(walk.choices().clone())));
-            let rerun = run(&mut stepping, &mut again, 0, &mut Unobserved, &never);
+            let mut rerun = Rerun::new(Arc::new(log.choices().clone()));
+            let mut again = Recorder::new();
+            let rerun = run(&mut stepping, &mut rerun, 0, &mut again, &never);
             assert_eq!(at_once, rerun, "{} {seed}", relative(&path));
-            let mut recorder = Recorder::new(RandomWalk::new());
-            run(&mut passing, &mut recorder, seed, &mut Unobserved, &never);
+            let mut recorder = Recorder::new();
+            run(&mut passing, &mut walk, seed, &mut recorder, &never);
             assert_eq!(
                 again.schedule(&stepping.world),
                 recorder.schedule(&passing.world),
@@ -202,7 +212,7 @@ fn forced_steps_are_steps() {
                 relative(&path)
             );
             steps += at_once.steps;
-            asked += walk.choices().len() as u64;
+            asked += log.choices().len() as u64;
         }
     }
     assert!(asked < steps / 2, "{asked} of {steps}: most steps are forced");
@@ -216,10 +226,10 @@ fn strategies_go_on_from_the_middle_of_a_run() {
         let model = load(&path, &[]);
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
         for (seed, name) in (0..).zip(STRATEGIES) {
-            let mut walk = ChoiceLog::new(RandomWalk::new());
-            // The run is observed, so no forced step is skipped.
-            let steps = perform(&mut machine, &mut walk, seed).1.steps;
-            let choices = Arc::new(walk.choices().clone());
+            let mut log = ChoiceLog::new();
+            // The events of the run are observed, so no forced step is skipped.
+            let steps = perform_observed(&mut machine, &mut RandomWalk::new(), &mut log, seed).1.steps;
+            let choices = Arc::new(log.choices().clone());
             for from in [steps / 4, steps / 2, steps] {
                 let mut prefixed = Prefixed::new(choices.clone(), from, Vec::new(), strategy(name, &model));
                 let summary = run(&mut machine, &mut prefixed, seed, &mut Unobserved, &never);
