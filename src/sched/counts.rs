@@ -4,14 +4,16 @@
 //! An event is interesting if its statement is. The weight of a context is the number of its own interesting events and
 //! of those of all contexts that it creates: by posts, by forks, and by the firings that it enables.
 
+use super::error::SpecError;
 use super::observer::{Choices, Observer};
-use super::{SiteSpec, SpecError, View};
+use super::spec::{Profile, Spec, parse_sites, write_sites};
+use super::surw::Surw;
+use super::{SiteSpec, View};
 use crate::base::{Id, IndexVec};
 use crate::event::{Actor, Choice, ContextId, EventId, Op, Site, SiteId, SiteKind};
 use crate::world::{Made, World};
 use std::collections::VecDeque;
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// Parameters of the `surw` strategy: the interesting statements, and the counts of their events.
@@ -25,27 +27,37 @@ pub struct SurwSpec {
     pub counts: Option<Arc<Counts>>,
 }
 
-impl FromStr for SurwSpec {
-    type Err = SpecError;
+impl Spec for SurwSpec {
+    type Strategy = Surw;
 
-    // Parses the text behind `surw`: nothing, or `:` and sites.
-    fn from_str(text: &str) -> Result<Self, SpecError> {
-        let sites = match text.strip_prefix(':') {
-            Some(sites) => sites.split(',').map(|site| site.trim().parse()).collect::<Result<_, _>>()?,
-            None if text.is_empty() => Vec::new(),
-            None => return Err(SpecError::Strategy(format!("surw{text}"))),
-        };
-        Ok(Self { sites, counts: None })
+    const NAME: &'static str = "surw";
+    const SYNTAX: &'static str = "surw[:SITE,...]";
+    const EXAMPLES: &'static [&'static str] = &["surw", "surw:SITE,SITE"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        let sites = text.map_or(Ok(Vec::new()), parse_sites)?;
+        Ok(Some(Self { sites, counts: None }))
+    }
+
+    fn profile(&mut self) -> Profile<'_> {
+        Profile::Counts(self)
+    }
+
+    fn targets(&self) -> Vec<SiteSpec> {
+        self.sites.clone()
+    }
+
+    fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Surw, SpecError> {
+        let interesting = self.interesting(sites)?;
+        let counts = self.counts.clone();
+        let counts = counts.ok_or_else(|| self.missing("a run that shows how many interesting events there are"))?;
+        Ok(Surw::new(interesting, counts))
     }
 }
 
 impl fmt::Display for SurwSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("surw")?;
-        for (i, site) in self.sites.iter().enumerate() {
-            write!(f, "{}{site}", if i == 0 { ':' } else { ',' })?;
-        }
-        Ok(())
+        write_sites(f, Self::NAME, &self.sites)
     }
 }
 

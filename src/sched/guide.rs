@@ -4,7 +4,7 @@
 //! cannot act at its place in the guide is passed over and acts later.
 
 use super::View;
-use super::hold::Pedigree;
+use super::moment::Pedigree;
 use super::observer::{Choices, Observer};
 use crate::base::Id;
 use crate::event::{Actor, Choice, EventId, ThreadId};

@@ -161,6 +161,11 @@ impl Strategy for Rerun {
         }
     }
 
+    // A forced step is no choice, so the log has no entry for it.
+    fn passes_over_forced(&self) -> bool {
+        true
+    }
+
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         let argument = self.choices.arguments.get(self.argument).copied();
         self.argument += 1;

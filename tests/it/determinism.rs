@@ -3,12 +3,13 @@
 use crate::load::{Model, all_models, load};
 use crate::surw::named;
 use raceflip::base::{Digester, mix};
-use raceflip::event::{Actor, Event, Happening, Op, Outcome, SiteId};
+use raceflip::event::{Actor, Choice, Event, Happening, Op, Outcome, SiteId};
 use raceflip::exec::{End, Observer, RunSummary, Unobserved, run};
 use raceflip::sched::{ChoiceLog, Directed, Divergence, Prefixed, RandomWalk, Recorder, Replay, Rerun, Strategy, View};
 use raceflip::token::Token;
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, Question, World, signature};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -163,10 +164,10 @@ fn an_argument_that_nothing_asks_for_is_a_divergence() {
     assert_eq!((divergence.step, divergence.found.as_str()), (step, "there is nothing to choose"));
 }
 
-/// A random walk that does not skip forced steps, so it is asked at every step.
-struct Told(RandomWalk);
+/// A strategy that does not skip forced steps, so it is asked at every step.
+struct Told<S>(S);
 
-impl Strategy for Told {
+impl<S: Strategy> Strategy for Told<S> {
     fn begin(&mut self, seed: u64) {
         self.0.begin(seed);
     }
@@ -178,6 +179,40 @@ impl Strategy for Told {
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         self.0.argument(view, actor, question)
     }
+
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        self.0.observe(view, choice);
+    }
+}
+
+/// No run of a strategy changes if the strategy is asked at forced steps as well.
+#[test]
+fn strategies_that_pass_over_forced_steps_need_not_see_them() {
+    let never = AtomicBool::new(false);
+    let mut passing: BTreeSet<&str> = BTreeSet::new();
+    for path in all_models() {
+        let model = load(&path, &[]);
+        let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
+        for name in STRATEGIES {
+            let (mut free, mut told) = (strategy(name, &model), Told(strategy(name, &model)));
+            if free.passes_over_forced() {
+                passing.insert(name);
+            }
+            let (mut log, mut all) = (ChoiceLog::new(), ChoiceLog::new());
+            for seed in 0..5 {
+                let at_once = run(&mut machine, &mut free, seed, &mut log, &never);
+                let state = machine.canonical();
+                let one_by_one = run(&mut machine, &mut told, seed, &mut all, &never);
+                assert_eq!(at_once, one_by_one, "{} {name} {seed}", relative(&path));
+                assert_eq!(state, machine.canonical(), "{} {name} {seed}", relative(&path));
+                assert_eq!(log.choices(), all.choices(), "{} {name} {seed}", relative(&path));
+                let mut rerun = Rerun::new(Arc::new(log.choices().clone()));
+                let again = run(&mut machine, &mut rerun, 0, &mut Unobserved, &never);
+                assert_eq!(at_once, again, "{} {name} {seed}", relative(&path));
+            }
+        }
+    }
+    assert_eq!(passing, ["delay:2,steps=30", "random", "round-robin"].into());
 }
 
 /// A random walk is not asked at forced steps (exactly one open actor, a thread). This changes neither the run, its
