@@ -104,8 +104,8 @@
 //! # 4. Record and replay
 //!
 //! A seed means the same run only as long as model and strategy do not change. A [`sched::Schedule`] stores choices by
-//! name, so it survives edits elsewhere in the model. [`sched::Recorder`] wraps a strategy and records its choices;
-//! [`sched::Replay`] is the strategy that repeats them.
+//! name, so it survives edits elsewhere in the model. [`sched::Recorder`] is an observer that records the choices of
+//! any strategy; [`sched::Replay`] is the strategy that repeats them.
 //!
 //! ```
 //! use raceflip::sched::{Recorder, Replay};
@@ -116,8 +116,8 @@
 //! # let stop = AtomicBool::new(false);
 //! # let mut machine = model.machine(Limits::default());
 //!
-//! let mut recorder = Recorder::new(RandomWalk::new());
-//! let drawn = run(&mut machine, &mut recorder, 7, &mut Unobserved, &stop);
+//! let mut recorder = Recorder::new();
+//! let drawn = run(&mut machine, &mut RandomWalk::new(), 7, &mut recorder, &stop);
 //! let schedule = recorder.schedule(&machine.world);
 //!
 //! // The seed does not matter to a replay.
@@ -144,8 +144,8 @@
 //! # let model = Model::from_text("menu.race", &text, &[])?;
 //! # let stop = AtomicBool::new(false);
 //! # let mut machine = model.machine(Limits::default());
-//! # let mut recorder = Recorder::new(RandomWalk::new());
-//! # let drawn = run(&mut machine, &mut recorder, 7, &mut Unobserved, &stop);
+//! # let mut recorder = Recorder::new();
+//! # let drawn = run(&mut machine, &mut RandomWalk::new(), 7, &mut recorder, &stop);
 //! # let schedule = recorder.schedule(&machine.world);
 //!
 //! let word = Token {
@@ -289,7 +289,7 @@
 //! # 10. An observer of one's own
 //!
 //! An implementation of [`exec::Observer`] receives each [`event::Event`] when it happens, together with the state
-//! after it. A pair of references to two observers is an observer too.
+//! after it, or each choice before it is performed, or both. A pair of references to two observers is an observer too.
 //!
 //! ```
 //! use raceflip::event::{Event, Happening, Op};

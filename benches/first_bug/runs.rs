@@ -5,7 +5,7 @@ use raceflip::base::mix;
 use raceflip::campaign::in_order;
 use raceflip::event::{ContextId, Event, Outcome};
 use raceflip::exec::{Observer, Unobserved, run};
-use raceflip::sched::{Counting, Named, RoundRobin, SpecError, Strategy, StrategySpec, SurwSpec, site_text};
+use raceflip::sched::{EventCounter, Named, RoundRobin, SpecError, StrategySpec, SurwSpec, site_text};
 use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine, World};
 use std::collections::BTreeMap;
@@ -78,10 +78,10 @@ pub(crate) fn by_seed<W>(
 /// compared with that tool. No strategy of the command line has this name; each run is one of `surw:SITE,SITE`.
 pub(crate) const SURW_OF_ONE: &str = "surw of one variable";
 
-// Performs the profile run of a strategy, under round robin as on the command line.
-fn profile<O: Observer>(model: &Model, strategy: &mut impl Strategy, observer: &mut O) -> (u64, Machine<Vm>) {
+// Performs the profile run, under round robin as on the command line.
+fn profile<O: Observer>(model: &Model, observer: &mut O) -> (u64, Machine<Vm>) {
     let mut machine = model.machine(Limits::default());
-    let summary = run(&mut machine, strategy, 0, observer, &AtomicBool::new(false));
+    let summary = run(&mut machine, &mut RoundRobin::default(), 0, observer, &AtomicBool::new(false));
     (summary.steps, machine)
 }
 
@@ -94,11 +94,11 @@ pub(crate) fn strategies(model: &Model, text: &str) -> Result<Vec<Named>, String
 
 fn built(model: &Model, spec: StrategySpec) -> Result<Named, SpecError> {
     let sites = &model.program.sites;
-    let spec = spec.profiled(|| profile(model, &mut RoundRobin::default(), &mut Unobserved).0);
+    let spec = spec.profiled(|| profile(model, &mut Unobserved).0);
     let counted = spec.with_counts(|surw| {
-        let mut counting = Counting::new(RoundRobin::default(), surw.interesting(sites)?);
-        let (_, machine) = profile(model, &mut counting, &mut Unobserved);
-        Ok::<_, SpecError>(counting.counts(&machine.world))
+        let mut counter = EventCounter::new(surw.interesting(sites)?);
+        let (_, machine) = profile(model, &mut counter);
+        Ok::<_, SpecError>(counter.counts(&machine.world))
     })?;
     counted.build(sites)
 }
@@ -126,7 +126,7 @@ fn surw_of_one(model: &Model) -> Vec<StrategySpec> {
     let sites = &model.program.sites;
     let all = SurwSpec { sites: Vec::new(), counts: None };
     let mut touches = Touches { model, by: BTreeMap::new() };
-    profile(model, &mut RoundRobin::default(), &mut touches);
+    profile(model, &mut touches);
     let interesting = all.interesting(sites).unwrap_or_default();
     let of = |place: &str| -> Vec<_> {
         let here = sites.enumerate().filter(|(id, s)| interesting[*id] && s.place == place);

@@ -1,9 +1,9 @@
-//! The workloads in raceflip: models of `benches/models` and the harness of figure 2, under random walks that record
-//! their choices, without an observer, on one machine for all runs.
+//! The workloads in raceflip: models of `benches/models` and the harness of figure 2, under random walks whose
+//! choices are recorded, without an observer of events, on one machine for all runs.
 
 use crate::workloads::Workload;
 use raceflip::event::Outcome;
-use raceflip::exec::{Unobserved, run};
+use raceflip::exec::run;
 use raceflip::sched::{ChoiceLog, RandomWalk};
 use raceflip::vm::{Model, Vm};
 use raceflip::world::{Limits, Machine};
@@ -13,7 +13,8 @@ use std::sync::atomic::AtomicBool;
 pub(crate) struct Ours {
     workload: Workload,
     machine: Machine<Vm>,
-    strategy: ChoiceLog<RandomWalk>,
+    strategy: RandomWalk,
+    choices: ChoiceLog,
     never: AtomicBool,
     // Seed of the next run.
     seed: u64,
@@ -29,7 +30,8 @@ impl Ours {
         Self {
             workload,
             machine: model.machine(Limits { steps: u64::MAX, ..Limits::default() }),
-            strategy: ChoiceLog::new(RandomWalk::new()),
+            strategy: RandomWalk::new(),
+            choices: ChoiceLog::new(),
             never: AtomicBool::new(false),
             seed: 0,
             points: 0,
@@ -46,7 +48,7 @@ impl Ours {
     /// Performs a run, and returns whether it ended well. Only figure 2 may fail.
     #[inline]
     pub(crate) fn one(&mut self) -> bool {
-        let summary = run(&mut self.machine, &mut self.strategy, self.seed, &mut Unobserved, &self.never);
+        let summary = run(&mut self.machine, &mut self.strategy, self.seed, &mut self.choices, &self.never);
         self.seed += 1;
         self.points += summary.steps;
         let ended_well = matches!(summary.outcome(), Some(Outcome::Ok));

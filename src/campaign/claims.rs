@@ -19,9 +19,9 @@ use super::trial::UpTo;
 use super::{Explore, Plan};
 use crate::base::{all_in_one, at_most_by};
 use crate::event::{Actor, Choice, Event, Happening};
-use crate::exec::{EndKind, Unobserved, run};
+use crate::exec::{Choices, EndKind, Observer, run};
 use crate::explore::{self, Bounds, Monitor, Nothing, Silent, exhaust_ends, write_progress};
-use crate::sched::Rerun;
+use crate::sched::{Rerun, View};
 use crate::world::{Canonicalizer, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -290,8 +290,9 @@ fn is_failure(kind: &EndKind) -> bool {
 fn prefix(plan: &Plan, point: &Point, order: First) -> Option<Vec<Choice>> {
     let mut beginning = UpTo::new(Rerun::new(point.choices.clone()), point.steps);
     let mut machine = plan.model.machine(plan.limits);
-    run(&mut machine, &mut beginning, 0, &mut Unobserved, &AtomicBool::new(false));
-    let mut made = beginning.made;
+    let mut choices = AllChoices::default();
+    run(&mut machine, &mut beginning, 0, &mut choices, &AtomicBool::new(false));
+    let mut made = choices.0;
     for thread in point.in_order(order).into_iter().flatten() {
         let actor = Actor::Thread(thread);
         if machine.world.outcome().is_some() || !machine.world.is_open(actor) {
@@ -305,6 +306,19 @@ fn prefix(plan: &Plan, point: &Point, order: First) -> Option<Vec<Choice>> {
         made.push(choice);
     }
     Some(made)
+}
+
+// Observer that collects the choices of a run.
+#[derive(Default)]
+struct AllChoices(Vec<Choice>);
+
+impl Observer for AllChoices {
+    const EVENTS: bool = false;
+    const CHOICES: Choices = Choices::All;
+
+    fn choice(&mut self, _: &View<'_>, choice: Choice) {
+        self.0.push(choice);
+    }
 }
 
 // Monitor that records which of two instances comes first. The other one need not follow, since a failure may prevent

@@ -7,7 +7,7 @@ use super::flips::{Flips, Seen as OfTasks, Tasks};
 use super::refute::{self, States};
 use super::report::{Phase1, Risk, Searched};
 use super::stream::{Stream, seed_of};
-use super::trial::{Run, Worker};
+use super::trial::{Run, RunId, Worker};
 use super::{Context, Explore, Plan, parallel};
 use crate::detect::{Candidate, Candidates, Detector, Evidence, Findings, Hybrid, Pair, Rank, Traced};
 use crate::event::{Event, Outcome, SiteId};
@@ -183,7 +183,7 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
                 let number = u64::from(planned) + i as u64;
                 runs += 1;
                 longest = longest.max(trial.summary.steps);
-                if matches!(&trial.run, Run::Drawn(id) if id.strategy == StrategySpec::Random) {
+                if matches!(&trial.run, Run::Drawn(RunId { strategy: StrategySpec::Random(_), .. })) {
                     walks += 1;
                     let seen: BTreeSet<Pair> = found.races.iter().map(|c| c.pair).collect();
                     seen.into_iter().for_each(|pair| *sightings.entry(pair).or_default() += 1);

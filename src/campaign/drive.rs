@@ -19,7 +19,7 @@ use crate::base::mix;
 use crate::detect::{Candidate, ContextKind, Pair};
 use crate::event::{Event, SiteId};
 use crate::exec::{End, Observer};
-use crate::sched::{Hit, StrategySpec};
+use crate::sched::{DirectedSpec, Hit, StrategySpec};
 use crate::world::World;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -348,8 +348,9 @@ impl<'d> Driven<'d> {
     fn direct(&mut self, stream: &Stream) {
         let Pair { a, b } = self.pair;
         let (a, b) = (spec(self.plan, a), spec(self.plan, b));
-        let strategy =
-            |visits| StrategySpec::Directed { a: a.clone(), b: b.clone(), patience: self.patience(), visits };
+        let strategy = |visits| {
+            StrategySpec::Directed(DirectedSpec { a: a.clone(), b: b.clone(), patience: self.patience(), visits })
+        };
         let (plain, n) = (strategy(None), self.plan.trials);
         let first = n.min(4 * PILOT);
         let counts = self.visits(stream);

@@ -11,7 +11,7 @@ use super::drive::Driven;
 use super::ways::{counts, spec};
 use super::{Context, Plan};
 use crate::base::{Rng, mix};
-use crate::sched::{StrategySpec, SurwSpec};
+use crate::sched::{PctSpec, PctcpSpec, PosSpec, RandomSpec, StrategySpec, SurwSpec};
 use std::sync::atomic::Ordering;
 
 // Number of trials of a round.
@@ -96,11 +96,11 @@ fn portfolio(plan: &Plan, pair: &Driven<'_>) -> Vec<StrategySpec> {
     let surw = StrategySpec::Surw(SurwSpec { sites, counts: None });
     let surw = surw.with_counts(|surw| counts(&plan.model, plan.limits, surw));
     vec![
-        StrategySpec::Random,
-        StrategySpec::Pos,
+        StrategySpec::Random(RandomSpec),
+        StrategySpec::Pos(PosSpec),
         surw.unwrap_or_else(|e| panic!("sites of this program: {e}")),
-        StrategySpec::Pctcp { depth: 2, steps },
-        StrategySpec::Pct { depth: 3, steps },
+        StrategySpec::Pctcp(PctcpSpec { depth: 2, steps }),
+        StrategySpec::Pct(PctSpec { depth: 3, steps }),
     ]
 }
 

@@ -3,7 +3,7 @@
 use super::tested::TestPlan;
 use crate::event::Outcome;
 use crate::exec::Ended;
-use crate::exec::{End, Unobserved, run};
+use crate::exec::{End, run};
 use crate::lang::program::GlobalId;
 use crate::sched::{Divergence, Recorder, Replay, Strategy, Tolerant};
 use crate::token::Token;
@@ -101,14 +101,13 @@ fn perform<S: Strategy>(
     plan: &TestPlan<'_>,
     of: &BTreeSet<GlobalId>,
     saved: &Saved,
-    strategy: S,
+    mut strategy: S,
     stop: &AtomicBool,
 ) -> (End, S, Option<Again>) {
     let code = plan.model.code.clone();
     let mut machine = Machine::new(Vm::new(code.clone()), saved.token.limits.within(&plan.campaign.limits));
-    let mut recorder = Recorder::new(strategy);
-    let summary = run(&mut machine, &mut recorder, saved.token.seed, &mut Unobserved, stop);
-    let (strategy, schedule) = recorder.into_parts(&machine.world);
+    let mut recorder = Recorder::new();
+    let summary = run(&mut machine, &mut strategy, saved.token.seed, &mut recorder, stop);
     let again = summary.outcome().map(|outcome| Again {
         end: Ended::new(&plan.model.program, of, outcome, &machine.world),
         outcome: outcome.clone(),
@@ -119,7 +118,7 @@ fn perform<S: Strategy>(
             strategy: saved.token.strategy.clone(),
             seed: saved.token.seed,
             signature: signature(&code.setup, outcome),
-            schedule,
+            schedule: recorder.schedule(&machine.world),
         },
     });
     (summary.end, strategy, again)

@@ -21,7 +21,7 @@ use super::ways::spec;
 use crate::base::{Rng, mix};
 use crate::event::{Event, Happening, Outcome, SiteId, ThreadId};
 use crate::exec::Observer;
-use crate::sched::{AvoidSpec, SiteSpec, StrategySpec};
+use crate::sched::{AvoidSpec, DelaySpec, PctSpec, RandomSpec, RoundRobinSpec, SiteSpec, StrategySpec};
 use crate::world::{Status, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -57,8 +57,8 @@ impl Stream {
     pub(super) fn new(plan: &Plan, stop: &AtomicBool) -> Self {
         let mut profile =
             Profile { worker: Worker::new(plan), stop, longest: 1, fails: false, failing: BTreeSet::new() };
-        let round_robin = profile.look(StrategySpec::RoundRobin, 0);
-        (1..=WALKS).for_each(|seed| drop(profile.look(StrategySpec::Random, seed)));
+        let round_robin = profile.look(StrategySpec::RoundRobin(RoundRobinSpec), 0);
+        (1..=WALKS).for_each(|seed| drop(profile.look(StrategySpec::Random(RandomSpec), seed)));
         for round in 0..ROUNDS {
             let known = profile.failing.len();
             let sites = profile.failing.iter().map(|site| spec(plan, *site)).collect();
@@ -88,11 +88,11 @@ impl Stream {
         let avoids = !self.failing.is_empty() && seed >> 2 & 1 == 1;
         let one = self.fails && seed >> 3 & 1 == 1;
         let strategy = match (seed, seed % 4) {
-            (0, _) => StrategySpec::RoundRobin,
-            (_, 0 | 1) => StrategySpec::Random,
+            (0, _) => StrategySpec::RoundRobin(RoundRobinSpec),
+            (_, 0 | 1) => StrategySpec::Random(RandomSpec),
             _ if avoids => StrategySpec::Avoid(self.avoided(seed)),
-            (_, 2) => StrategySpec::Pct { depth: if one { 2 } else { 3 }, steps: Some(self.steps_of(seed)) },
-            _ => StrategySpec::Delay { delays: if one { 1 } else { 3 }, steps: Some(self.steps_of(seed)) },
+            (_, 2) => StrategySpec::Pct(PctSpec { depth: if one { 2 } else { 3 }, steps: Some(self.steps_of(seed)) }),
+            _ => StrategySpec::Delay(DelaySpec { delays: if one { 1 } else { 3 }, steps: Some(self.steps_of(seed)) }),
         };
         Run::Drawn(RunId { strategy, seed })
     }

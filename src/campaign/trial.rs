@@ -5,8 +5,8 @@ use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::exec::{Observer, RunSummary, Unobserved, run};
 use crate::explore::Way;
 use crate::sched::{
-    ChoiceLog, Divergence, Guide, Guiding, Hit, Named, RawChoices, Recorder, Released, Rerun, Strategy, StrategySpec,
-    View,
+    ChoiceLog, Divergence, Guide, GuideRecorder, Hit, Named, RawChoices, Recorder, Released, Rerun, Strategy,
+    StrategySpec, View,
 };
 use crate::token::Token;
 use crate::vm::{Model, Vm};
@@ -93,8 +93,8 @@ pub fn remake(model: &Model, limits: &Limits, way: &Way) -> Remade {
     let cut = matches!(way.outcome, Outcome::Limit(LimitKind::Steps, _));
     let limits = Limits { steps: limits.steps.max(way.steps + u64::from(!cut)), ..*limits };
     let mut machine = model.machine(limits);
-    let mut strategy = Recorder::new(Rerun::new(Arc::new(way.choices.clone())));
-    let summary = run(&mut machine, &mut strategy, 0, &mut Unobserved, &AtomicBool::new(false));
+    let (mut rerun, mut recorder) = (Rerun::new(Arc::new(way.choices.clone())), Recorder::new());
+    let summary = run(&mut machine, &mut rerun, 0, &mut recorder, &AtomicBool::new(false));
     let token = Token {
         program: model.digest(),
         defines: model.defines.clone(),
@@ -102,7 +102,7 @@ pub fn remake(model: &Model, limits: &Limits, way: &Way) -> Remade {
         strategy: SEARCHED.to_owned(),
         seed: 0,
         signature: summary.outcome().map_or(String::new(), |o| signature(&model.code.setup, o)),
-        schedule: strategy.schedule(&machine.world),
+        schedule: recorder.schedule(&machine.world),
     };
     Remade { token, summary, machine }
 }
@@ -111,17 +111,16 @@ pub fn remake(model: &Model, limits: &Limits, way: &Way) -> Remade {
 /// there. A step limit would not do, since it also counts the steps of the `init` block.
 pub(super) struct UpTo<S> {
     pub(super) inner: S,
-    /// Choices that the inner strategy has made.
-    pub(super) made: Vec<Choice>,
     steps: u64,
 }
 
 impl<S> UpTo<S> {
     pub(super) fn new(inner: S, steps: u64) -> Self {
-        Self { inner, made: Vec::new(), steps }
+        Self { inner, steps }
     }
 }
 
+// It must see forced steps: it ends at a certain step, which may be forced.
 impl<S: Strategy> Strategy for UpTo<S> {
     fn begin(&mut self, seed: u64) {
         self.inner.begin(seed);
@@ -141,7 +140,6 @@ impl<S: Strategy> Strategy for UpTo<S> {
 
     fn observe(&mut self, view: &View<'_>, choice: Choice) {
         self.inner.observe(view, choice);
-        self.made.push(choice);
     }
 }
 
@@ -198,13 +196,13 @@ impl<'p> Worker<'p> {
     /// Performs a run with the given strategy, and keeps its choices. The result is named as a continuation.
     pub(super) fn make<S: Strategy, O: Observer>(
         &mut self,
-        strategy: S,
+        mut strategy: S,
         seed: u64,
         observer: &mut O,
         stop: &AtomicBool,
     ) -> Trial {
-        let mut log = ChoiceLog::new(strategy);
-        let (summary, signature) = self.go(&mut log, seed, observer, stop);
+        let mut log = ChoiceLog::new();
+        let (summary, signature) = self.go(&mut strategy, seed, &mut (&mut log, observer), stop);
         let choices = Arc::new(log.choices().clone());
         let run = Run::Made { choices, by: CONTINUED };
         Trial { run, summary, signature, races: Vec::new(), engaged: None, released: None }
@@ -223,8 +221,8 @@ impl<'p> Worker<'p> {
         match run {
             Run::Made { choices, .. } => choices.clone(),
             Run::Drawn(id) => {
-                let mut log = ChoiceLog::new(self.drawn(id));
-                self.go(&mut log, id.seed, &mut Unobserved, &AtomicBool::new(false));
+                let mut log = ChoiceLog::new();
+                self.go(&mut self.drawn(id), id.seed, &mut log, &AtomicBool::new(false));
                 Arc::new(log.choices().clone())
             }
         }
@@ -233,9 +231,9 @@ impl<'p> Worker<'p> {
     /// Performs a run again, and returns it as a guide that other runs can follow.
     pub(super) fn guide(&mut self, run: &Run) -> Guide {
         let choices = self.choices(run);
-        let mut guiding = Guiding::new(Rerun::new(choices));
-        self.go(&mut guiding, 0, &mut Unobserved, &AtomicBool::new(false));
-        guiding.guide()
+        let mut recorder = GuideRecorder::new();
+        self.go(&mut Rerun::new(choices), 0, &mut recorder, &AtomicBool::new(false));
+        recorder.guide()
     }
 
     /// Performs a run again, and returns its token.
@@ -249,9 +247,9 @@ impl<'p> Worker<'p> {
         }
     }
 
-    fn recorded(&mut self, strategy: impl Strategy, name: &str, seed: u64) -> Token {
-        let mut strategy = Recorder::new(strategy);
-        let (_, signature) = self.go(&mut strategy, seed, &mut Unobserved, &AtomicBool::new(false));
+    fn recorded(&mut self, mut strategy: impl Strategy, name: &str, seed: u64) -> Token {
+        let mut recorder = Recorder::new();
+        let (_, signature) = self.go(&mut strategy, seed, &mut recorder, &AtomicBool::new(false));
         Token {
             program: self.plan.model.digest(),
             defines: self.plan.model.defines.clone(),
@@ -259,7 +257,7 @@ impl<'p> Worker<'p> {
             strategy: name.to_owned(),
             seed,
             signature,
-            schedule: strategy.schedule(&self.machine.world),
+            schedule: recorder.schedule(&self.machine.world),
         }
     }
 }

@@ -444,7 +444,7 @@ impl Test<'_> {
 
 // Run of a random walk.
 fn walk(seed: u64) -> Run {
-    Run::Drawn(RunId { strategy: StrategySpec::Random, seed })
+    Run::Drawn(RunId { strategy: StrategySpec::default(), seed })
 }
 
 const INTERRUPTED: &str = "it was interrupted";

@@ -7,9 +7,9 @@ use super::stream::Stream;
 use super::trial::Worker;
 use crate::detect::{Hybrid, Pair};
 use crate::event::{Event, SiteId};
-use crate::exec::{Observer, Unobserved, run};
+use crate::exec::{Observer, run};
 use crate::sched::{
-    Counting, Counts, HoldSpec, Holds, Moment, RoundRobin, SiteSpec, SpecError, StrategySpec, SurwSpec, site_text,
+    Counts, EventCounter, HoldSpec, Holds, Moment, RoundRobin, SiteSpec, SpecError, StrategySpec, SurwSpec, site_text,
 };
 use crate::vm::Model;
 use crate::world::{Limits, World};
@@ -205,7 +205,7 @@ pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
 /// If the model has no such statement.
 pub fn counts(model: &Model, limits: Limits, spec: &SurwSpec) -> Result<Counts, SpecError> {
     let mut machine = model.machine(limits);
-    let mut counting = Counting::new(RoundRobin::default(), spec.interesting(&model.code.setup.sites)?);
-    run(&mut machine, &mut counting, 0, &mut Unobserved, &AtomicBool::new(false));
-    Ok(counting.counts(&machine.world))
+    let mut counter = EventCounter::new(spec.interesting(&model.code.setup.sites)?);
+    run(&mut machine, &mut RoundRobin::default(), 0, &mut counter, &AtomicBool::new(false));
+    Ok(counter.counts(&machine.world))
 }

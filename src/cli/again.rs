@@ -16,7 +16,7 @@ pub(super) fn draw(model: &Model, strategy: &str, seed: u64, limits: &Limits) ->
     let found = is_found(strategy);
     let mut command = format!("raceflip {} {}", if found { strategy } else { "run" }, model.argument());
     if !found {
-        if strategy.parse() != Ok(StrategySpec::Random) {
+        if strategy.parse() != Ok(StrategySpec::default()) {
             command.push_str(&format!(" --strategy {}", shell::quote(strategy)));
         }
         command.push_str(&format!(" --seed {seed}"));

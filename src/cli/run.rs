@@ -77,10 +77,8 @@ pub(super) struct Args {
     file: PathBuf,
     #[command(flatten)]
     seed: SeedArgs,
-    /// How choices are made: random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]],
-    /// delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M],
-    /// hold:FIRST<THEN[,way=N][,guided][,later=N][,profile=SEED], or avoid:SITE,...
     #[arg(long, value_name = "STRATEGY", default_value = "random", help_heading = head::EFFORT)]
+    #[arg(help = format!("How choices are made: {}", StrategySpec::syntax()))]
     strategy: StrategySpec,
     /// Show runs as they were drawn, and not smaller ones that end in the same way
     #[arg(long, help_heading = head::RESULT)]

@@ -166,20 +166,19 @@ pub(super) fn profile(model: &Model, limits: Limits) -> u64 {
 
 fn go<S: Strategy>(
     machine: &mut Machine<Vm>,
-    strategy: S,
+    mut strategy: S,
     seed: u64,
     watch: &mut Watch<'_>,
     stop: &AtomicBool,
 ) -> (RunSummary, S, Schedule) {
-    let mut recorder = Recorder::new(strategy);
+    let mut recorder = Recorder::new();
     let idle = watch.timeline.is_none() && watch.trace.is_none() && watch.progress.is_none();
     let summary = if idle {
-        exec::run(machine, &mut recorder, seed, &mut Unobserved, stop)
+        exec::run(machine, &mut strategy, seed, &mut recorder, stop)
     } else {
-        exec::run(machine, &mut recorder, seed, watch, stop)
+        exec::run(machine, &mut strategy, seed, &mut (&mut recorder, watch), stop)
     };
-    let (strategy, schedule) = recorder.into_parts(&machine.world);
-    (summary, strategy, schedule)
+    (summary, strategy, recorder.schedule(&machine.world))
 }
 
 /// Finished run with everything that its report needs.

@@ -59,14 +59,11 @@ impl View {
 
     /// Returns the accesses to mark: those that the user asked for, or else those that the strategy aims at.
     pub(super) fn marks(&self, model: &Model, strategy: &str) -> Marks {
-        let directed = match strategy.parse() {
-            Ok(StrategySpec::Directed { a, b, .. }) if self.marked.is_empty() => vec![a, b],
-            Ok(StrategySpec::Hold(hold)) if self.marked.is_empty() => vec![hold.first, hold.then],
-            Ok(StrategySpec::Avoid(avoid)) if self.marked.is_empty() => avoid.sites,
-            Ok(StrategySpec::Surw(surw)) if self.marked.is_empty() => surw.sites,
+        let targets = match strategy.parse::<StrategySpec>() {
+            Ok(strategy) if self.marked.is_empty() => strategy.targets(),
             _ => Vec::new(),
         };
-        let specs = self.marked.iter().chain(&directed);
+        let specs = self.marked.iter().chain(&targets);
         let sites = specs.flat_map(|s| s.resolve(&model.code.setup.sites).unwrap_or_default()).collect();
         Marks { sites, ..Marks::default() }
     }

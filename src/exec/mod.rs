@@ -8,45 +8,13 @@
 
 mod ended;
 
+pub use crate::sched::observer::{Choices, Observer, Unobserved};
 pub use ended::{EndKind, Ended, value_text};
 
-use crate::event::{Actor, Choice, Event, LimitKind, Outcome};
+use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::sched::{Divergence, Strategy, View};
-use crate::world::{Guest, Machine, Openings, World};
+use crate::world::{Guest, Machine, Openings};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Watches a run.
-pub trait Observer {
-    /// Whether the observer needs events. A run whose observer does not need them records none.
-    const WATCHES: bool = true;
-
-    /// Receives an event of the step that was just performed. Events arrive in order. `world` is the state after the
-    /// step.
-    fn event(&mut self, world: &World, event: &Event);
-}
-
-/// An observer that receives no events.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Unobserved;
-
-impl Observer for Unobserved {
-    const WATCHES: bool = false;
-
-    fn event(&mut self, _: &World, _: &Event) {}
-}
-
-impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
-    const WATCHES: bool = A::WATCHES || B::WATCHES;
-
-    fn event(&mut self, world: &World, event: &Event) {
-        if A::WATCHES {
-            self.0.event(world, event);
-        }
-        if B::WATCHES {
-            self.1.event(world, event);
-        }
-    }
-}
 
 /// Why the loop of a run ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -113,13 +81,15 @@ pub fn run<G: Guest, S: Strategy, O: Observer>(
     observer: &mut O,
     stop: &AtomicBool,
 ) -> RunSummary {
-    machine.start(O::WATCHES);
+    machine.start(O::EVENTS);
     strategy.begin(seed);
+    observer.begin(&machine.world);
     tell(machine, observer);
     go_on(machine, strategy, observer, stop)
 }
 
-/// Continues a run that has been started, from the present state of the machine, with a strategy that has begun.
+/// Continues a run that has been started, from the present state of the machine, with a strategy and an observer that
+/// have begun.
 #[inline(always)]
 pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
     machine: &mut Machine<G>,
@@ -127,7 +97,7 @@ pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
     observer: &mut O,
     stop: &AtomicBool,
 ) -> RunSummary {
-    let passes = !O::WATCHES && strategy.passes_over_forced();
+    let passes = !O::EVENTS && !matches!(O::CHOICES, Choices::All) && strategy.passes_over_forced();
     // Next step at which to check the step limit and the stop flag. Both checks are rare, so that the loop stays
     // fast.
     let mut look = 0;
@@ -157,7 +127,7 @@ pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
             }
         }
         let most = if passes && openings.threads_only() { look - steps } else { 1 };
-        if let Err(divergence) = step(machine, openings, strategy, most) {
+        if let Err(divergence) = step(machine, openings, strategy, observer, most) {
             break End::Diverged(divergence);
         }
         tell(machine, observer);
@@ -174,7 +144,7 @@ pub(crate) fn go_on<G: Guest, S: Strategy, O: Observer>(
 
 #[inline(always)]
 fn tell<G: Guest, O: Observer>(machine: &Machine<G>, observer: &mut O) {
-    if O::WATCHES {
+    if O::EVENTS {
         for event in machine.world.recorded() {
             observer.event(&machine.world, event);
         }
@@ -183,10 +153,11 @@ fn tell<G: Guest, O: Observer>(machine: &Machine<G>, observer: &mut O) {
 
 // Asks for a choice and performs it. Then performs the forced steps that follow, up to `most` steps in all.
 #[inline(always)]
-fn step<G: Guest, S: Strategy>(
+fn step<G: Guest, S: Strategy, O: Observer>(
     machine: &mut Machine<G>,
     openings: Openings,
     strategy: &mut S,
+    observer: &mut O,
     most: u64,
 ) -> Result<(), Box<Divergence>> {
     let view = View { world: &machine.world, openings };
@@ -199,6 +170,9 @@ fn step<G: Guest, S: Strategy>(
     debug_assert!(actor != Actor::Clock || argument > view.world.now());
     let choice = Choice { actor, argument };
     strategy.observe(&view, choice);
+    if !matches!(O::CHOICES, Choices::None) {
+        observer.choice(&view, choice);
+    }
     match actor {
         Actor::Thread(thread) => machine.thread_acts(thread, argument, most),
         _ => machine.step(choice),

@@ -9,13 +9,14 @@
 //! another thread). It is also released after some patience, since another thread may wait busily for it. If several
 //! threads are held, one of them is drawn.
 
+use super::error::SpecError;
 use super::hold::goes_on_later;
-use super::{Divergence, SiteSpec, SpecError, Strategy, View, random_actor, random_argument};
-use crate::base::Rng;
-use crate::event::{Actor, SiteId, ThreadId};
+use super::spec::{Spec, parse_sites, write_sites};
+use super::{Divergence, SiteSpec, Strategy, View, random_actor, random_argument};
+use crate::base::{IndexVec, Rng};
+use crate::event::{Actor, Site, SiteId, ThreadId};
 use crate::world::Question;
 use std::fmt;
-use std::str::FromStr;
 
 /// Parameters of the `avoid` strategy: the statements to hold threads at, at least one.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,21 +25,31 @@ pub struct AvoidSpec {
     pub sites: Vec<SiteSpec>,
 }
 
-impl FromStr for AvoidSpec {
-    type Err = SpecError;
+impl Spec for AvoidSpec {
+    type Strategy = Avoiding;
 
-    // Parses the text behind `avoid:`.
-    fn from_str(text: &str) -> Result<Self, SpecError> {
-        Ok(Self { sites: text.split(',').map(|site| site.trim().parse()).collect::<Result<_, _>>()? })
+    const NAME: &'static str = "avoid";
+    const SYNTAX: &'static str = "avoid:SITE,...";
+    const EXAMPLES: &'static [&'static str] = &["avoid:SITE,SITE"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        let Some(text) = text else { return Ok(None) };
+        Ok(Some(Self { sites: parse_sites(text)? }))
+    }
+
+    fn targets(&self) -> Vec<SiteSpec> {
+        self.sites.clone()
+    }
+
+    fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Avoiding, SpecError> {
+        let all: Result<Vec<_>, _> = self.sites.iter().map(|site| site.resolve(sites)).collect();
+        Ok(Avoiding::new(all?.concat()))
     }
 }
 
 impl fmt::Display for AvoidSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, site) in self.sites.iter().enumerate() {
-            write!(f, "{}{site}", if i == 0 { "avoid:" } else { "," })?;
-        }
-        Ok(())
+        write_sites(f, Self::NAME, &self.sites)
     }
 }
 
@@ -92,6 +103,7 @@ impl Avoiding {
     }
 }
 
+// It must see forced steps: one that performs an avoided statement ends the wait.
 impl Strategy for Avoiding {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -4,13 +4,16 @@
 //! An event is interesting if its statement is. The weight of a context is the number of its own interesting events and
 //! of those of all contexts that it creates: by posts, by forks, and by the firings that it enables.
 
-use super::{Divergence, SiteSpec, SpecError, Strategy, View};
+use super::error::SpecError;
+use super::observer::{Choices, Observer};
+use super::spec::{Profile, Spec, parse_sites, write_sites};
+use super::surw::Surw;
+use super::{SiteSpec, View};
 use crate::base::{Id, IndexVec};
 use crate::event::{Actor, Choice, ContextId, EventId, Op, Site, SiteId, SiteKind};
-use crate::world::{Made, Question, World};
+use crate::world::{Made, World};
 use std::collections::VecDeque;
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// Parameters of the `surw` strategy: the interesting statements, and the counts of their events.
@@ -24,27 +27,37 @@ pub struct SurwSpec {
     pub counts: Option<Arc<Counts>>,
 }
 
-impl FromStr for SurwSpec {
-    type Err = SpecError;
+impl Spec for SurwSpec {
+    type Strategy = Surw;
 
-    // Parses the text behind `surw`: nothing, or `:` and sites.
-    fn from_str(text: &str) -> Result<Self, SpecError> {
-        let sites = match text.strip_prefix(':') {
-            Some(sites) => sites.split(',').map(|site| site.trim().parse()).collect::<Result<_, _>>()?,
-            None if text.is_empty() => Vec::new(),
-            None => return Err(SpecError::Strategy(format!("surw{text}"))),
-        };
-        Ok(Self { sites, counts: None })
+    const NAME: &'static str = "surw";
+    const SYNTAX: &'static str = "surw[:SITE,...]";
+    const EXAMPLES: &'static [&'static str] = &["surw", "surw:SITE,SITE"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        let sites = text.map_or(Ok(Vec::new()), parse_sites)?;
+        Ok(Some(Self { sites, counts: None }))
+    }
+
+    fn profile(&mut self) -> Profile<'_> {
+        Profile::Counts(self)
+    }
+
+    fn targets(&self) -> Vec<SiteSpec> {
+        self.sites.clone()
+    }
+
+    fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Surw, SpecError> {
+        let interesting = self.interesting(sites)?;
+        let counts = self.counts.clone();
+        let counts = counts.ok_or_else(|| self.missing("a run that shows how many interesting events there are"))?;
+        Ok(Surw::new(interesting, counts))
     }
 }
 
 impl fmt::Display for SurwSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("surw")?;
-        for (i, site) in self.sites.iter().enumerate() {
-            write!(f, "{}{site}", if i == 0 { ':' } else { ',' })?;
-        }
-        Ok(())
+        write_sites(f, Self::NAME, &self.sites)
     }
 }
 
@@ -105,9 +118,8 @@ impl Counts {
     }
 }
 
-/// A strategy that chooses as another one does and counts interesting events.
-pub struct Counting<S> {
-    inner: S,
+/// An observer that counts interesting events.
+pub struct EventCounter {
     interesting: IndexVec<SiteId, bool>,
     // For each context the number of its own interesting events.
     own: Vec<u32>,
@@ -115,22 +127,14 @@ pub struct Counting<S> {
     enablers: IndexVec<EventId, VecDeque<Option<ContextId>>>,
     // For each event the contexts that enabled its firings so far; `None` for an initial enable.
     fired: IndexVec<EventId, Vec<Option<ContextId>>>,
-    started: bool,
     steps: u64,
 }
 
-impl<S: Strategy> Counting<S> {
-    /// Wraps `inner` and counts the events at the interesting sites.
-    pub fn new(inner: S, interesting: IndexVec<SiteId, bool>) -> Self {
-        Self {
-            inner,
-            interesting,
-            own: Vec::new(),
-            enablers: IndexVec::new(),
-            fired: IndexVec::new(),
-            started: false,
-            steps: 0,
-        }
+impl EventCounter {
+    /// Creates a counter of the events at the interesting sites. It counts one run at a time.
+    #[must_use]
+    pub fn new(interesting: IndexVec<SiteId, bool>) -> Self {
+        Self { interesting, own: Vec::new(), enablers: IndexVec::new(), fired: IndexVec::new(), steps: 0 }
     }
 
     /// Returns the counts of the run, of which `world` is the last state.
@@ -143,7 +147,6 @@ impl<S: Strategy> Counting<S> {
             let (context, own) = (ContextId::new(i), self.own.get(i).copied().unwrap_or(0));
             counts.nodes[i].weight = counts.nodes[i].weight.saturating_add(own);
             let maker = match contexts.made(context) {
-                // A run without a step has no firing, so `fired` has an entry for the event.
                 Made::Event(event) => self.fired[event].get(contexts.nth(context) as usize - 1).copied().flatten(),
                 _ => contexts.parent(context),
             };
@@ -174,30 +177,20 @@ impl<S: Strategy> Counting<S> {
     }
 }
 
-impl<S: Strategy> Strategy for Counting<S> {
-    fn begin(&mut self, seed: u64) {
-        self.inner.begin(seed);
+impl Observer for EventCounter {
+    const EVENTS: bool = false;
+    const CHOICES: Choices = Choices::All;
+
+    fn begin(&mut self, world: &World) {
         self.own.clear();
-        (self.started, self.steps) = (false, 0);
+        self.steps = 0;
+        let events = &world.setup().events;
+        self.enablers = events.ids().map(|e| vec![None; world.enables_left(e)].into()).collect();
+        self.fired = events.ids().map(|_| Vec::new()).collect();
     }
 
-    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        self.inner.choose(view)
-    }
-
-    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        self.inner.argument(view, actor, question)
-    }
-
-    fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        self.inner.observe(view, choice);
+    fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let world = view.world;
-        if !self.started {
-            self.started = true;
-            let events = &world.setup().events;
-            self.enablers = events.ids().map(|e| vec![None; world.enables_left(e)].into()).collect();
-            self.fired = events.ids().map(|_| Vec::new()).collect();
-        }
         self.steps += 1;
         match choice.actor {
             Actor::Thread(thread) => {

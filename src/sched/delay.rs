@@ -10,10 +10,49 @@
 //! After k steps the run continues as a random walk, so that it also ends where a thread waits busily for another one.
 //! Branches and the waiters that a notify wakes do not belong to the order of actors: they are drawn uniformly.
 
-use super::{Divergence, Strategy, View, random_actor, random_argument};
-use crate::base::{Id, Rng};
-use crate::event::{Actor, Choice};
+use super::error::SpecError;
+use super::spec::{Profile, Spec};
+use super::{Divergence, Strategy, View, bounded, random_actor, random_argument};
+use crate::base::{Id, IndexVec, Rng};
+use crate::event::{Actor, Choice, Site, SiteId};
 use crate::world::Question;
+use std::fmt;
+
+/// Parameters of the `delay` strategy: a number of delays, and a number of steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DelaySpec {
+    /// Number of delays.
+    pub delays: u32,
+    /// Approximate number of steps of a run. If `None`, a profile run has to supply it.
+    pub steps: Option<u32>,
+}
+
+impl Spec for DelaySpec {
+    type Strategy = DelayBounded;
+
+    const NAME: &'static str = "delay";
+    const SYNTAX: &'static str = "delay[:DELAYS[,steps=N]]";
+    const EXAMPLES: &'static [&'static str] = &["delay:2"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        let (delays, steps) = bounded::parse::<Self>(text, 0, DelayBounded::DELAYS)?;
+        Ok(Some(Self { delays, steps }))
+    }
+
+    fn profile(&mut self) -> Profile<'_> {
+        Profile::Steps(&mut self.steps)
+    }
+
+    fn build(&self, _: &IndexVec<SiteId, Site>) -> Result<DelayBounded, SpecError> {
+        Ok(DelayBounded::new(self.delays, bounded::given(self, self.steps)?))
+    }
+}
+
+impl fmt::Display for DelaySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        bounded::write::<Self>(f, self.delays, self.steps)
+    }
+}
 
 /// The scheduler of the `delay` strategy.
 ///
@@ -83,6 +122,11 @@ impl Strategy for DelayBounded {
             Question::Instant => view.world.next_deadline(),
             Question::Waiter(_) | Question::Branch => random_argument(&mut self.rng, &mut Vec::new(), view, question),
         })
+    }
+
+    // A delay at a forced step passes over nobody, and after a burst it is still the turn of the same thread.
+    fn passes_over_forced(&self) -> bool {
+        true
     }
 
     fn observe(&mut self, _: &View<'_>, choice: Choice) {

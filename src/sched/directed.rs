@@ -9,11 +9,83 @@
 //! - The clock, events and the end of a run are actors beside the paper's threads. They are picked as threads are and
 //!   are never postponed. They count in the set of all enabled actors.
 
-use super::{Divergence, Strategy, View, random_argument};
-use crate::base::{IdSet, Rng};
-use crate::event::{Actor, Choice, SiteId, ThreadId};
+use super::error::SpecError;
+use super::spec::Spec;
+use super::{Divergence, SiteSpec, Strategy, View, random_argument};
+use crate::base::{IdSet, IndexVec, Rng};
+use crate::event::{Actor, Choice, Site, SiteId, ThreadId};
 use crate::world::Question;
 use smallvec::SmallVec;
+use std::fmt;
+
+/// Parameters of the `directed` strategy: the pair, and when its threads are postponed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DirectedSpec {
+    /// One statement of the pair.
+    pub a: SiteSpec,
+    /// The other statement of the pair.
+    pub b: SiteSpec,
+    /// Number of steps after which a postponed thread is released.
+    pub patience: u64,
+    /// `visits=40/3`: the number of visits of each statement in a run. Each run lets a random number of the first
+    /// visits pass.
+    pub visits: Option<(u32, u32)>,
+}
+
+impl Spec for DirectedSpec {
+    type Strategy = Directed;
+
+    const NAME: &'static str = "directed";
+    const SYNTAX: &'static str = "directed:SITE~SITE[,patience=N][,visits=N/M]";
+    const EXAMPLES: &'static [&'static str] = &["directed:SITE~SITE"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        let Some(text) = text else { return Ok(None) };
+        let (pair, options) = text.split_once(',').map_or((text, None), |(pair, options)| (pair, Some(options)));
+        let (mut patience, mut visits) = (Directed::PATIENCE, None);
+        for option in options.iter().flat_map(|o| o.split(',')) {
+            match option.split_once('=') {
+                Some(("patience", n)) => {
+                    let wrong = |_| Self::wrong(n, "not a number of steps: use `patience=20000`");
+                    patience = n.parse().map_err(wrong)?;
+                }
+                Some(("visits", n)) => visits = Some(parse_visits(n)?),
+                _ => return Err(Self::no_option(option, "`patience=20000` or `visits=40/3`")),
+            }
+        }
+        let Some((a, b)) = pair.split_once('~') else { return Ok(None) };
+        Ok(Some(Self { a: a.trim().parse()?, b: b.trim().parse()?, patience, visits }))
+    }
+
+    fn targets(&self) -> Vec<SiteSpec> {
+        vec![self.a.clone(), self.b.clone()]
+    }
+
+    fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Directed, SpecError> {
+        let (a, b) = (self.a.resolve(sites)?, self.b.resolve(sites)?);
+        let directed = Directed::new([a.as_slice(), &b].concat(), self.patience);
+        Ok(match self.visits {
+            None => directed,
+            Some((of_a, of_b)) => directed.from_visit(|s| if a.contains(&s) { of_a } else { of_b }),
+        })
+    }
+}
+
+fn parse_visits(text: &str) -> Result<(u32, u32), SpecError> {
+    let both = text.split_once('/').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    let wrong = || DirectedSpec::wrong(text, "not how often two statements are visited: use `visits=40/3`");
+    both.filter(|(a, b)| *a > 0 && *b > 0).ok_or_else(wrong)
+}
+
+impl fmt::Display for DirectedSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}~{}", Self::NAME, self.a, self.b)?;
+        if self.patience != Directed::PATIENCE {
+            write!(f, ",patience={}", self.patience)?;
+        }
+        self.visits.map_or(Ok(()), |(a, b)| write!(f, ",visits={a}/{b}"))
+    }
+}
 
 /// A race that a run has reached: two threads are pending at these statements and access one location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -216,6 +288,7 @@ impl Directed {
     }
 }
 
+// It must see forced steps: they release threads and count visits.
 impl Strategy for Directed {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -3,11 +3,12 @@
 //! A replay stops where a choice does not fit. A guide serves runs that differ from it in one point: an actor that
 //! cannot act at its place in the guide is passed over and acts later.
 
-use super::hold::Pedigree;
-use super::{Divergence, Strategy, View};
+use super::View;
+use super::moment::Pedigree;
+use super::observer::{Choices, Observer};
 use crate::base::Id;
 use crate::event::{Actor, Choice, EventId, ThreadId};
-use crate::world::{Question, World};
+use crate::world::World;
 use std::collections::VecDeque;
 
 /// An actor of a guide.
@@ -27,18 +28,19 @@ pub struct Guide {
     steps: Vec<(Who, u64)>,
 }
 
-/// A strategy that chooses as another one does and records the run as a [`Guide`].
-pub struct Guiding<S> {
-    inner: S,
+/// An observer that records a run as a [`Guide`].
+#[derive(Default)]
+pub struct GuideRecorder {
     guide: Guide,
     // For each thread of this run, its index in the guide.
     known: Vec<Option<u32>>,
 }
 
-impl<S: Strategy> Guiding<S> {
-    /// Wraps `inner` and records its choices.
-    pub fn new(inner: S) -> Self {
-        Self { inner, guide: Guide::default(), known: Vec::new() }
+impl GuideRecorder {
+    /// Creates a recorder. It records one run at a time.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Returns the run so far.
@@ -60,23 +62,16 @@ impl<S: Strategy> Guiding<S> {
     }
 }
 
-impl<S: Strategy> Strategy for Guiding<S> {
-    fn begin(&mut self, seed: u64) {
-        self.inner.begin(seed);
+impl Observer for GuideRecorder {
+    const EVENTS: bool = false;
+    const CHOICES: Choices = Choices::All;
+
+    fn begin(&mut self, _: &World) {
         self.guide = Guide::default();
         self.known.clear();
     }
 
-    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        self.inner.choose(view)
-    }
-
-    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        self.inner.argument(view, actor, question)
-    }
-
-    fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        self.inner.observe(view, choice);
+    fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let who = match choice.actor {
             Actor::Thread(thread) => Who::Thread(self.number(view.world, thread)),
             Actor::Event(event) => Who::Event(event),

@@ -14,37 +14,17 @@
 //! - No other actor can do anything. The clock counts only if its advance can enable another thread.
 //! - It has been held for as many steps as the patience allows.
 
+use super::error::SpecError;
 use super::guide::{Following, Guide};
+use super::moment::Moment;
 use super::released::Released;
-use super::{Divergence, SiteSpec, SpecError, Strategy, View, random_argument};
-use crate::base::Rng;
-use crate::event::{Actor, Choice, ContextId, Op, SiteId, ThreadId};
-use crate::world::{Made, Question, World};
+use super::spec::{Profile, Spec};
+use super::{Divergence, SiteSpec, Strategy, View, random_argument};
+use crate::base::{IndexVec, Rng};
+use crate::event::{Actor, Choice, Op, Site, SiteId, ThreadId};
+use crate::world::{Question, World};
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
-
-/// The pedigree of a thread, task or firing: for each context from the outermost creator on, its kind and its ordinal
-/// among those of its kind. It is the same in every run.
-pub type Pedigree = Vec<(Made, u32)>;
-
-/// An operation, identified in a way that is the same in every run and known before it is performed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Moment {
-    /// A step at a statement.
-    Step {
-        /// The thread or task that performs it.
-        context: Pedigree,
-        /// The statement.
-        site: SiteId,
-        /// Ordinal of the step at this statement in this thread or task, from 1. Both halves of an operation count.
-        nth: u32,
-    },
-    /// The post or fork that creates the thread or task of this pedigree, or the firing of the event.
-    Makes(Pedigree),
-    /// Any advance of the clock.
-    Tick,
-}
 
 /// One way to force an order: an operation to hold, and the operation that releases it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,43 +60,69 @@ pub struct HoldSpec {
     pub holds: Option<Arc<Holds>>,
 }
 
-impl FromStr for HoldSpec {
-    type Err = SpecError;
+// The options, for errors.
+const OPTIONS: &str = "`way=2` (from 1), `guided`, `later=1` or `profile=SEED`";
 
-    // Parses the text behind `hold:`.
-    fn from_str(text: &str) -> Result<Self, SpecError> {
+impl Spec for HoldSpec {
+    type Strategy = Holding;
+
+    const NAME: &'static str = "hold";
+    const SYNTAX: &'static str = "hold:FIRST<THEN[,way=N][,guided][,later=N][,profile=SEED]";
+    const EXAMPLES: &'static [&'static str] = &["hold:SITE<SITE"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        let Some(text) = text else { return Ok(None) };
         let (order, options) = text.split_once(',').map_or((text, None), |(order, options)| (order, Some(options)));
-        let unknown = || SpecError::Strategy(format!("hold:{text}"));
-        let (first, then) = order.split_once('<').ok_or_else(unknown)?;
-        let mut spec = Self {
-            first: first.trim().parse()?,
-            then: then.trim().parse()?,
-            way: None,
-            guided: false,
-            profile: 0,
-            later: 0,
-            holds: None,
-        };
+        let Some((first, then)) = order.split_once('<') else { return Ok(None) };
+        let (first, then) = (first.trim().parse()?, then.trim().parse()?);
+        let mut spec = Self { first, then, way: None, guided: false, profile: 0, later: 0, holds: None };
         for option in options.iter().flat_map(|o| o.split(',')) {
-            let bad = || SpecError::HoldOption(option.to_owned());
-            if option == "guided" {
-                spec.guided = true;
-                continue;
-            }
+            let bad = || Self::no_option(option, OPTIONS);
             match option.split_once('=') {
+                None if option == "guided" => spec.guided = true,
                 Some(("way", n)) => spec.way = Some(n.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?),
                 Some(("later", n)) => spec.later = n.parse().map_err(|_| bad())?,
                 Some(("profile", n)) => spec.profile = n.parse().map_err(|_| bad())?,
                 _ => return Err(bad()),
             }
         }
-        Ok(spec)
+        Ok(Some(spec))
+    }
+
+    fn profile(&mut self) -> Profile<'_> {
+        Profile::Holds(self)
+    }
+
+    fn targets(&self) -> Vec<SiteSpec> {
+        vec![self.first.clone(), self.then.clone()]
+    }
+
+    fn build(&self, sites: &IndexVec<SiteId, Site>) -> Result<Holding, SpecError> {
+        self.first.resolve(sites)?;
+        self.then.resolve(sites)?;
+        let holds = self.holds.clone();
+        let holds = holds.ok_or_else(|| self.missing("a run that shows how the order can be brought about"))?;
+        let ways = holds.ways.len();
+        let way = self.way.map(|way| way as usize - 1);
+        if way.map_or(ways == 0, |way| way >= ways) {
+            return Err(Self::wrong(&self.to_string(), format!("not possible: {}", no_way(ways))));
+        }
+        let holding = Holding::new(holds, way);
+        Ok(if self.guided { holding.guided() } else { holding })
+    }
+}
+
+fn no_way(ways: usize) -> String {
+    match ways {
+        0 => "the profile run shows no way to bring this order about: it does not perform both statements on one location, or nothing can wait; try another `profile=SEED`".to_owned(),
+        1 => "there is one way: use `way=1`".to_owned(),
+        n => format!("there are {n} ways: use `way=1` to `way={n}`"),
     }
 }
 
 impl fmt::Display for HoldSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hold:{}<{}", self.first, self.then)?;
+        write!(f, "{}:{}<{}", Self::NAME, self.first, self.then)?;
         if let Some(way) = self.way {
             write!(f, ",way={way}")?;
         }
@@ -228,19 +234,6 @@ impl Holding {
         [Some(&hold.what), hold.outermost.as_ref(), Some(&hold.until), Some(&hold.second)]
     }
 
-    // Whether the actor is about to perform the moment, given the number of visits so far.
-    fn is_at(world: &World, actor: Actor, moment: &Moment, visits: u32) -> bool {
-        match (moment, actor) {
-            (Moment::Step { context, site, nth }, Actor::Thread(thread)) => {
-                let t = world.thread(thread);
-                t.site == Some(*site) && visits + 1 == *nth && world.contexts().is(t.context, context)
-            }
-            (Moment::Makes(made), _) => makes(world, actor, made),
-            (Moment::Tick, Actor::Clock) => true,
-            _ => false,
-        }
-    }
-
     // The open actor that is held now.
     fn held(&self, view: &View<'_>) -> Option<Actor> {
         if self.released.is_some() {
@@ -251,7 +244,7 @@ impl Holding {
         let [what, outermost, ..] = Self::moments(hold);
         let is = |actor: &Actor| {
             let at = |moment: Option<&Moment>, i: usize| {
-                moment.is_some_and(|m| Self::is_at(view.world, *actor, m, self.visits[i]))
+                moment.is_some_and(|m| m.is_next(view.world, *actor, self.visits[i]))
             };
             at(what, 0) || at(outermost, 1)
         };
@@ -304,26 +297,7 @@ pub(super) fn goes_on_later(world: &World, thread: ThreadId) -> bool {
     world.deadline(thread).is_some() || due.is_some_and(|when| when > world.now())
 }
 
-// Whether the actor's next operation creates the context of this pedigree.
-fn makes(world: &World, actor: Actor, pedigree: &[(Made, u32)]) -> bool {
-    let Some(((made, nth), parent)) = pedigree.split_last() else { return false };
-    let contexts = world.contexts();
-    let next = |context: Option<ContextId>| contexts.counted(context, *made) + 1 == *nth;
-    match (actor, made) {
-        (Actor::Event(event), Made::Event(e)) => event == *e && next(None),
-        (Actor::Thread(thread), _) => {
-            let t = world.thread(thread);
-            let what = match t.pending {
-                Op::Post { body, .. } | Op::Fork { body, .. } => Made::Body(body),
-                Op::SpawnLooper => Made::Looper,
-                _ => return false,
-            };
-            what == *made && contexts.is(t.context, parent) && next(Some(t.context))
-        }
-        _ => false,
-    }
-}
-
+// It must see forced steps: they count as visits of the statements of the way, and may be the awaited operation.
 impl Strategy for Holding {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);
@@ -404,8 +378,8 @@ impl Strategy for Holding {
         if self.released.is_some() && (self.over || !self.guided) {
             return;
         }
-        self.over |= Self::is_at(view.world, choice.actor, &hold.second, self.visits[3]);
-        if self.released.is_none() && Self::is_at(view.world, choice.actor, &hold.until, self.visits[2]) {
+        self.over |= hold.second.is_next(view.world, choice.actor, self.visits[3]);
+        if self.released.is_none() && hold.until.is_next(view.world, choice.actor, self.visits[2]) {
             self.released = Some(Released::Reached);
         }
         let Actor::Thread(thread) = choice.actor else { return };

@@ -4,9 +4,10 @@
 //! (names and check bytes, which survive edits of the program) and costs more. A [`ChoiceLog`] and then a recorded
 //! [`Rerun`] give the same schedule.
 
+use super::observer::{Choices, Observer};
 use super::{Divergence, Strategy, View};
 use crate::event::{Actor, Choice, EventId, ThreadId};
-use crate::world::Question;
+use crate::world::{Question, World};
 use std::sync::Arc;
 
 /// The choices of a run among several open actors, and the arguments of its steps, each in order.
@@ -39,6 +40,7 @@ fn decode(word: u32) -> Actor {
 
 impl RawChoices {
     /// Adds a choice among `open` open actors. `asked` says whether the step has an argument.
+    #[inline]
     pub fn add(&mut self, choice: Choice, open: usize, asked: bool) {
         if open > 1 {
             self.actors.push(encode(choice.actor));
@@ -64,17 +66,16 @@ impl RawChoices {
 // Initial capacity of a log. Few runs have more choices, so a log rarely has to grow.
 const ROOM: usize = 1_024;
 
-/// A strategy that chooses as another one does and records the raw choices.
-pub struct ChoiceLog<S> {
-    inner: S,
+/// An observer that records the raw choices of a run.
+pub struct ChoiceLog {
     log: RawChoices,
 }
 
-impl<S: Strategy> ChoiceLog<S> {
-    /// Wraps `inner` and records its choices.
-    pub fn new(inner: S) -> Self {
-        let actors = Vec::with_capacity(ROOM);
-        Self { inner, log: RawChoices { actors, arguments: Vec::new() } }
+impl ChoiceLog {
+    /// Creates a log. It keeps one run at a time.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { log: RawChoices { actors: Vec::with_capacity(ROOM), arguments: Vec::new() } }
     }
 
     /// Returns the choices of this run so far.
@@ -84,37 +85,24 @@ impl<S: Strategy> ChoiceLog<S> {
     }
 }
 
-impl<S: Strategy> Strategy for ChoiceLog<S> {
-    fn begin(&mut self, seed: u64) {
-        self.inner.begin(seed);
+impl Default for ChoiceLog {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Observer for ChoiceLog {
+    const EVENTS: bool = false;
+    const CHOICES: Choices = Choices::Unforced;
+
+    fn begin(&mut self, _: &World) {
         self.log.actors.clear();
         self.log.arguments.clear();
     }
 
-    #[inline]
-    fn passes_over_forced(&self) -> bool {
-        self.inner.passes_over_forced()
-    }
-
     #[inline(always)]
-    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        let actor = self.inner.choose(view)?;
-        if view.openings.total() > 1 {
-            self.log.actors.push(encode(actor));
-        }
-        Ok(actor)
-    }
-
-    #[inline(always)]
-    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        let argument = self.inner.argument(view, actor, question)?;
-        self.log.arguments.push(argument);
-        Ok(argument)
-    }
-
-    #[inline(always)]
-    fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        self.inner.observe(view, choice);
+    fn choice(&mut self, view: &View<'_>, choice: Choice) {
+        self.log.add(choice, view.openings.total(), view.world.question(choice.actor).is_some());
     }
 }
 
@@ -128,8 +116,8 @@ impl<S: Strategy> Strategy for ChoiceLog<S> {
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let mut machine = model.machine(Limits::default());
-/// let mut log = ChoiceLog::new(RandomWalk::new());
-/// let drawn = run(&mut machine, &mut log, 3, &mut Unobserved, &stop);
+/// let mut log = ChoiceLog::new();
+/// let drawn = run(&mut machine, &mut RandomWalk::new(), 3, &mut log, &stop);
 /// let mut rerun = Rerun::new(Arc::new(log.choices().clone()));
 /// assert_eq!(run(&mut machine, &mut rerun, 0, &mut Unobserved, &stop), drawn);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -171,6 +159,11 @@ impl Strategy for Rerun {
             Some(actor) => Err(Self::differs(view, format!("{actor:?}"))),
             None => Err(Self::differs(view, "the end of the choices".to_owned())),
         }
+    }
+
+    // A forced step is no choice, so the log has no entry for it.
+    fn passes_over_forced(&self) -> bool {
+        true
     }
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {

@@ -21,19 +21,23 @@
 //! | [`Rerun`] | the raw choices of an earlier run of the same program |
 //! | [`Prefixed`] | the beginning of such a run, then as another strategy |
 //!
-//! [`StrategySpec`] names a strategy on a command line. [`Recorder`] and [`ChoiceLog`] wrap any strategy and record its
-//! choices. [The tutorial](crate#9-a-strategy-of-ones-own) shows how to write a strategy.
+//! [`StrategySpec`] names a strategy on a command line. [`Recorder`] and [`ChoiceLog`] are observers that record the
+//! choices of any strategy. [The tutorial](crate#9-a-strategy-of-ones-own) shows how to write a strategy.
 
 mod avoid;
+mod bounded;
 mod chains;
 mod counts;
 mod decompose;
 mod delay;
 mod directed;
+mod error;
 mod guide;
 mod hold;
 mod log;
+mod moment;
 mod names;
+pub(crate) mod observer;
 mod pct;
 mod pctcp;
 mod pos;
@@ -51,25 +55,27 @@ mod surw;
 mod tolerant;
 
 pub use avoid::{AvoidSpec, Avoiding};
-pub use counts::{Counting, Counts, SurwSpec};
-pub use delay::DelayBounded;
-pub use directed::{Directed, Hit};
-pub use guide::{Guide, Guiding};
-pub use hold::{Hold, HoldSpec, Holding, Holds, Moment, Pedigree};
+pub use counts::{Counts, EventCounter, SurwSpec};
+pub use delay::{DelayBounded, DelaySpec};
+pub use directed::{Directed, DirectedSpec, Hit};
+pub use error::{Missing, SpecError};
+pub use guide::{Guide, GuideRecorder};
+pub use hold::{Hold, HoldSpec, Holding, Holds};
 pub use log::{ChoiceLog, RawChoices, Rerun};
+pub use moment::{Moment, Pedigree};
 pub use names::{ContextNames, NameId, Names};
-pub use pct::Pct;
-pub use pctcp::Pctcp;
-pub use pos::Pos;
+pub use pct::{Pct, PctSpec};
+pub use pctcp::{Pctcp, PctcpSpec};
+pub use pos::{Pos, PosSpec};
 pub use prefix::Prefixed;
-pub use random::RandomWalk;
+pub use random::{RandomSpec, RandomWalk};
 pub use recorder::Recorder;
 pub use released::Released;
 pub use replay::{Divergence, Replay};
-pub use round_robin::RoundRobin;
+pub use round_robin::{RoundRobin, RoundRobinSpec};
 pub use schedule::{ActorName, Schedule, Scheduled, describe};
 pub use sites::{SiteSpec, site_text};
-pub use spec::{Missing, Named, SpecError, StrategySpec};
+pub use spec::{Named, StrategySpec};
 pub use steady::{Steady, answer};
 pub use surw::Surw;
 pub use tolerant::{Tolerance, Tolerant};
@@ -106,6 +112,11 @@ pub trait Strategy {
 
     /// Whether `choose` and `observe` may be skipped for forced steps (exactly one open actor, a thread). The engine
     /// then performs such steps in a burst. Must not change during a run.
+    ///
+    /// `false` is always correct, and costs only speed. `true` is correct if a forced step leaves the strategy as it
+    /// was: the step draws nothing, counts nothing, and is remembered at most as the thread that acted last, which a
+    /// burst does not change. Every strategy of this library of which that is true answers `true`. The others must
+    /// answer `false`; each of them says why.
     fn passes_over_forced(&self) -> bool {
         false
     }

@@ -9,12 +9,51 @@
 //! Beyond the paper: after k steps, for which the paper promises nothing, the run continues as a random walk. So it
 //! also ends where the actor of highest priority waits busily for another one (Coyote's fair PCT does the same).
 
-use super::{Divergence, Strategy, View, random_actor, random_argument, random_priority};
-use crate::base::{Id, Rng};
-use crate::event::{Actor, Choice, ThreadId};
+use super::error::SpecError;
+use super::spec::{Profile, Spec};
+use super::{Divergence, Strategy, View, bounded, random_actor, random_argument, random_priority};
+use crate::base::{Id, IndexVec, Rng};
+use crate::event::{Actor, Choice, Site, SiteId, ThreadId};
 use crate::world::{Question, World};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
+use std::fmt;
+
+/// Parameters of the `pct` strategy: a depth, and a number of steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PctSpec {
+    /// Depth of the bugs to look for.
+    pub depth: u32,
+    /// Approximate number of steps of a run. If `None`, a profile run has to supply it.
+    pub steps: Option<u32>,
+}
+
+impl Spec for PctSpec {
+    type Strategy = Pct;
+
+    const NAME: &'static str = "pct";
+    const SYNTAX: &'static str = "pct[:DEPTH[,steps=N]]";
+    const EXAMPLES: &'static [&'static str] = &["pct:3"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        let (depth, steps) = bounded::parse::<Self>(text, 1, Pct::DEPTH)?;
+        Ok(Some(Self { depth, steps }))
+    }
+
+    fn profile(&mut self) -> Profile<'_> {
+        Profile::Steps(&mut self.steps)
+    }
+
+    fn build(&self, _: &IndexVec<SiteId, Site>) -> Result<Pct, SpecError> {
+        Ok(Pct::new(self.depth, bounded::given(self, self.steps)?))
+    }
+}
+
+impl fmt::Display for PctSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        bounded::write::<Self>(f, self.depth, self.steps)
+    }
+}
 
 /// The scheduler of the `pct` strategy.
 ///
@@ -130,6 +169,7 @@ impl Pct {
     }
 }
 
+// It must see forced steps: a change point at such a step lowers the thread that performs it.
 impl Strategy for Pct {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -16,10 +16,49 @@
 //! uniformly.
 
 use super::chains::{Chains, NONE};
-use super::{Divergence, Strategy, View, random_actor, random_argument, random_priority};
-use crate::base::{Id, Rng};
-use crate::event::{Actor, Choice, EventId, Op, ThreadId};
+use super::error::SpecError;
+use super::spec::{Profile, Spec};
+use super::{Divergence, Strategy, View, bounded, random_actor, random_argument, random_priority};
+use crate::base::{Id, IndexVec, Rng};
+use crate::event::{Actor, Choice, EventId, Op, Site, SiteId, ThreadId};
 use crate::world::{Question, World};
+use std::fmt;
+
+/// Parameters of the `pctcp` strategy: a depth, and a number of steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PctcpSpec {
+    /// Depth of the bugs to look for.
+    pub depth: u32,
+    /// Approximate number of steps of a run. If `None`, a profile run has to supply it.
+    pub steps: Option<u32>,
+}
+
+impl Spec for PctcpSpec {
+    type Strategy = Pctcp;
+
+    const NAME: &'static str = "pctcp";
+    const SYNTAX: &'static str = "pctcp[:DEPTH[,steps=N]]";
+    const EXAMPLES: &'static [&'static str] = &["pctcp:3"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        let (depth, steps) = bounded::parse::<Self>(text, 1, Pctcp::DEPTH)?;
+        Ok(Some(Self { depth, steps }))
+    }
+
+    fn profile(&mut self) -> Profile<'_> {
+        Profile::Steps(&mut self.steps)
+    }
+
+    fn build(&self, _: &IndexVec<SiteId, Site>) -> Result<Pctcp, SpecError> {
+        Ok(Pctcp::new(self.depth, bounded::given(self, self.steps)?))
+    }
+}
+
+impl fmt::Display for PctcpSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        bounded::write::<Self>(f, self.depth, self.steps)
+    }
+}
 
 /// The scheduler of the `pctcp` strategy.
 ///
@@ -148,6 +187,7 @@ impl Pctcp {
     }
 }
 
+// It must see forced steps: they build the chains, and a change point may be at one.
 impl Strategy for Pctcp {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -25,10 +25,39 @@
 //! A priority is drawn when it is first needed, that is, where more than one actor is open. Since all priorities have
 //! the same distribution, this does not change any probability.
 
+use super::error::SpecError;
+use super::spec::Spec;
 use super::{Divergence, Strategy, View, random_argument, random_priority};
-use crate::base::{Id, Rng};
-use crate::event::{Actor, Choice};
+use crate::base::{Id, IndexVec, Rng};
+use crate::event::{Actor, Choice, Site, SiteId};
 use crate::world::{Question, Status, World, independent};
+use std::fmt;
+
+/// Parameters of the `pos` strategy: there are none.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PosSpec;
+
+impl Spec for PosSpec {
+    type Strategy = Pos;
+
+    const NAME: &'static str = "pos";
+    const SYNTAX: &'static str = "pos";
+    const EXAMPLES: &'static [&'static str] = &["pos"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        Ok(text.is_none().then_some(Self))
+    }
+
+    fn build(&self, _: &IndexVec<SiteId, Site>) -> Result<Pos, SpecError> {
+        Ok(Pos::new())
+    }
+}
+
+impl fmt::Display for PosSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAME)
+    }
+}
 
 /// The scheduler of the `pos` strategy.
 ///
@@ -133,6 +162,7 @@ impl Default for Pos {
     }
 }
 
+// It must see forced steps: each of them renews the priorities of the operations that conflict with it.
 impl Strategy for Pos {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

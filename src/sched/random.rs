@@ -1,9 +1,38 @@
 //! The random walk: chooses each open actor with the same probability, then each argument.
 
+use super::error::SpecError;
+use super::spec::Spec;
 use super::{Divergence, Strategy, View, random_actor, random_argument};
-use crate::base::Rng;
-use crate::event::Actor;
+use crate::base::{IndexVec, Rng};
+use crate::event::{Actor, Site, SiteId};
 use crate::world::Question;
+use std::fmt;
+
+/// Parameters of the `random` strategy: there are none.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RandomSpec;
+
+impl Spec for RandomSpec {
+    type Strategy = RandomWalk;
+
+    const NAME: &'static str = "random";
+    const SYNTAX: &'static str = "random";
+    const EXAMPLES: &'static [&'static str] = &["random"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        Ok(text.is_none().then_some(Self))
+    }
+
+    fn build(&self, _: &IndexVec<SiteId, Site>) -> Result<RandomWalk, SpecError> {
+        Ok(RandomWalk::new())
+    }
+}
+
+impl fmt::Display for RandomSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAME)
+    }
+}
 
 /// A uniform random walk over open actors.
 ///

@@ -1,32 +1,33 @@
-//! Records the choices of another strategy and names their actors after the run.
+//! Records the choices of a run and names their actors after the run.
 
+use super::View;
 use super::names::ContextNames;
+use super::observer::{Choices, Observer};
 use super::schedule::{ActorName, CheckBytes, Schedule, about_to};
-use super::{Divergence, Strategy, View};
 use crate::event::{Actor, Choice, SiteId};
-use crate::world::{Question, World};
+use crate::world::World;
 use std::collections::BTreeMap;
 
-/// A strategy that chooses as another one does and records its choices.
+/// An observer that records the choices of a run with what a token needs.
 ///
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::{RandomWalk, Recorder}, vm::Model, world::Limits};
+/// use raceflip::{exec::run, sched::{RandomWalk, Recorder}, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let mut machine = model.machine(Limits::default());
-/// let mut recorder = Recorder::new(RandomWalk::new());
-/// let summary = run(&mut machine, &mut recorder, 3, &mut Unobserved, &stop);
+/// let mut recorder = Recorder::new();
+/// let summary = run(&mut machine, &mut RandomWalk::new(), 3, &mut recorder, &stop);
 /// let schedule = recorder.schedule(&machine.world);
 /// assert!(schedule.len() >= summary.steps);
 /// let names: Vec<String> = (0..schedule.actors.len()).map(|a| schedule.told(a as u32)).collect();
 /// assert!(names.contains(&"thread a".to_owned()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Recorder<S> {
-    inner: S,
+#[derive(Default)]
+pub struct Recorder {
     log: Vec<Entry>,
 }
 
@@ -47,16 +48,11 @@ struct Stand {
     word: &'static str,
 }
 
-impl<S: Strategy> Recorder<S> {
-    /// Wraps `inner` and records its choices.
-    pub fn new(inner: S) -> Self {
-        Self { inner, log: Vec::new() }
-    }
-
-    /// Returns the wrapped strategy and the [`schedule`](Self::schedule).
-    pub fn into_parts(self, world: &World) -> (S, Schedule) {
-        let schedule = self.schedule(world);
-        (self.inner, schedule)
+impl Recorder {
+    /// Creates a recorder. It records one run at a time.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Returns the choices of this run so far. `world` must be the state that they led to.
@@ -85,25 +81,16 @@ impl<S: Strategy> Recorder<S> {
     }
 }
 
-impl<S: Strategy> Strategy for Recorder<S> {
-    fn begin(&mut self, seed: u64) {
-        self.inner.begin(seed);
+impl Observer for Recorder {
+    const EVENTS: bool = false;
+    const CHOICES: Choices = Choices::All;
+
+    fn begin(&mut self, _: &World) {
         self.log.clear();
     }
 
     #[inline(always)]
-    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        self.inner.choose(view)
-    }
-
-    #[inline(always)]
-    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        self.inner.argument(view, actor, question)
-    }
-
-    #[inline(always)]
-    fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        self.inner.observe(view, choice);
+    fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let (site, word) = about_to(view.world, choice.actor);
         let (stand, argument) = (Stand { actor: choice.actor, site, word }, choice.argument);
         match self.log.last_mut() {

@@ -29,9 +29,9 @@ pub struct Divergence {
 /// # use std::sync::{Arc, atomic::AtomicBool};
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
-/// let mut recorder = Recorder::new(RoundRobin::default());
+/// let mut recorder = Recorder::new();
 /// let mut machine = model.machine(Limits::default());
-/// run(&mut machine, &mut recorder, 0, &mut Unobserved, &stop);
+/// run(&mut machine, &mut RoundRobin::default(), 0, &mut recorder, &stop);
 /// let mut replay = Replay::new(Arc::new(recorder.schedule(&machine.world)));
 ///
 /// // In a model without thread `b` it stops, and says where.
@@ -130,6 +130,7 @@ fn open(view: &View<'_>) -> String {
     all.join("; ")
 }
 
+// It must see forced steps: the recording contains them.
 impl Strategy for Replay {
     fn begin(&mut self, _: u64) {
         (self.at, self.used, self.argument) = (0, 0, 0);

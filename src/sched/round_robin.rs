@@ -1,9 +1,38 @@
 //! Round robin: threads take turns, one step each. The clock advances and events fire only if no thread is enabled.
 
+use super::error::SpecError;
+use super::spec::Spec;
 use super::{Divergence, Strategy, View};
-use crate::base::Id;
-use crate::event::{Actor, ThreadId};
+use crate::base::{Id, IndexVec};
+use crate::event::{Actor, Site, SiteId, ThreadId};
 use crate::world::Question;
+use std::fmt;
+
+/// Parameters of the `round-robin` strategy: there are none.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RoundRobinSpec;
+
+impl Spec for RoundRobinSpec {
+    type Strategy = RoundRobin;
+
+    const NAME: &'static str = "round-robin";
+    const SYNTAX: &'static str = "round-robin";
+    const EXAMPLES: &'static [&'static str] = &["round-robin"];
+
+    fn parse(text: Option<&str>) -> Result<Option<Self>, SpecError> {
+        Ok(text.is_none().then_some(Self))
+    }
+
+    fn build(&self, _: &IndexVec<SiteId, Site>) -> Result<RoundRobin, SpecError> {
+        Ok(RoundRobin::default())
+    }
+}
+
+impl fmt::Display for RoundRobinSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAME)
+    }
+}
 
 /// A fair, deterministic strategy: each thread in turn performs one step. The seed has no effect.
 ///
@@ -39,6 +68,11 @@ impl Strategy for RoundRobin {
             return Ok(Actor::Thread(thread));
         }
         Ok(view.world.open_actor(&view.openings, 0))
+    }
+
+    // A burst continues the thread that was chosen last, so `last` is still right after it.
+    fn passes_over_forced(&self) -> bool {
+        true
     }
 
     fn argument(&mut self, view: &View<'_>, _: Actor, question: Question) -> Result<u64, Box<Divergence>> {

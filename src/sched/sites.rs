@@ -1,6 +1,6 @@
 //! Names of sites, for command lines and reports: `@label`, `@label.read of x`, `12:5`.
 
-use super::spec::{Missing, SpecError};
+use super::error::{Missing, SpecError};
 use crate::base::IndexVec;
 use crate::event::{Site, SiteId, SiteKind, labelled};
 use std::collections::BTreeSet;

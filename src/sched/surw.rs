@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::{Counting, RoundRobin, StrategySpec, SurwSpec}, vm::Model, world::Limits};
+/// use raceflip::{exec::{Unobserved, run}, sched::{EventCounter, RoundRobin, StrategySpec, SurwSpec}, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// let text = "var x = 0; thread a { for i in 0..20 { skip }; x = 1 }; thread b { x = 2 }";
 /// let model = Model::from_text("late.race", text, &[])?;
@@ -42,9 +42,9 @@ use std::sync::Arc;
 /// let sites = &model.program.sites;
 /// let mut machine = model.machine(Limits::default());
 /// let spec = "surw".parse::<StrategySpec>()?.with_counts(|surw: &SurwSpec| {
-///     let mut counting = Counting::new(RoundRobin::default(), surw.interesting(sites)?);
-///     run(&mut machine, &mut counting, 0, &mut Unobserved, &stop);
-///     Ok::<_, raceflip::sched::SpecError>(counting.counts(&machine.world))
+///     let mut counter = EventCounter::new(surw.interesting(sites)?);
+///     run(&mut machine, &mut RoundRobin::default(), 0, &mut counter, &stop);
+///     Ok::<_, raceflip::sched::SpecError>(counter.counts(&machine.world))
 /// })?;
 /// let mut surw = spec.build(sites)?;
 /// // Both orders of the two writes are as likely, however much there is to do before.
@@ -329,6 +329,7 @@ impl Surw {
     }
 }
 
+// It must see forced steps: interesting events among them use up weight.
 impl Strategy for Surw {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -65,9 +65,9 @@ pub struct Tolerance {
 /// # use std::sync::{Arc, atomic::AtomicBool};
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
-/// let mut recorder = Recorder::new(RoundRobin::default());
+/// let mut recorder = Recorder::new();
 /// let mut machine = model.machine(Limits::default());
-/// run(&mut machine, &mut recorder, 0, &mut Unobserved, &stop);
+/// run(&mut machine, &mut RoundRobin::default(), 0, &mut recorder, &stop);
 /// let mut tolerant = Tolerant::new(Arc::new(recorder.schedule(&machine.world)));
 ///
 /// let edited = "var x = 0; thread a { skip; x += 1 }; thread b { x += 1 }";
@@ -267,6 +267,7 @@ impl Tolerant {
     }
 }
 
+// It must see forced steps: the recording contains them.
 impl Strategy for Tolerant {
     fn begin(&mut self, seed: u64) {
         self.names.begin(seed);

@@ -5,7 +5,7 @@ use super::deviation::{Departures, Deviation, Segment};
 use super::{Effort, Goal};
 use crate::base::{Digester, Id};
 use crate::event::{Actor, Choice};
-use crate::exec::{End, RunSummary, Unobserved, run};
+use crate::exec::{End, RunSummary, run};
 use crate::sched::Strategy;
 use crate::world::{Guest, Machine};
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ pub(super) struct Best {
 }
 
 impl Best {
-    pub(super) fn new<S: Strategy>(run: &Departures<S>, steps: u64) -> Self {
+    pub(super) fn new(run: &Departures, steps: u64) -> Self {
         Self { deviations: run.deviations().to_vec(), segments: run.segments(steps), steps }
     }
 
@@ -74,7 +74,7 @@ impl<'a, G: Guest> Attempts<'a, G> {
         if self.spent() || !self.tried.insert(digest(0, of)) {
             return false;
         }
-        self.attempt(&mut Departures::new(Course::new(deviations)))
+        self.attempt(&mut Course::new(deviations), &mut Departures::new())
     }
 
     /// Tries the run with this sequence of choices. Returns whether it is better than the best run so far, which it
@@ -84,21 +84,21 @@ impl<'a, G: Guest> Attempts<'a, G> {
         if self.spent() || !self.tried.insert(digest(1, of)) {
             return false;
         }
-        self.attempt(&mut Departures::new(Sequence::new(segments)))
+        self.attempt(&mut Sequence::new(segments), &mut Departures::new())
     }
 
     /// Tries the run with these deviations. Returns up to `most` further deviations that are possible after the last of
     /// them, and whether these are all.
     pub(super) fn survey(&mut self, deviations: &[Deviation], most: usize) -> (Vec<Deviation>, bool) {
         let from = deviations.last().map_or(0, |d| d.step + 1);
-        let mut departures = Departures::new(Course::new(deviations.to_vec())).surveying(from, most);
-        self.attempt(&mut departures);
+        let mut departures = Departures::new().surveying(from, most);
+        self.attempt(&mut Course::new(deviations.to_vec()), &mut departures);
         let (others, all) = departures.others();
         (others.to_vec(), all)
     }
 
-    fn attempt<S: Strategy>(&mut self, departures: &mut Departures<S>) -> bool {
-        let summary: RunSummary = run(self.machine, departures, 0, &mut Unobserved, self.stop);
+    fn attempt(&mut self, strategy: &mut impl Strategy, departures: &mut Departures) -> bool {
+        let summary: RunSummary = run(self.machine, strategy, 0, departures, self.stop);
         self.runs += 1;
         self.steps += summary.steps;
         (self.told)(self.runs);

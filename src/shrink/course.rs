@@ -63,6 +63,8 @@ impl Strategy for Course {
         Ok(answered(view, question, self.argument))
     }
 
+    // At a forced step only the thread that acts can be taken, so a deviation there has no effect. A burst continues the
+    // thread that was observed last.
     fn passes_over_forced(&self) -> bool {
         true
     }
@@ -88,6 +90,7 @@ impl Sequence {
     }
 }
 
+// It must see forced steps: the list contains them.
 impl Strategy for Sequence {
     fn begin(&mut self, _: u64) {
         (self.steady, self.at, self.used, self.argument) = (Steady::default(), 0, 0, None);

@@ -1,9 +1,10 @@
 //! Represents a run as the list of its deviations from the default scheduler: preemptions, reorderings, and answers
 //! other than the default one.
 
-use crate::event::{Actor, Choice};
-use crate::sched::{Divergence, Steady, Strategy, View};
-use crate::world::Question;
+use crate::event::Choice;
+use crate::exec::{Choices, Observer};
+use crate::sched::{Steady, View};
+use crate::world::{Question, World};
 
 /// A step at which the choice differs from that of the default scheduler. It has a meaning only in the program of its
 /// run.
@@ -22,24 +23,24 @@ pub(super) struct Segment {
     pub(super) count: u64,
 }
 
-/// A strategy that delegates to another one and records where that strategy deviates from the default scheduler.
+/// An observer that records where a run deviates from the default scheduler.
 ///
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::RoundRobin, shrink::Departures, vm::Model, world::Limits};
+/// use raceflip::{exec::run, sched::RoundRobin, shrink::Departures, vm::Model, world::Limits};
 /// # use std::sync::atomic::AtomicBool;
 /// let text = "var x = 0; thread a { x += 1; x += 1 }; thread b { x += 1 }";
 /// let model = Model::from_text("add.race", text, &[])?;
-/// let mut departures = Departures::new(RoundRobin::default());
-/// run(&mut model.machine(Limits::default()), &mut departures, 0, &mut Unobserved, &AtomicBool::new(false));
+/// let mut departures = Departures::new();
+/// let mut machine = model.machine(Limits::default());
+/// run(&mut machine, &mut RoundRobin::default(), 0, &mut departures, &AtomicBool::new(false));
 /// // To b, to a, and to b: then b has ended, and a goes on by default.
 /// assert_eq!(departures.deviations().iter().map(|d| d.step).collect::<Vec<_>>(), [1, 2, 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Departures<S> {
-    inner: S,
+#[derive(Clone, Default, Debug)]
+pub struct Departures {
     steady: Steady,
     deviations: Vec<Deviation>,
     // Sequences of equal choices, each with the step at which it begins.
@@ -50,18 +51,11 @@ pub struct Departures<S> {
     cut: bool,
 }
 
-impl<S: Strategy> Departures<S> {
-    /// Creates a recorder around `inner`.
-    pub fn new(inner: S) -> Self {
-        Self {
-            inner,
-            steady: Steady::default(),
-            deviations: Vec::new(),
-            segments: Vec::new(),
-            survey: None,
-            others: Vec::new(),
-            cut: false,
-        }
+impl Departures {
+    /// Creates a recorder. It records one run at a time.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Also records the alternatives to the default choice at each step from `from` on, up to `most` of them in all.
@@ -73,12 +67,6 @@ impl<S: Strategy> Departures<S> {
     #[must_use]
     pub fn deviations(&self) -> &[Deviation] {
         &self.deviations
-    }
-
-    /// Returns the wrapped strategy.
-    #[must_use]
-    pub fn inner(&self) -> &S {
-        &self.inner
     }
 
     /// Returns all choices of a run of `steps` steps as segments.
@@ -114,9 +102,13 @@ impl<S: Strategy> Departures<S> {
     }
 }
 
-impl<S: Strategy> Strategy for Departures<S> {
-    fn begin(&mut self, seed: u64) {
-        self.inner.begin(seed);
+impl Observer for Departures {
+    const EVENTS: bool = false;
+    // With one enabled thread and no other actor the default scheduler chooses that thread too, so a forced step is
+    // never a deviation.
+    const CHOICES: Choices = Choices::Unforced;
+
+    fn begin(&mut self, _: &World) {
         self.steady = Steady::default();
         self.deviations.clear();
         self.segments.clear();
@@ -124,22 +116,7 @@ impl<S: Strategy> Strategy for Departures<S> {
         self.cut = false;
     }
 
-    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        self.inner.choose(view)
-    }
-
-    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        self.inner.argument(view, actor, question)
-    }
-
-    // With one enabled thread and no other actor the default scheduler chooses that thread too, so a forced step is
-    // never a deviation.
-    fn passes_over_forced(&self) -> bool {
-        self.inner.passes_over_forced()
-    }
-
-    fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        self.inner.observe(view, choice);
+    fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let (default, step) = (self.steady.choice(view), view.world.steps());
         if choice != default {
             self.deviations.push(Deviation { step, choice });

@@ -24,7 +24,7 @@ pub use deviation::{Departures, Deviation};
 pub use words::Departure;
 
 use crate::event::Outcome;
-use crate::exec::{End, Unobserved, run};
+use crate::exec::{End, run};
 use crate::sched::{Divergence, Recorder, Replay};
 use crate::token::Token;
 use crate::vm::{Code, Vm};
@@ -32,7 +32,7 @@ use crate::world::{Limits, Machine, World, signature};
 use attempts::{Attempts, Best};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use words::Worded;
+use words::DepartureRecorder;
 
 /// The property that a shrunk run must keep: a predicate on the final state of the world and the outcome of the run.
 pub type Goal<'g> = dyn Fn(&World, &Outcome) -> bool + 'g;
@@ -127,15 +127,15 @@ pub fn longest(steps: u64) -> u64 {
 /// # Examples
 ///
 /// ```
-/// use raceflip::{exec::{Unobserved, run}, sched::{RandomWalk, Recorder}, vm::Model, world::{Limits, signature}};
+/// use raceflip::{exec::run, sched::{RandomWalk, Recorder}, vm::Model, world::{Limits, signature}};
 /// use raceflip::{shrink::{Effort, shrink}, token::Token};
 /// # use std::sync::atomic::AtomicBool;
 /// # let stop = AtomicBool::new(false);
 /// let text = "var x = 0; thread a { x += 1; x += 1; x += 1 }; thread b { x += 1; assert x == 4, \"lost\" }";
 /// let model = Model::from_text("add.race", text, &[])?;
 /// let mut machine = model.machine(Limits::default());
-/// let mut recorder = Recorder::new(RandomWalk::new());
-/// let summary = run(&mut machine, &mut recorder, 3, &mut Unobserved, &stop);
+/// let mut recorder = Recorder::new();
+/// let summary = run(&mut machine, &mut RandomWalk::new(), 3, &mut recorder, &stop);
 /// let token = Token {
 ///     program: model.digest(),
 ///     defines: vec![],
@@ -205,14 +205,15 @@ fn replayed(
     stop: &AtomicBool,
 ) -> Result<(Best, Outcome), ShrinkError> {
     let mut machine = Machine::new(Vm::new(code.clone()), token.limits);
-    let mut departures = Departures::new(Replay::new(Arc::new(token.schedule.clone())));
-    let summary = run(&mut machine, &mut departures, token.seed, &mut Unobserved, stop);
+    let mut replay = Replay::new(Arc::new(token.schedule.clone()));
+    let mut departures = Departures::new();
+    let summary = run(&mut machine, &mut replay, token.seed, &mut departures, stop);
     let outcome = match summary.end {
         End::Interrupted => return Err(ShrinkError::Interrupted),
         End::Diverged(divergence) => return Err(divergence.into()),
         End::Outcome(outcome) => outcome,
     };
-    if let Some(left) = departures.inner().left_over(summary.steps) {
+    if let Some(left) = replay.left_over(summary.steps) {
         return Err(Box::new(left).into());
     }
     if !goal(&machine.world, &outcome) {
@@ -231,14 +232,11 @@ fn recorded(
     stop: &AtomicBool,
 ) -> (Token, Vec<Departure>, Option<Outcome>) {
     let mut machine = Machine::new(Vm::new(code.clone()), from.limits);
-    let mut recorder = Recorder::new(Worded::new(Course::new(deviations)));
-    let summary = run(&mut machine, &mut recorder, 0, &mut Unobserved, stop);
+    let (mut recorder, mut worded) = (Recorder::new(), DepartureRecorder::default());
+    let summary = run(&mut machine, &mut Course::new(deviations), 0, &mut (&mut recorder, &mut worded), stop);
     let Some(outcome) = summary.outcome() else { return (from.clone(), Vec::new(), None) };
     let signature = signature(&code.setup, outcome);
-    let (worded, schedule) = recorder.into_parts(&machine.world);
-    (
-        Token { program: code.digest() as u64, signature, schedule, ..from.clone() },
-        worded.departures,
-        Some(outcome.clone()),
-    )
+    let schedule = recorder.schedule(&machine.world);
+    let token = Token { program: code.digest() as u64, signature, schedule, ..from.clone() };
+    (token, worded.departures, Some(outcome.clone()))
 }

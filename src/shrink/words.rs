@@ -1,8 +1,9 @@
 //! Describes deviations in words.
 
-use crate::event::{Actor, Choice};
-use crate::sched::{Divergence, Steady, Strategy, View, describe};
-use crate::world::Question;
+use crate::event::Choice;
+use crate::exec::{Choices, Observer};
+use crate::sched::{Steady, View, describe};
+use crate::world::{Question, World};
 
 /// A deviation, described for readers.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,37 +16,23 @@ pub struct Departure {
     pub instead_of: String,
 }
 
-/// A strategy that delegates to another one and records in words where that strategy deviates from the default
-/// scheduler.
-pub(super) struct Worded<S> {
-    inner: S,
+/// An observer that records in words where a run deviates from the default scheduler.
+#[derive(Default)]
+pub(super) struct DepartureRecorder {
     steady: Steady,
     pub(super) departures: Vec<Departure>,
 }
 
-impl<S> Worded<S> {
-    pub(super) fn new(inner: S) -> Self {
-        Self { inner, steady: Steady::default(), departures: Vec::new() }
-    }
-}
+impl Observer for DepartureRecorder {
+    const EVENTS: bool = false;
+    const CHOICES: Choices = Choices::Unforced;
 
-impl<S: Strategy> Strategy for Worded<S> {
-    fn begin(&mut self, seed: u64) {
-        self.inner.begin(seed);
+    fn begin(&mut self, _: &World) {
         self.steady = Steady::default();
         self.departures.clear();
     }
 
-    fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
-        self.inner.choose(view)
-    }
-
-    fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
-        self.inner.argument(view, actor, question)
-    }
-
-    fn observe(&mut self, view: &View<'_>, choice: Choice) {
-        self.inner.observe(view, choice);
+    fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let default = self.steady.choice(view);
         if choice != default {
             let answer = |c: Choice| match view.world.question(c.actor) {

@@ -4,7 +4,7 @@ use crate::load::{all_models, load};
 use crate::surw::named;
 use allocation_counter::measure;
 use raceflip::event::Outcome;
-use raceflip::exec::{RunSummary, Unobserved, run};
+use raceflip::exec::{Observer, RunSummary, Unobserved, run};
 use raceflip::sched::{ChoiceLog, RandomWalk, Strategy};
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine};
@@ -18,21 +18,32 @@ fn wordless(summary: &RunSummary) -> bool {
     matches!(summary.outcome(), Some(Outcome::Ok | Outcome::Stuck { .. }))
 }
 
-fn perform(machine: &mut Machine<Vm>, strategy: &mut impl Strategy, seed: u64) -> RunSummary {
-    run(machine, strategy, seed, &mut Unobserved, &AtomicBool::new(false))
+fn perform(
+    machine: &mut Machine<Vm>,
+    strategy: &mut impl Strategy,
+    observer: &mut impl Observer,
+    seed: u64,
+) -> RunSummary {
+    run(machine, strategy, seed, observer, &AtomicBool::new(false))
 }
 
 /// Performs each seed twice: the first run grows the buffers that its schedule needs, and the second run must not
 /// allocate. Returns the number of runs that were checked.
-fn allocating(name: &str, machine: &mut Machine<Vm>, strategy: &mut impl Strategy, wrong: &mut Vec<String>) -> u64 {
+fn allocating(
+    name: &str,
+    machine: &mut Machine<Vm>,
+    strategy: &mut impl Strategy,
+    observer: &mut impl Observer,
+    wrong: &mut Vec<String>,
+) -> u64 {
     let mut looked_at = 0;
     for seed in 0..SEEDS {
-        if !wordless(&perform(machine, strategy, seed)) {
+        if !wordless(&perform(machine, strategy, observer, seed)) {
             continue;
         }
         looked_at += 1;
         let info = measure(|| {
-            perform(machine, strategy, seed);
+            perform(machine, strategy, observer, seed);
         });
         if info.count_total > 0 {
             wrong.push(format!("{name}, seed {seed}: {} allocations, {} bytes", info.count_total, info.bytes_total));
@@ -50,13 +61,13 @@ fn a_run_after_the_first_allocates_nothing() {
         let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
         let code = load(path, &[]).code;
         let mut machine = Machine::new(Vm::new(code), Limits::default());
-        let plain = allocating(&name, &mut machine, &mut RandomWalk::new(), &mut wrong);
+        let plain = allocating(&name, &mut machine, &mut RandomWalk::new(), &mut Unobserved, &mut wrong);
         let logged = format!("{name}, choices recorded");
-        allocating(&logged, &mut machine, &mut ChoiceLog::new(RandomWalk::new()), &mut wrong);
+        allocating(&logged, &mut machine, &mut RandomWalk::new(), &mut ChoiceLog::new(), &mut wrong);
         let model = load(path, &[]);
         for strategy in ["pos", "surw", "pctcp:3,steps=100"] {
             let mut strategy_of = named(&model, strategy, Limits::default());
-            allocating(&format!("{name}, {strategy}"), &mut machine, &mut strategy_of, &mut wrong);
+            allocating(&format!("{name}, {strategy}"), &mut machine, &mut strategy_of, &mut Unobserved, &mut wrong);
         }
         looked_at += plain;
         if plain == 0 {

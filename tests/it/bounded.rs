@@ -178,5 +178,7 @@ fn names_read_and_print() {
     refuse("pct3", "unknown strategy `pct3`");
     refuse("delayed", "unknown strategy `delayed`");
     let unknown = "pct".parse::<StrategySpec>().expect("a strategy").build(&model("pct_depth3").code.setup.sites);
-    assert_eq!(unknown.err(), Some(SpecError::NoSteps("pct:3".to_owned())));
+    let error = unknown.err().expect("no profile run");
+    assert!(matches!(error, SpecError::Profile { .. }));
+    assert_eq!(error.to_string(), "`pct:3` needs the number of steps that a run takes: use `pct:3,steps=1000`");
 }

@@ -1,6 +1,15 @@
 //! Tests of strategies on the command line: messages about them, and runs reproduced from tokens and seeds.
 
 use crate::cli::{call, file, scratch, token};
+use raceflip::sched::StrategySpec;
+
+#[test]
+fn the_help_has_the_syntax_of_each_strategy() {
+    let syntax = "random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:FIRST<THEN[,way=N][,guided][,later=N][,profile=SEED], or avoid:SITE,...";
+    assert_eq!(StrategySpec::syntax(), syntax);
+    let help = call(&["run", "--help"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains(&format!("How choices are made: {syntax}")), "{help}");
+}
 
 #[test]
 fn runs_of_bounded_strategies_come_back() {
@@ -29,11 +38,20 @@ fn runs_of_bounded_strategies_come_back() {
         ("delay:1,k=2", "`k=2` is not a number of steps, at least 1: use `steps=1000`"),
         (
             "delays",
-            "unknown strategy `delays`: use `random`, `round-robin`, `pct:3`, `pctcp:3`, `delay:2`, `pos`, `surw`",
+            "unknown strategy `delays`: use `random`, `round-robin`, `pct:3`, `pctcp:3`, `delay:2`, `pos`, `surw`, `surw:SITE,SITE`, `directed:SITE~SITE`, `hold:SITE<SITE` or `avoid:SITE,SITE`\n",
         ),
         ("pctcp:x", "`x` is not a number from 1 to 1000: use `pctcp:3`"),
         ("surw:@nowhere", "no statement has the label `@nowhere`"),
         ("surw:a", "`a` is not a site"),
+        ("directed:@a~@b,patience=x", "`x` is not a number of steps: use `patience=20000`"),
+        ("directed:@a~@b,visits=4/0", "`4/0` is not how often two statements are visited: use `visits=40/3`"),
+        ("directed:@a~@b,foo=1", "`foo=1` is no option of `directed`: use `patience=20000` or `visits=40/3`"),
+        ("directed:@a~@b,guided", "`guided` is no option of `directed`: use `patience=20000` or `visits=40/3`"),
+        (
+            "hold:@a<@b,foo=1",
+            "`foo=1` is no option of `hold`: use `way=2` (from 1), `guided`, `later=1` or `profile=SEED`",
+        ),
+        ("explore", "`explore` draws no run"),
     ] {
         let run = call(&["run", &model, "--strategy", strategy]);
         assert_eq!((run.status, run.out.as_str()), (2, ""), "{strategy}");

@@ -220,7 +220,7 @@ fn a_replay_stops_where_it_is_told_to() {
 /// and on the next model in the folder.
 #[test]
 fn a_tolerant_replay_accounts_for_every_choice() {
-    use raceflip::exec::{Unobserved, run};
+    use raceflip::exec::run;
     use raceflip::sched::{RandomWalk, Recorder, Tolerant};
     use raceflip::vm::Vm;
     use raceflip::world::{Limits, Machine};
@@ -232,16 +232,16 @@ fn a_tolerant_replay_accounts_for_every_choice() {
     let (mut followed, mut moved, mut skipped, mut inserted) = (0, 0, 0, 0);
     for pair in paths.windows(2) {
         let machine = |path| Machine::new(Vm::new(crate::load::load(path, &[]).code), limits);
-        let mut recorder = Recorder::new(RandomWalk::new());
+        let mut recorder = Recorder::new();
         let mut first = machine(&pair[0]);
-        run(&mut first, &mut recorder, 7, &mut Unobserved, &go_on);
+        run(&mut first, &mut RandomWalk::new(), 7, &mut recorder, &go_on);
         let recorded = Arc::new(recorder.schedule(&first.world));
         for path in pair {
-            let mut tolerant = Recorder::new(Tolerant::new(recorded.clone()));
+            let (mut tolerant, mut recorder) = (Tolerant::new(recorded.clone()), Recorder::new());
             let mut machine = machine(path);
-            let summary = run(&mut machine, &mut tolerant, 0, &mut Unobserved, &go_on);
+            let summary = run(&mut machine, &mut tolerant, 0, &mut recorder, &go_on);
             assert!(summary.outcome().is_some(), "{}: {:?}", path.display(), summary.end);
-            let (tolerant, made) = tolerant.into_parts(&machine.world);
+            let made = recorder.schedule(&machine.world);
             let told = tolerant.finish();
             assert_eq!(told.followed + told.skipped, recorded.len(), "{}: {told:?}", path.display());
             assert_eq!(told.followed + told.inserted, made.len(), "{}: {told:?}", path.display());

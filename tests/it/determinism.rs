@@ -3,12 +3,13 @@
 use crate::load::{Model, all_models, load};
 use crate::surw::named;
 use raceflip::base::{Digester, mix};
-use raceflip::event::{Actor, Event, Happening, Op, Outcome, SiteId};
+use raceflip::event::{Actor, Choice, Event, Happening, Op, Outcome, SiteId};
 use raceflip::exec::{End, Observer, RunSummary, Unobserved, run};
 use raceflip::sched::{ChoiceLog, Directed, Divergence, Prefixed, RandomWalk, Recorder, Replay, Rerun, Strategy, View};
 use raceflip::token::Token;
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, Question, World, signature};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,8 +62,17 @@ fn told(summary: &RunSummary) -> String {
 }
 
 fn perform(machine: &mut Machine<Vm>, strategy: &mut impl Strategy, seed: u64) -> (u128, RunSummary) {
+    perform_observed(machine, strategy, &mut Unobserved, seed)
+}
+
+fn perform_observed(
+    machine: &mut Machine<Vm>,
+    strategy: &mut impl Strategy,
+    observer: &mut impl Observer,
+    seed: u64,
+) -> (u128, RunSummary) {
     let mut digest = Digest::default();
-    let summary = run(machine, strategy, seed, &mut digest, &AtomicBool::new(false));
+    let summary = run(machine, strategy, seed, &mut (&mut digest, observer), &AtomicBool::new(false));
     digest.0.text(&told(&summary));
     (digest.0.finish(), summary)
 }
@@ -117,8 +127,8 @@ fn ten_thousand_runs_replay_from_their_tokens() {
         let (name, model) = &models[(draw % models.len() as u64) as usize];
         let kind = STRATEGIES[((draw >> 32) % STRATEGIES.len() as u64) as usize];
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
-        let mut recorder = Recorder::new(strategy(kind, model));
-        let (trace, summary) = perform(&mut machine, &mut recorder, draw);
+        let mut recorder = Recorder::new();
+        let (trace, summary) = perform_observed(&mut machine, &mut strategy(kind, model), &mut recorder, draw);
         let End::Outcome(outcome) = &summary.end else { panic!("{name}: {:?}", summary.end) };
         let token = Token {
             program: model.code.digest() as u64,
@@ -144,8 +154,8 @@ fn ten_thousand_runs_replay_from_their_tokens() {
 fn an_argument_that_nothing_asks_for_is_a_divergence() {
     let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("harnesses/papers/racefuzzer_fig1.race"), &[]);
     let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
-    let mut recorder = Recorder::new(RandomWalk::new());
-    perform(&mut machine, &mut recorder, 1);
+    let mut recorder = Recorder::new();
+    perform_observed(&mut machine, &mut RandomWalk::new(), &mut recorder, 1);
     let mut schedule = recorder.schedule(&machine.world);
     schedule.choices[1].argument = 1;
     let step = schedule.choices[0].count;
@@ -154,10 +164,10 @@ fn an_argument_that_nothing_asks_for_is_a_divergence() {
     assert_eq!((divergence.step, divergence.found.as_str()), (step, "there is nothing to choose"));
 }
 
-/// A random walk that does not skip forced steps, so it is asked at every step.
-struct Told(RandomWalk);
+/// A strategy that does not skip forced steps, so it is asked at every step.
+struct Told<S>(S);
 
-impl Strategy for Told {
+impl<S: Strategy> Strategy for Told<S> {
     fn begin(&mut self, seed: u64) {
         self.0.begin(seed);
     }
@@ -169,6 +179,40 @@ impl Strategy for Told {
     fn argument(&mut self, view: &View<'_>, actor: Actor, question: Question) -> Result<u64, Box<Divergence>> {
         self.0.argument(view, actor, question)
     }
+
+    fn observe(&mut self, view: &View<'_>, choice: Choice) {
+        self.0.observe(view, choice);
+    }
+}
+
+/// No run of a strategy changes if the strategy is asked at forced steps as well.
+#[test]
+fn strategies_that_pass_over_forced_steps_need_not_see_them() {
+    let never = AtomicBool::new(false);
+    let mut passing: BTreeSet<&str> = BTreeSet::new();
+    for path in all_models() {
+        let model = load(&path, &[]);
+        let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
+        for name in STRATEGIES {
+            let (mut free, mut told) = (strategy(name, &model), Told(strategy(name, &model)));
+            if free.passes_over_forced() {
+                passing.insert(name);
+            }
+            let (mut log, mut all) = (ChoiceLog::new(), ChoiceLog::new());
+            for seed in 0..5 {
+                let at_once = run(&mut machine, &mut free, seed, &mut log, &never);
+                let state = machine.canonical();
+                let one_by_one = run(&mut machine, &mut told, seed, &mut all, &never);
+                assert_eq!(at_once, one_by_one, "{} {name} {seed}", relative(&path));
+                assert_eq!(state, machine.canonical(), "{} {name} {seed}", relative(&path));
+                assert_eq!(log.choices(), all.choices(), "{} {name} {seed}", relative(&path));
+                let mut rerun = Rerun::new(Arc::new(log.choices().clone()));
+                let again = run(&mut machine, &mut rerun, 0, &mut Unobserved, &never);
+                assert_eq!(at_once, again, "{} {name} {seed}", relative(&path));
+            }
+        }
+    }
+    assert_eq!(passing, ["delay:2,steps=30", "random", "round-robin"].into());
 }
 
 /// A random walk is not asked at forced steps (exactly one open actor, a thread). This changes neither the run, its
@@ -181,20 +225,21 @@ fn forced_steps_are_steps() {
         let model = load(&path, &[]);
         let machine = || Machine::new(Vm::new(model.code.clone()), limits());
         let (mut passing, mut stepping) = (machine(), machine());
-        let mut walk = ChoiceLog::new(RandomWalk::new());
+        let (mut walk, mut log) = (RandomWalk::new(), ChoiceLog::new());
         assert!(walk.passes_over_forced());
         for seed in 0..20 {
-            let at_once = run(&mut passing, &mut walk, seed, &mut Unobserved, &never);
+            let at_once = run(&mut passing, &mut walk, seed, &mut log, &never);
             let mut told = Told(RandomWalk::new());
             let one_by_one = run(&mut stepping, &mut told, seed, &mut Unobserved, &never);
             assert_eq!(at_once, one_by_one, "{} {seed}", relative(&path));
             assert_eq!(passing.canonical(), stepping.canonical(), "{} {seed}", relative(&path));
             // A rerun of the raw choices gives the same run and the same schedule.
-            let mut again = Recorder::new(Rerun::new(Arc::new(walk.choices().clone())));
-            let rerun = run(&mut stepping, &mut again, 0, &mut Unobserved, &never);
+            let mut rerun = Rerun::new(Arc::new(log.choices().clone()));
+            let mut again = Recorder::new();
+            let rerun = run(&mut stepping, &mut rerun, 0, &mut again, &never);
             assert_eq!(at_once, rerun, "{} {seed}", relative(&path));
-            let mut recorder = Recorder::new(RandomWalk::new());
-            run(&mut passing, &mut recorder, seed, &mut Unobserved, &never);
+            let mut recorder = Recorder::new();
+            run(&mut passing, &mut walk, seed, &mut recorder, &never);
             assert_eq!(
                 again.schedule(&stepping.world),
                 recorder.schedule(&passing.world),
@@ -202,7 +247,7 @@ fn forced_steps_are_steps() {
                 relative(&path)
             );
             steps += at_once.steps;
-            asked += walk.choices().len() as u64;
+            asked += log.choices().len() as u64;
         }
     }
     assert!(asked < steps / 2, "{asked} of {steps}: most steps are forced");
@@ -216,10 +261,10 @@ fn strategies_go_on_from_the_middle_of_a_run() {
         let model = load(&path, &[]);
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits());
         for (seed, name) in (0..).zip(STRATEGIES) {
-            let mut walk = ChoiceLog::new(RandomWalk::new());
-            // The run is observed, so no forced step is skipped.
-            let steps = perform(&mut machine, &mut walk, seed).1.steps;
-            let choices = Arc::new(walk.choices().clone());
+            let mut log = ChoiceLog::new();
+            // The events of the run are observed, so no forced step is skipped.
+            let steps = perform_observed(&mut machine, &mut RandomWalk::new(), &mut log, seed).1.steps;
+            let choices = Arc::new(log.choices().clone());
             for from in [steps / 4, steps / 2, steps] {
                 let mut prefixed = Prefixed::new(choices.clone(), from, Vec::new(), strategy(name, &model));
                 let summary = run(&mut machine, &mut prefixed, seed, &mut Unobserved, &never);

@@ -27,8 +27,8 @@ fn recorded(threads: u32) -> (Schedule, u64) {
     let model = load(&chain(), &[]);
     let limits = Limits { threads, ..Limits::default() };
     let mut machine = model.machine(limits);
-    let mut recorder = Recorder::new(RandomWalk::new());
-    run(&mut machine, &mut recorder, 1, &mut Unobserved, &AtomicBool::new(false));
+    let mut recorder = Recorder::new();
+    run(&mut machine, &mut RandomWalk::new(), 1, &mut recorder, &AtomicBool::new(false));
     let mut schedule = None;
     let info = measure(|| schedule = Some(recorder.schedule(&machine.world)));
     let schedule = schedule.expect("it was made");

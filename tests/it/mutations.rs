@@ -150,13 +150,12 @@ fn survive(text: &str, seed: u64) -> bool {
 }
 
 /// Performs a run under a detector, and checks that its replay ends in the same way.
-fn replays(machine: &mut Machine<Vm>, strategy: impl Strategy, seed: u64) {
+fn replays(machine: &mut Machine<Vm>, mut strategy: impl Strategy, seed: u64) {
     let never = AtomicBool::new(false);
-    let mut recorder = Recorder::new(strategy);
-    let drawn = run(machine, &mut recorder, seed, &mut Hybrid::new(), &never);
+    let (mut recorder, mut hybrid) = (Recorder::new(), Hybrid::new());
+    let drawn = run(machine, &mut strategy, seed, &mut (&mut recorder, &mut hybrid), &never);
     assert!(matches!(drawn.end, End::Outcome(_)), "{drawn:?}");
-    let (_, schedule) = recorder.into_parts(&machine.world);
-    let mut replay = Replay::new(Arc::new(schedule));
+    let mut replay = Replay::new(Arc::new(recorder.schedule(&machine.world)));
     let again = run(machine, &mut replay, 0, &mut Hybrid::new(), &never);
     assert_eq!((drawn, None), (again.clone(), replay.left_over(again.steps)));
 }

@@ -32,8 +32,8 @@ pub(crate) fn variants_of(path: &Path) -> Vec<Model> {
 /// Returns the token and the outcome of a random walk.
 pub(crate) fn walk(model: &Model, seed: u64) -> (Token, Outcome) {
     let mut machine = model.machine(limits());
-    let mut recorder = Recorder::new(RandomWalk::new());
-    let summary = exec::run(&mut machine, &mut recorder, seed, &mut Unobserved, &AtomicBool::new(false));
+    let mut recorder = Recorder::new();
+    let summary = exec::run(&mut machine, &mut RandomWalk::new(), seed, &mut recorder, &AtomicBool::new(false));
     let outcome = summary.outcome().expect("an end").clone();
     let token = Token {
         program: model.digest(),

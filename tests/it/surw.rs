@@ -4,8 +4,8 @@
 use crate::chance::{chi_squared, chi_squared_limit};
 use crate::load::{Model, load_bytes};
 use raceflip::event::{Event, Happening, Op, Outcome, Value};
-use raceflip::exec::{Observer, Unobserved, run};
-use raceflip::sched::{Counting, Named, RoundRobin, SpecError, StrategySpec, SurwSpec};
+use raceflip::exec::{Observer, run};
+use raceflip::sched::{EventCounter, Named, RoundRobin, SpecError, StrategySpec, SurwSpec};
 use raceflip::vm::Vm;
 use raceflip::world::{Limits, Machine, World};
 use std::collections::BTreeMap;
@@ -15,9 +15,9 @@ use std::sync::atomic::AtomicBool;
 pub(crate) fn named(model: &Model, name: &str, limits: Limits) -> Named {
     let counts = |surw: &SurwSpec| {
         let mut machine = Machine::new(Vm::new(model.code.clone()), limits);
-        let mut counting = Counting::new(RoundRobin::default(), surw.interesting(&model.code.setup.sites)?);
-        run(&mut machine, &mut counting, 0, &mut Unobserved, &AtomicBool::new(false));
-        Ok::<_, SpecError>(counting.counts(&machine.world))
+        let mut counter = EventCounter::new(surw.interesting(&model.code.setup.sites)?);
+        run(&mut machine, &mut RoundRobin::default(), 0, &mut counter, &AtomicBool::new(false));
+        Ok::<_, SpecError>(counter.counts(&machine.world))
     };
     let spec: StrategySpec = name.parse().unwrap_or_else(|e| panic!("{e}"));
     let spec = spec.with_counts(counts).unwrap_or_else(|e| panic!("{e}"));
@@ -217,6 +217,6 @@ fn names_read_and_print() {
     refuse("pos:3", "unknown strategy `pos:3`");
     let model = load_bytes("two.race", MODELS[1].1.as_bytes(), &[]);
     let build = |text: &str| text.parse::<StrategySpec>().expect(text).build(&model.code.setup.sites).err();
-    assert_eq!(build("surw"), Some(SpecError::NoCounts("surw".to_owned())));
+    assert!(matches!(build("surw"), Some(SpecError::Profile { .. })));
     assert!(matches!(build("surw:@nowhere"), Some(SpecError::NoSite { .. })));
 }
