@@ -124,7 +124,7 @@ impl Strategy for DelayBounded {
         })
     }
 
-    // A delay at a forced step passes over nobody, and after a burst it is still the turn of the same thread.
+    // A delay at a forced step has no effect, and a burst does not change the thread whose turn it is.
     fn passes_over_forced(&self) -> bool {
         true
     }

@@ -1,16 +1,20 @@
-//! The trait of what watches a run, in public as [`exec::Observer`](crate::exec::Observer): this module is below the
-//! loop of a run, so that the recorders of choices can implement it.
+//! The trait `Observer`, which watches a run. Its public path is [`exec::Observer`](crate::exec::Observer). It is defined
+//! here, below the loop of a run, so that the recorders of choices can implement it.
 
 use super::View;
 use crate::event::{Choice, Event};
 use crate::world::World;
 
 /// Watches a run. Each method does nothing by default.
+///
+/// The two constants say what the observer needs. A run whose observer needs neither events nor choices spends nothing
+/// on them.
 pub trait Observer {
     /// Whether the observer needs events. A run whose observer does not need them records none.
     const EVENTS: bool = true;
 
-    /// Which choices the observer needs. It receives no others.
+    /// Which choices the observer needs. [`choice`](Self::choice) is called for at least these, and not at all if it is
+    /// [`Choices::None`].
     const CHOICES: Choices = Choices::None;
 
     /// Starts a new run. `world` is the state before the first choice.
@@ -18,8 +22,8 @@ pub trait Observer {
         let _ = world;
     }
 
-    /// Receives the choice of the next step, before the step is performed. The view is the one that the strategy has
-    /// chosen in.
+    /// Receives the choice of the next step, before the step is performed. `view` is the view in which the strategy made
+    /// it.
     fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let _ = (view, choice);
     }
@@ -40,15 +44,15 @@ pub trait Observer {
 pub enum Choices {
     /// No choice.
     None,
-    /// All choices except those of forced steps, some of which may be left out. No step that is left out asks a
-    /// question.
+    /// The choices of all steps that are not forced. Choices of forced steps may be missing. No missing choice has an
+    /// argument.
     Unforced,
     /// The choices of all steps.
     All,
 }
 
 impl Choices {
-    /// Returns the choices that two observers need together.
+    /// Returns the choices that two observers with these needs require together.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         if self as u8 >= other as u8 { self } else { other }

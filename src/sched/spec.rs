@@ -48,7 +48,7 @@ pub(super) trait Spec: Sized + fmt::Display {
         Profile::Nothing
     }
 
-    /// Returns the statements that the strategy is about.
+    /// Returns the statements that the strategy treats differently from others.
     fn targets(&self) -> Vec<SiteSpec> {
         Vec::new()
     }
@@ -85,9 +85,9 @@ pub(super) enum Profile<'s> {
     Counts(&'s mut SurwSpec),
 }
 
-/// Makes the enums of parameters and of built strategies from the rows of the table, and everything that asks each
-/// strategy for its part. A built strategy is called in a match instead of a `dyn` call, so that the compiler can
-/// inline the calls of each step.
+/// Makes two enums from the rows of the table, one of parameters and one of built strategies, and the functions that
+/// delegate to the row. A `match` calls a built strategy, not a `dyn` call, so that the compiler can inline the calls of
+/// each step.
 macro_rules! strategies {
     ($($(#[$doc:meta])* $name:ident($spec:ty) => $strategy:ty;)*) => {
         /// A strategy with all its parameters, in the syntax of command lines and tokens.
@@ -139,8 +139,8 @@ macro_rules! strategies {
                 }
             }
 
-            /// Returns the statements that the strategy is about: those of its pair or order, or those that it
-            /// postpones or calls interesting.
+            /// Returns the statements that the strategy treats differently from others: those of its pair or order, the
+            /// interesting ones, or those that it avoids.
             #[must_use]
             pub fn targets(&self) -> Vec<SiteSpec> {
                 match self {

@@ -63,8 +63,8 @@ impl Strategy for Course {
         Ok(answered(view, question, self.argument))
     }
 
-    // At a forced step only the thread that acts can be taken, so a deviation there has no effect. A burst continues the
-    // thread that was observed last.
+    // At a forced step no other actor can be chosen, so a deviation there has no effect. A burst continues the thread
+    // that was observed last.
     fn passes_over_forced(&self) -> bool {
         true
     }
