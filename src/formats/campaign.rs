@@ -2,11 +2,11 @@
 
 use super::failing::{Told, ending};
 pub use super::harms::Harm;
-use super::harms::{Hurts, Often, harm, hurts, often, rounded};
+use super::harms::{Hurts, Often, hurts, often, rounded};
 use crate::base::{at_most, interval};
 use crate::campaign::{
-    self, Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Phase1, Plan, Refutation,
-    Undecided, Verdict, WayReport,
+    self, Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Phase1, Plan, Proof,
+    Refutation, Undecided, WayReport,
 };
 use crate::detect::{ContextKind, Detector};
 use crate::event::{LimitKind, SiteId};
@@ -284,8 +284,8 @@ pub(super) fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, comp
         runs: plan.runs,
         trials: plan.trials,
         detectors: names(&plan.detectors),
-        risk: Risk { once: phase1.risk.once, walks: phase1.risk.walks },
-        left_out: phase1.left_out.iter().cloned().collect(),
+        risk: Risk { once: phase1.coverage.risk.once, walks: phase1.coverage.risk.walks },
+        left_out: phase1.coverage.left_out.iter().cloned().collect(),
         complete,
     }
 }
@@ -304,7 +304,7 @@ pub(super) fn access(plan: &Plan, site: SiteId) -> Access {
     }
 }
 
-pub(super) fn context(kind: &ContextKind) -> String {
+pub(crate) fn context(kind: &ContextKind) -> String {
     match kind {
         ContextKind::ThreadThread => "thread-thread",
         ContextKind::ThreadTask => "thread-task",
@@ -335,7 +335,7 @@ pub(super) fn fails(plan: &Plan, report: &FailureReport) -> Fails {
 pub(super) fn cuts(found: &Phase1) -> Vec<Cut> {
     let cut =
         |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| Cut { option: kind.option().to_owned(), limit, runs };
-    found.limits.iter().map(cut).collect()
+    found.coverage.limits.iter().map(cut).collect()
 }
 
 fn endless(found: &campaign::Endless) -> Endless {
@@ -368,52 +368,59 @@ fn way(report: &WayReport) -> Way {
     Way { strategy: report.strategy.clone(), trials, hits, interval: (rounded(low), rounded(high)), released }
 }
 
+fn verdict(plan: &Plan, proof: &Proof) -> VerdictWord {
+    match proof {
+        Proof::Adjacent => VerdictWord::Adjacent,
+        Proof::Flipped(flip) => VerdictWord::Flipped {
+            a: format!("{} visit {}", flip.instances.a.context, flip.instances.a.visit),
+            b: format!("{} visit {}", flip.instances.b.context, flip.instances.b.visit),
+            cut: flip.cut.map(side),
+        },
+        Proof::Refuted(Refutation { states, never }) => {
+            let (first, then) = match *never {
+                Never::Order { first, then } => (Some(first), Some(then)),
+                Never::Turned => (None, None),
+            };
+            let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
+            VerdictWord::Refuted { states: *states, never_first, never_then }
+        }
+        Proof::Unconfirmed => VerdictWord::Unconfirmed,
+    }
+}
+
+fn undecided(why: Undecided) -> String {
+    match why {
+        Undecided::BothOrders => "both-orders",
+        Undecided::CutOff => "cut-off",
+        Undecided::Cut => "cut",
+    }
+    .to_owned()
+}
+
 fn driven(plan: &Plan, report: &PairReport) -> Driven {
+    let PairReport { discovery, trials, comparison, .. } = report;
     Driven {
         a: access(plan, report.pair.a),
         b: access(plan, report.pair.b),
-        rank: report.rank.letter(),
-        location: report.place.clone(),
-        contexts: report.kinds.iter().map(context).collect(),
-        detectors: if report.searched { names(&[Detector::Search]) } else { Vec::new() },
-        verdict: match &report.verdict {
-            Verdict::Adjacent => VerdictWord::Adjacent,
-            Verdict::Flipped(flip) => VerdictWord::Flipped {
-                a: format!("{} visit {}", flip.instances.a.context, flip.instances.a.visit),
-                b: format!("{} visit {}", flip.instances.b.context, flip.instances.b.visit),
-                cut: flip.cut.map(side),
-            },
-            Verdict::Refuted(Refutation { states, never }) => {
-                let (first, then) = match *never {
-                    Never::Order { first, then } => (Some(first), Some(then)),
-                    Never::Turned => (None, None),
-                };
-                let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
-                VerdictWord::Refuted { states: *states, never_first, never_then }
-            }
-            Verdict::Unconfirmed => VerdictWord::Unconfirmed,
-        },
-        harm: harm(report),
+        rank: discovery.rank.letter(),
+        location: discovery.place.clone(),
+        contexts: discovery.kinds.iter().map(context).collect(),
+        detectors: if discovery.searched { names(&[Detector::Search]) } else { Vec::new() },
+        verdict: verdict(plan, &report.proof),
+        harm: report.harm().into(),
         harms: hurts(report),
-        more_often: report.more_often.iter().map(often).collect(),
-        proof: report.proof.iter().map(again).collect(),
-        trials: report.trials,
-        ways: report.ways.iter().map(way).collect(),
-        undecided_by_search: report.undecided_by_search.map(|u| {
-            match u {
-                Undecided::BothOrders => "both-orders",
-                Undecided::CutOff => "cut-off",
-                Undecided::Cut => "cut",
-            }
-            .to_owned()
-        }),
-        adjacent: report.adjacent,
-        reached: report.reached,
-        at_most: (report.verdict == Verdict::Unconfirmed).then(|| rounded(at_most(report.reached))),
-        first_failure: report.first_failure,
-        orders: report.orders.iter().map(|o| order(plan, o)).collect(),
-        undecided: report.undecided,
-        limits: report.limits,
+        more_often: comparison.more_often.iter().map(often).collect(),
+        proof: report.evidence.iter().map(again).collect(),
+        trials: trials.count,
+        ways: trials.ways.iter().map(way).collect(),
+        undecided_by_search: report.undecided_by_search.map(undecided),
+        adjacent: trials.adjacent,
+        reached: trials.reached,
+        at_most: (report.proof == Proof::Unconfirmed).then(|| rounded(at_most(trials.reached))),
+        first_failure: trials.first_failure,
+        orders: comparison.orders.iter().map(|o| order(plan, o)).collect(),
+        undecided: comparison.undecided,
+        limits: trials.limits,
     }
 }
 

@@ -74,7 +74,7 @@ impl DetectReport {
         Self {
             format: "raceflip-detect".to_owned(),
             version: VERSION,
-            about: about(file, program, plan, found, found.complete),
+            about: about(file, program, plan, found, found.coverage.complete),
             pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
             order_pairs: found.orders.iter().map(|c| potential(plan, c)).collect(),
             failures: found.failures.iter().map(|f| fails(plan, f)).collect(),

@@ -1,10 +1,12 @@
-//! Defines the evidence for the harm of a pair as JSON, a part of `raceflip-confirm` (`docs/formats.md`).
+//! Defines the evidence for the harm of a pair as JSON, a part of `raceflip-confirm` (`docs/formats.md`), and judges
+//! the pairs of such a report as a campaign judges its pairs.
 
-use super::campaign::side;
-use crate::campaign::{CHANCE, Claim, FailureReport, First, MoreOften, PairReport};
+use super::campaign::{ConfirmReport, Driven, Fails, VerdictWord, side};
+use crate::campaign::{self, CHANCE, Claim, FailureReport, First, MoreOften, PairReport};
+use crate::campaign::{Finding, Judged, Results, Status};
 use serde::{Deserialize, Serialize};
 
-/// Classification of the harm of a pair.
+/// Result of the comparison of both orders of a pair: [`campaign::Harm`] as a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -59,10 +61,10 @@ pub struct Often {
     pub chance: f64,
 }
 
-pub(crate) fn hurts(report: &PairReport) -> Vec<Hurts> {
+pub(super) fn hurts(report: &PairReport) -> Vec<Hurts> {
     let of = report.hurts().into_iter();
     let hurts = |(first, f): (First, &FailureReport)| {
-        let (exhaustive, none_of) = match report.harms.get(&(first, f.signature.clone())) {
+        let (exhaustive, none_of) = match report.comparison.harms.get(&(first, f.signature.clone())) {
             Some(Claim::Exhaustive { states }) => (Some(*states), None),
             Some(Claim::Runs { runs, at_most, fails, of }) => {
                 let (at_most, confidence) = (rounded(*at_most), 1.0 - CHANCE);
@@ -75,7 +77,7 @@ pub(crate) fn hurts(report: &PairReport) -> Vec<Hurts> {
     of.map(hurts).collect()
 }
 
-pub(crate) fn often(more: &MoreOften) -> Often {
+pub(super) fn often(more: &MoreOften) -> Often {
     Often {
         first: side(more.first),
         signature: more.signature.clone(),
@@ -88,21 +90,49 @@ pub(crate) fn often(more: &MoreOften) -> Often {
     }
 }
 
-pub(super) fn harm(report: &PairReport) -> Harm {
-    let [a, b] = &report.orders;
-    if !report.verdict.confirmed() {
-        Harm::Unknown
-    } else if !report.hurts().is_empty() {
-        Harm::Harmful
-    } else if !report.complete {
-        // An interrupted comparison supports no verdict on the harm.
-        Harm::Interrupted
-    } else if report.fails_either_way() {
-        Harm::FailsEitherWay
-    } else if a.runs == 0 || b.runs == 0 || a.failed() + b.failed() > 0 {
-        Harm::OneOrderOnly
-    } else {
-        Harm::NoFailure
+impl From<campaign::Harm> for Harm {
+    fn from(harm: campaign::Harm) -> Self {
+        match harm {
+            campaign::Harm::Harmful => Harm::Harmful,
+            campaign::Harm::FailsEitherWay => Harm::FailsEitherWay,
+            campaign::Harm::NoFailure => Harm::NoFailure,
+            campaign::Harm::OneOrderOnly => Harm::OneOrderOnly,
+            campaign::Harm::Interrupted => Harm::Interrupted,
+            campaign::Harm::Unknown => Harm::Unknown,
+        }
+    }
+}
+
+impl Judged for Driven {
+    type Failure = Fails;
+
+    fn status(&self) -> Status {
+        match &self.verdict {
+            VerdictWord::Adjacent | VerdictWord::Flipped { .. } => Status::Confirmed,
+            VerdictWord::Refuted { .. } => Status::Refuted,
+            VerdictWord::Unconfirmed => Status::Open,
+        }
+    }
+
+    fn harms(&self) -> Vec<&str> {
+        self.harms.iter().map(|harm| harm.signature.as_str()).collect()
+    }
+
+    fn failures(&self) -> Vec<&Fails> {
+        self.orders.iter().flat_map(|order| &order.failures).collect()
+    }
+
+    fn signature(failure: &Fails) -> &str {
+        &failure.signature
+    }
+}
+
+impl ConfirmReport {
+    /// Returns the findings of the report. See [`Results::findings`].
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding<'_, Driven>> {
+        let (pairs, orders) = (&self.pairs, &self.order_pairs);
+        Results { pairs, orders, detection: &self.detection_failures, trials: &self.unexplained }.findings()
     }
 }
 
