@@ -1,6 +1,6 @@
 //! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
-use super::failing::{Told, ending};
+use super::failing::{Ending, ending};
 pub use super::harms::Harm;
 use super::harms::{Hurts, Often, hurts, often, rounded};
 use crate::base::{at_most, interval};
@@ -234,7 +234,7 @@ pub struct Fails {
     pub least_stall: u64,
     /// How the example ended.
     #[serde(flatten)]
-    pub told: Told,
+    pub ending: Ending,
     /// Number of steps of the example.
     #[serde(default)]
     pub steps: Option<u64>,
@@ -251,8 +251,8 @@ pub struct Fails {
 impl Fails {
     /// Returns the end of the example in one line, or the signature if the file has no such line.
     #[must_use]
-    pub fn told(&self) -> &str {
-        self.told.or(&self.signature)
+    pub fn text(&self) -> &str {
+        self.ending.or(&self.signature)
     }
 }
 
@@ -324,7 +324,7 @@ pub(super) fn fails(plan: &Plan, report: &FailureReport) -> Fails {
         signature: report.signature.clone(),
         runs: report.runs,
         least_stall: report.stall,
-        told: Told::of(&plan.model, &report.outcome, text),
+        ending: Ending::of(&plan.model, &report.outcome, text),
         steps: Some(report.steps),
         virtual_time: Some(report.virtual_time),
         stall: Some(report.stall),

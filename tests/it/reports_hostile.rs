@@ -52,7 +52,7 @@ fn with(text: &str) -> ConfirmReport {
         pair.location = text.to_owned();
         pair.contexts = vec![text.to_owned()];
         for fails in pair.orders.iter_mut().flat_map(|order| &mut order.failures) {
-            fails.told.text = text.to_owned();
+            fails.ending.text = text.to_owned();
         }
     };
     report.about.file = text.to_owned();
@@ -60,7 +60,7 @@ fn with(text: &str) -> ConfirmReport {
     report.pairs.iter_mut().for_each(pair);
     for fails in report.detection_failures.iter_mut().chain(&mut report.unexplained) {
         fails.signature = text.to_owned();
-        fails.told.text = text.to_owned();
+        fails.ending.text = text.to_owned();
     }
     report
 }

@@ -52,7 +52,7 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
 
 /// Renders the failures of the gate as errors. They come before all other annotations.
 pub(super) fn gate(failures: &[GateFailure]) -> String {
-    let line = |f: &GateFailure| format!("::error title=raceflip%3A gate::{}\n", escape_data(&clean(&f.told())));
+    let line = |f: &GateFailure| format!("::error title=raceflip%3A gate::{}\n", escape_data(&clean(&f.text())));
     failures.iter().map(line).collect()
 }
 

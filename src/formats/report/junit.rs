@@ -92,7 +92,7 @@ pub(super) fn gate(document: &mut Report, failures: &[GateFailure]) {
     let mut suite = TestSuite::new("raceflip gate");
     for failure in failures {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_type(format!("gate/{}", failure.on)).set_message(failure.told());
+        status.set_type(format!("gate/{}", failure.on)).set_message(failure.text());
         let mut case = TestCase::new(format!("--fail-on {}", failure.on), status);
         case.set_classname("raceflip.gate");
         suite.add_test_case(case);

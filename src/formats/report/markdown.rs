@@ -45,7 +45,7 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
 
 /// Renders the failures of the gate, one line for each.
 pub(super) fn gate(failures: &[GateFailure]) -> String {
-    let lines: String = failures.iter().map(|f| format!("**{}**\n\n", plain(&f.told()))).collect();
+    let lines: String = failures.iter().map(|f| format!("**{}**\n\n", plain(&f.text()))).collect();
     lines
 }
 

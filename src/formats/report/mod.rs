@@ -103,7 +103,7 @@ pub struct GateFailure {
 impl GateFailure {
     /// Formats the failure: `the gate failed on limits (3): what comes after a limit is not known`.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn text(&self) -> String {
         format!("the gate failed on {} ({}): {}", self.on, self.count, self.why)
     }
 }

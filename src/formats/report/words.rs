@@ -162,7 +162,7 @@ fn unconfirmed(report: &ConfirmReport, pair: &Driven) -> String {
 
 /// Formats a failure in one line.
 pub(crate) fn failure(fails: &Fails) -> String {
-    clean(fails.told())
+    clean(fails.text())
 }
 
 /// Returns line and column of a failure, and its place in the real app if the model names one. What the report lacks
@@ -173,7 +173,7 @@ pub(super) fn place(
     replays: &mut dyn Replays,
 ) -> (Option<(u32, u32)>, Option<String>) {
     let again = replays.run(&report.about, &fails.again, &[]).and_then(|run| run.failing);
-    let at = fails.told.place().or_else(|| again.as_ref().and_then(|failing| failing.line.zip(failing.column)));
+    let at = fails.ending.place().or_else(|| again.as_ref().and_then(|failing| failing.line.zip(failing.column)));
     (at, again.and_then(|failing| failing.from))
 }
 
