@@ -1,7 +1,8 @@
 //! Defines the result of a campaign over many models, `raceflip-campaign` version 1, and the lines of `--trials-out`
 //! (`docs/formats.md`).
 
-use super::campaign::{ConfirmReport, is_usual, names, side, usual};
+use super::campaign::{ConfirmReport, is_usual, names, usual};
+use super::harms::side;
 use crate::campaign::{Explore, PairReport, Plan};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Defines the evidence for the harm of a pair as JSON, a part of `raceflip-confirm` (`docs/formats.md`), and judges
 //! the pairs of such a report as a campaign judges its pairs.
 
-use super::campaign::{ConfirmReport, Driven, Fails, VerdictWord, side};
-use crate::campaign::{self, CHANCE, Claim, FailureReport, First, MoreOften, PairReport};
+use super::campaign::{ConfirmReport, Failure, Pair, Proof};
+use crate::campaign::{self, CHANCE, Claim, FailureReport, First, PairReport};
 use crate::campaign::{Finding, Judged, Results, Status};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub enum Harm {
 /// A failure of one order that the other order does not have.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Hurts {
+pub struct HarmClaim {
     pub first: String,
     pub signature: String,
     /// Number of states that follow with the other order from the same state, if a search of all of them found no such
@@ -51,7 +51,7 @@ pub struct NoneOf {
 /// A failure of both orders that is significantly more frequent with one of them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Often {
+pub struct MoreOften {
     pub first: String,
     pub signature: String,
     pub fails: u32,
@@ -61,7 +61,12 @@ pub struct Often {
     pub chance: f64,
 }
 
-pub(super) fn hurts(report: &PairReport) -> Vec<Hurts> {
+/// Returns the letter for the statement that comes first.
+pub(super) fn side(first: First) -> String {
+    if first == First::A { "a" } else { "b" }.to_owned()
+}
+
+pub(super) fn hurts(report: &PairReport) -> Vec<HarmClaim> {
     let of = report.hurts().into_iter();
     let hurts = |(first, f): (First, &FailureReport)| {
         let (exhaustive, none_of) = match report.comparison.harms.get(&(first, f.signature.clone())) {
@@ -72,13 +77,13 @@ pub(super) fn hurts(report: &PairReport) -> Vec<Hurts> {
             }
             None => (None, None),
         };
-        Hurts { first: side(first), signature: f.signature.clone(), exhaustive, none_of }
+        HarmClaim { first: side(first), signature: f.signature.clone(), exhaustive, none_of }
     };
     of.map(hurts).collect()
 }
 
-pub(super) fn often(more: &MoreOften) -> Often {
-    Often {
+pub(super) fn often(more: &campaign::MoreOften) -> MoreOften {
+    MoreOften {
         first: side(more.first),
         signature: more.signature.clone(),
         fails: more.this.0,
@@ -103,14 +108,14 @@ impl From<campaign::Harm> for Harm {
     }
 }
 
-impl Judged for Driven {
-    type Failure = Fails;
+impl Judged for Pair {
+    type Failure = Failure;
 
     fn status(&self) -> Status {
-        match &self.verdict {
-            VerdictWord::Adjacent | VerdictWord::Flipped { .. } => Status::Confirmed,
-            VerdictWord::Refuted { .. } => Status::Refuted,
-            VerdictWord::Unconfirmed => Status::Open,
+        match &self.proof {
+            Proof::Adjacent | Proof::Flipped { .. } => Status::Confirmed,
+            Proof::Refuted { .. } => Status::Refuted,
+            Proof::Unconfirmed => Status::Open,
         }
     }
 
@@ -118,11 +123,11 @@ impl Judged for Driven {
         self.harms.iter().map(|harm| harm.signature.as_str()).collect()
     }
 
-    fn failures(&self) -> Vec<&Fails> {
+    fn failures(&self) -> Vec<&Failure> {
         self.orders.iter().flat_map(|order| &order.failures).collect()
     }
 
-    fn signature(failure: &Fails) -> &str {
+    fn signature(failure: &Failure) -> &str {
         &failure.signature
     }
 }
@@ -130,7 +135,7 @@ impl Judged for Driven {
 impl ConfirmReport {
     /// Returns the findings of the report. See [`Results::findings`].
     #[must_use]
-    pub fn findings(&self) -> Vec<Finding<'_, Driven>> {
+    pub fn findings(&self) -> Vec<Finding<'_, Pair>> {
         let (pairs, orders) = (&self.pairs, &self.order_pairs);
         Results { pairs, orders, detection: &self.detection_failures, trials: &self.unexplained }.findings()
     }

@@ -7,7 +7,7 @@ use crate::support::read;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use raceflip::campaign::{Context, Explore, Finding, Judged, Plan, Silent, Subject, confirm};
-use raceflip::formats::campaign::{About, Access, Again, ConfirmReport};
+use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence};
 use raceflip::formats::report::{NoReplays, Replays, Run, github, junit, markdown, replayed, sarif};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 pub(crate) struct At(pub(crate) Model);
 
 impl Replays for At {
-    fn run(&mut self, _: &About, again: &Again, marked: &[&Access]) -> Option<Run> {
+    fn run(&mut self, _: &About, again: &Evidence, marked: &[&Access]) -> Option<Run> {
         replayed(&self.0, &again.token, &raceflip::world::Limits::default(), marked)
     }
 }

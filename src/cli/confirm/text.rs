@@ -6,7 +6,7 @@ use super::super::output::{BAD, BOLD, GOOD, ODD, Output, paint};
 use super::super::timeline::{self, View};
 use super::super::{Refusal, again};
 use crate::event::SiteId;
-use crate::formats::campaign::{About, Access, Again, ConfirmReport};
+use crate::formats::campaign::{About, Access, ConfirmReport, Evidence};
 use crate::formats::report::text::{Block, Extent, render};
 use crate::formats::report::{Line, Replays, Role, Run, Span};
 use crate::formats::timeline::Marks;
@@ -36,7 +36,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn timeline(&self, again: &Again, marked: &[&Access], out: &mut Output) -> Result<(), Refusal> {
+    fn timeline(&self, again: &Evidence, marked: &[&Access], out: &mut Output) -> Result<(), Refusal> {
         let sites = &self.model.code.setup.sites;
         let is_marked = |site: &SiteId| marked.iter().any(|access| access.site == site_text(sites, *site));
         let marks = Marks { sites: sites.ids().filter(is_marked).collect(), ..Marks::default() };
@@ -49,11 +49,11 @@ impl Printer<'_> {
 
 impl Replays for Printer<'_> {
     // The text contains no steps of runs.
-    fn run(&mut self, _: &About, _: &Again, _: &[&Access]) -> Option<Run> {
+    fn run(&mut self, _: &About, _: &Evidence, _: &[&Access]) -> Option<Run> {
         None
     }
 
-    fn commands(&mut self, _: &About, again: &Again) -> Vec<String> {
+    fn commands(&mut self, _: &About, again: &Evidence) -> Vec<String> {
         again::replay(self.model, &again.token, &again.strategy, again.seed, &self.limits)
     }
 }

@@ -1,7 +1,7 @@
 //! Counts pairs by their verdicts.
 
 use crate::campaign::{Judged, Verdict};
-use crate::formats::campaign::Driven;
+use crate::formats::campaign::Pair;
 
 /// The number of pairs with each verdict.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn of(pairs: &[Driven]) -> Self {
+    pub(super) fn of(pairs: &[Pair]) -> Self {
         let mut counts = Counts::default();
         for pair in pairs {
             *match pair.verdict() {

@@ -33,21 +33,21 @@ pub(crate) mod words;
 pub use line::{Line, Role, Span};
 pub use run::{Run, Step, replayed};
 
-use super::campaign::{About, Access, Again, ConfirmReport, Driven};
+use super::campaign::{About, Access, ConfirmReport, Evidence, Pair};
 use super::shell;
 use crate::campaign::Finding;
 
-type Subject<'r> = crate::campaign::Subject<'r, Driven>;
+type Subject<'r> = crate::campaign::Subject<'r, Pair>;
 
 /// Access to the models of a report, for replays and paths.
 pub trait Replays {
     /// Replays the token of a run of this model, and marks the steps of these statements. Returns `None` if the run
     /// cannot be reproduced here, for example because the model is missing or was edited. The report then lacks what
     /// depends on the run.
-    fn run(&mut self, about: &About, again: &Again, marked: &[&Access]) -> Option<Run>;
+    fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<Run>;
 
     /// Returns the commands that replay a run.
-    fn commands(&mut self, about: &About, again: &Again) -> Vec<String> {
+    fn commands(&mut self, about: &About, again: &Evidence) -> Vec<String> {
         vec![format!("raceflip replay {} {}", shell::path(&about.file), again.token)]
     }
 
@@ -84,7 +84,7 @@ pub trait Replays {
 pub struct NoReplays;
 
 impl Replays for NoReplays {
-    fn run(&mut self, _: &About, _: &Again, _: &[&Access]) -> Option<Run> {
+    fn run(&mut self, _: &About, _: &Evidence, _: &[&Access]) -> Option<Run> {
         None
     }
 }
@@ -111,7 +111,7 @@ impl GateFailure {
 // A finding with its report.
 struct Entry<'r> {
     report: &'r ConfirmReport,
-    finding: Finding<'r, Driven>,
+    finding: Finding<'r, Pair>,
 }
 
 // Returns the findings of a report.

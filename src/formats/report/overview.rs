@@ -6,7 +6,7 @@ use super::line::{Line, Role};
 use super::text::verdict;
 use super::{Subject, counted, words};
 use crate::campaign::{Judged, Verdict};
-use crate::formats::campaign::{ConfirmReport, Driven, Fails};
+use crate::formats::campaign::{ConfirmReport, Failure, Pair};
 use crate::formats::campaigns::{CampaignReport, variant_name};
 use crate::formats::shell;
 
@@ -88,7 +88,7 @@ fn head(report: &ConfirmReport) -> Line {
 }
 
 // Renders a harmful pair: each failure that one of its orders is to blame for.
-fn harmful(report: &ConfirmReport, pair: &Driven) -> Vec<Line> {
+fn harmful(report: &ConfirmReport, pair: &Pair) -> Vec<Line> {
     let mut lines = vec![named(pair)];
     lines.extend(words::source(pair).map(|source| Line::new(format!("    {source}"))));
     for (order, fails) in words::hurting(pair) {
@@ -101,12 +101,12 @@ fn harmful(report: &ConfirmReport, pair: &Driven) -> Vec<Line> {
 }
 
 // Renders verdict, location and statements of a pair.
-fn named(pair: &Driven) -> Line {
+fn named(pair: &Pair) -> Line {
     let line = Line::new("  ").join(verdict(pair.verdict())).and("  ");
     line.with(Role::Name, &pair.location).and(format!("  {}", words::pair(pair)))
 }
 
-fn replay(report: &ConfirmReport, fails: &Fails) -> Line {
+fn replay(report: &ConfirmReport, fails: &Failure) -> Line {
     let token = &fails.again.token;
     Line::new(if token.len() > shell::LONGEST_ARGUMENT {
         "      its token is in the JSON (--out): too long for an argument".to_owned()

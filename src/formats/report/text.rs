@@ -7,7 +7,7 @@ use super::words::{self, Example};
 use super::{Replays, Subject, counted};
 use crate::campaign::{Finding, Judged, RunKind, Verdict, same_failure};
 use crate::detect::Rank;
-use crate::formats::campaign::{Access, Again, ConfirmReport, Driven, Fails, Harm};
+use crate::formats::campaign::{Access, ConfirmReport, Evidence, Failure, Harm, Pair};
 use std::collections::BTreeSet;
 
 /// The extent of the text.
@@ -27,7 +27,7 @@ pub enum Block<'r> {
     /// The place for the timeline of a failing run, with the steps of these statements marked.
     Timeline {
         /// The run.
-        again: &'r Again,
+        again: &'r Evidence,
         /// The statements of the pair.
         marked: Vec<&'r Access>,
     },
@@ -70,7 +70,7 @@ pub fn render<'r>(report: &'r ConfirmReport, extent: Extent, replays: &mut dyn R
 
 struct Writer<'r, 'w> {
     report: &'r ConfirmReport,
-    findings: Vec<Finding<'r, Driven>>,
+    findings: Vec<Finding<'r, Pair>>,
     replays: &'w mut dyn Replays,
     blocks: Vec<Block<'r>>,
 }
@@ -115,13 +115,13 @@ impl<'r> Writer<'r, '_> {
     }
 
     // Returns the earlier pair with the same harms, if there is one.
-    fn lead(&self, pair: &Driven) -> Option<&'r Driven> {
+    fn lead(&self, pair: &Pair) -> Option<&'r Pair> {
         let mut leads = self.findings.iter().filter(|f| f.pairs.iter().any(|p| std::ptr::eq(*p, pair)));
         leads.find_map(|f| if let Subject::Pair { pair, .. } = f.subject { Some(pair) } else { None })
     }
 
     // Renders the verdict, the location, the statements, and where these are in the real app.
-    fn head(&mut self, pair: &Driven) {
+    fn head(&mut self, pair: &Pair) {
         let order = if pair.rank == Rank::Order.letter() { " order" } else { "" };
         let line = verdict(pair.verdict()).and(format!("{order}  "));
         self.push(line.with(Role::Name, &pair.location).and(format!("  {}", words::pair(pair))));
@@ -131,7 +131,7 @@ impl<'r> Writer<'r, '_> {
     }
 
     // Renders the runs of both orders, and what follows from them.
-    fn runs(&mut self, pair: &'r Driven) {
+    fn runs(&mut self, pair: &'r Pair) {
         for example in words::orders(self.report, pair, self.replays) {
             self.example(example, vec![&pair.a, &pair.b]);
         }
@@ -211,7 +211,7 @@ pub(super) fn verdict(verdict: Verdict) -> Line {
 }
 
 // Renders the harm of a confirmed pair.
-fn harm(pair: &Driven) -> Line {
+fn harm(pair: &Pair) -> Line {
     let text = words::harm(pair);
     let line = Line::new("  ").prose();
     match pair.harm {
@@ -226,10 +226,10 @@ fn harm(pair: &Driven) -> Line {
 
 // A failure that is not the harm of one order, the kind of the runs that are counted, and the pairs in whose runs it
 // occurs.
-type Apart<'r> = (&'r Fails, RunKind, Vec<&'r Driven>);
+type Apart<'r> = (&'r Failure, RunKind, Vec<&'r Pair>);
 
-fn failures<'r>(findings: &[Finding<'r, Driven>]) -> Vec<Apart<'r>> {
-    let failure = |f: &Finding<'r, Driven>| match f.subject {
+fn failures<'r>(findings: &[Finding<'r, Pair>]) -> Vec<Apart<'r>> {
+    let failure = |f: &Finding<'r, Pair>| match f.subject {
         Subject::Failure(failure, runs) => Some((failure, runs, f.pairs.clone())),
         Subject::Pair { .. } => None,
     };

@@ -7,10 +7,10 @@ use super::{Entry, Replays, Subject, counted};
 use crate::base::{at_most, clean, interval};
 use crate::campaign::{Judged, RunKind, SEARCHED, Verdict, best_way};
 use crate::formats::campaign::{
-    About, Access, Again, ConfirmReport, Driven, Endless, Fails, Harm, Order, VerdictWord, Way,
+    About, Access, ConfirmReport, Endless, Evidence, Failure, Harm, Order, Pair, Proof, Way,
 };
 use crate::formats::failing::stalls;
-use crate::formats::harms::{Hurts, Often};
+use crate::formats::harms::{HarmClaim, MoreOften};
 use std::collections::BTreeSet;
 
 /// Formats a model and its constants: `app.race -D FIXED=1`.
@@ -31,13 +31,13 @@ pub(crate) fn statement(line: u32, kind: &str, label: Option<&str>) -> String {
 }
 
 /// Formats a pair: `:34 write @A ~ :40 read @B`.
-pub(crate) fn pair(pair: &Driven) -> String {
+pub(crate) fn pair(pair: &Pair) -> String {
     format!("{} ~ {}", access(&pair.a), access(&pair.b))
 }
 
 /// Formats a pair with labels in place of lines, where there are labels: `@A ~ read 40:17`. Edits elsewhere do not
 /// change a label.
-pub(super) fn name(pair: &Driven) -> String {
+pub(super) fn name(pair: &Pair) -> String {
     let name = |a: &Access| if a.label.is_some() { a.site.clone() } else { format!("{} {}", a.kind, a.site) };
     clean(&format!("{} ~ {}", name(&pair.a), name(&pair.b)))
 }
@@ -56,12 +56,12 @@ pub(crate) fn contexts(kinds: &[String]) -> String {
 }
 
 /// Describes how a pair was found: the contexts in which detection saw it, or the search that alone has found it.
-pub(super) fn seen(pair: &Driven) -> String {
+pub(super) fn seen(pair: &Pair) -> String {
     if pair.detectors.is_empty() { contexts(&pair.contexts) } else { "found by exhaustive search".to_owned() }
 }
 
 /// Returns a name for the statement of a pair that comes first.
-pub(crate) fn side(pair: &Driven, first: &str) -> String {
+pub(crate) fn side(pair: &Pair, first: &str) -> String {
     let a_first = first == "a";
     if pair.a != pair.b {
         let own = if a_first { &pair.a } else { &pair.b };
@@ -71,8 +71,8 @@ pub(crate) fn side(pair: &Driven, first: &str) -> String {
         };
     }
     // Both sides are one statement, so the thread or task that performs it distinguishes them.
-    match &pair.verdict {
-        VerdictWord::Flipped { a, b, .. } => {
+    match &pair.proof {
+        Proof::Flipped { a, b, .. } => {
             let who = if a_first { a } else { b };
             clean(who.rsplit_once(" visit ").map_or(who.as_str(), |(context, _)| context))
         }
@@ -89,19 +89,19 @@ fn rate(way: &Way) -> String {
 }
 
 /// Describes the proof of the verdict on a pair.
-pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
+pub(super) fn proof(report: &ConfirmReport, pair: &Pair) -> String {
     let trials = counted(pair.trials, "trial");
-    let way = best_way(&pair.ways, pair.verdict == VerdictWord::Adjacent, |w| (&w.strategy, w.hits, w.trials));
+    let way = best_way(&pair.ways, pair.proof == Proof::Adjacent, |w| (&w.strategy, w.hits, w.trials));
     // A search has found the runs that prove the pair, and no trial.
-    let searched = way.is_none() && pair.proof.iter().any(|run| run.strategy == SEARCHED);
+    let searched = way.is_none() && pair.evidence.iter().any(|run| run.strategy == SEARCHED);
     let search = || format!("by a search of all {}", counted(report.searched.map_or(0, |s| s.states), "state"));
-    match &pair.verdict {
-        VerdictWord::Adjacent => match way {
+    match &pair.proof {
+        Proof::Adjacent => match way {
             Some(way) => format!("side by side in {}", rate(way)),
             None if searched => format!("side by side, {}", search()),
             None => format!("side by side in {} of {trials}", pair.adjacent),
         },
-        VerdictWord::Flipped { cut, .. } => {
+        Proof::Flipped { cut, .. } => {
             let by = match way {
                 Some(way) => format!("brought about in {}", rate(way)),
                 None if searched => search(),
@@ -116,7 +116,7 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
                 }
             }
         }
-        VerdictWord::Refuted { states, never_first, never_then } => {
+        Proof::Refuted { states, never_first, never_then } => {
             let never = match (never_first, never_then) {
                 (Some(first), Some(then)) if first == then => {
                     "never in two threads or tasks on the same memory".to_owned()
@@ -126,12 +126,12 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
             };
             format!("{never}, in all {}", counted(*states, "state"))
         }
-        VerdictWord::Unconfirmed => unconfirmed(report, pair),
+        Proof::Unconfirmed => unconfirmed(report, pair),
     }
 }
 
 // Describes what was tried without success.
-fn unconfirmed(report: &ConfirmReport, pair: &Driven) -> String {
+fn unconfirmed(report: &ConfirmReport, pair: &Pair) -> String {
     let states = report.searched.map_or(0, |s| s.states);
     let all = counted(states, "state");
     let searched = match pair.undecided_by_search.as_deref() {
@@ -161,7 +161,7 @@ fn unconfirmed(report: &ConfirmReport, pair: &Driven) -> String {
 }
 
 /// Formats a failure in one line.
-pub(crate) fn failure(fails: &Fails) -> String {
+pub(crate) fn failure(fails: &Failure) -> String {
     clean(fails.text())
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn failure(fails: &Fails) -> String {
 /// comes from a replay, if the run can be replayed.
 pub(super) fn place(
     report: &ConfirmReport,
-    fails: &Fails,
+    fails: &Failure,
     replays: &mut dyn Replays,
 ) -> (Option<(u32, u32)>, Option<String>) {
     let again = replays.run(&report.about, &fails.again, &[]).and_then(|run| run.failing);
@@ -178,13 +178,13 @@ pub(super) fn place(
 }
 
 /// Describes the harm of a pair; empty if the pair is not confirmed.
-pub(super) fn harm(pair: &Driven) -> String {
+pub(super) fn harm(pair: &Pair) -> String {
     let unseen = || pair.orders.iter().find(|o| o.runs == 0);
     match (pair.harm, unseen()) {
         (Harm::Harmful, _) => {
             let mut each = Vec::new();
             for (order, fails) in hurting(pair) {
-                let is_it = |h: &&Hurts| h.first == order.first && h.signature == fails.signature;
+                let is_it = |h: &&HarmClaim| h.first == order.first && h.signature == fails.signature;
                 let why = pair.harms.iter().find(is_it).map_or_else(String::new, |h| format!(" ({})", claim(h)));
                 each.push(format!("{} with {} first{why}", failure(fails), side(pair, &order.first)));
             }
@@ -211,7 +211,7 @@ pub(super) fn harm(pair: &Driven) -> String {
 
 /// Describes the evidence for a harm: `not in any of the 12 states that follow with the other order`, `in 40 of 832
 /// runs, and in none of 832 with the other order: below 1/64 at 99.9 %`.
-fn claim(harm: &Hurts) -> String {
+fn claim(harm: &HarmClaim) -> String {
     match (harm.exhaustive, harm.none_of) {
         (Some(1), _) => "not in the one state that follows with the other order".to_owned(),
         (Some(states), _) => format!("not in any of the {states} states that follow with the other order"),
@@ -228,18 +228,18 @@ fn claim(harm: &Hurts) -> String {
 }
 
 /// Describes a failure of both orders: `fails more often with @a first (60 of 64 runs against 12 of 64)`.
-fn often(more: &Often, side: &str) -> String {
-    let Often { fails, runs, other_fails, other_runs, .. } = more;
+fn often(more: &MoreOften, side: &str) -> String {
+    let MoreOften { fails, runs, other_fails, other_runs, .. } = more;
     format!("fails more often with {side} first ({fails} of {runs} runs against {other_fails} of {other_runs})")
 }
 
 /// Returns whether this failure of this order is harm of the pair.
-pub(super) fn is_harm(pair: &Driven, order: &Order, fails: &Fails) -> bool {
+pub(super) fn is_harm(pair: &Pair, order: &Order, fails: &Failure) -> bool {
     pair.harms.iter().any(|h| h.first == order.first && h.signature == fails.signature)
 }
 
 /// Returns the failures that are the harm of a pair, each with its order.
-pub(crate) fn hurting(pair: &Driven) -> Vec<(&Order, &Fails)> {
+pub(crate) fn hurting(pair: &Pair) -> Vec<(&Order, &Failure)> {
     let all = pair.orders.iter().flat_map(|o| o.failures.iter().map(move |f| (o, f)));
     all.filter(|(o, f)| is_harm(pair, o, f)).collect()
 }
@@ -251,11 +251,11 @@ pub(super) struct Example<'r> {
     /// The commands that replay the run.
     pub(super) commands: Vec<String>,
     /// The run, if it fails.
-    pub(super) failing: Option<&'r Again>,
+    pub(super) failing: Option<&'r Evidence>,
 }
 
 /// Describes both orders of a pair, with an entry for each failure.
-pub(super) fn orders<'r>(report: &ConfirmReport, pair: &'r Driven, replays: &mut dyn Replays) -> Vec<Example<'r>> {
+pub(super) fn orders<'r>(report: &ConfirmReport, pair: &'r Pair, replays: &mut dyn Replays) -> Vec<Example<'r>> {
     let runs = if pair.verdict().confirmed() { "run" } else { "trial" };
     let mut examples = Vec::new();
     for order in pair.orders.iter().filter(|o| o.runs > 0) {
@@ -275,7 +275,7 @@ pub(super) fn orders<'r>(report: &ConfirmReport, pair: &'r Driven, replays: &mut
 }
 
 // Formats a remark about the runs of an order: ` (in 5 of them @B was never reached)`.
-fn never_reached(pair: &Driven, order: &Order) -> String {
+fn never_reached(pair: &Pair, order: &Order) -> String {
     let other = side(pair, if order.first == "a" { "b" } else { "a" });
     match order.cut_off {
         0 => String::new(),
@@ -287,7 +287,7 @@ fn never_reached(pair: &Driven, order: &Order) -> String {
 /// Describes a failure that is not the harm of one order.
 pub(super) fn fails<'r>(
     report: &ConfirmReport,
-    fails: &'r Fails,
+    fails: &'r Failure,
     runs: RunKind,
     replays: &mut dyn Replays,
 ) -> Example<'r> {
@@ -298,7 +298,7 @@ pub(super) fn fails<'r>(
 
 /// Describes how other pairs are related to a finding, one line for each pair. Empty if there are none.
 pub(super) fn belonging(entry: &Entry<'_>) -> Vec<String> {
-    let line = |p: &&Driven| match entry.finding.subject {
+    let line = |p: &&Pair| match entry.finding.subject {
         Subject::Pair { .. } => format!("the same failure with the pair {}", located(p)),
         Subject::Failure(..) => format!("whatever the order of the pair {}", located(p)),
     };
@@ -311,7 +311,7 @@ pub(super) fn belonging(entry: &Entry<'_>) -> Vec<String> {
 
 /// Describes the failures of a pair that are the harm of another pair, which is the one to fix. `name` formats the
 /// other pair.
-pub(super) fn harm_of_others(report: &ConfirmReport, this: &Driven, name: fn(&Driven) -> String) -> Vec<String> {
+pub(super) fn harm_of_others(report: &ConfirmReport, this: &Pair, name: fn(&Pair) -> String) -> Vec<String> {
     let mut known = BTreeSet::new();
     let mut lines = Vec::new();
     for f in this.failures() {
@@ -327,28 +327,28 @@ pub(super) fn harm_of_others(report: &ConfirmReport, this: &Driven, name: fn(&Dr
 }
 
 // Formats a pair with the places of its statements in the real app.
-fn located(of: &Driven) -> String {
+fn located(of: &Pair) -> String {
     format!("{}{}", pair(of), sources(of))
 }
 
 // Formats the places in the real app in parentheses: ` (Main.java:12 ~ Main.java:30)`.
-fn sources(pair: &Driven) -> String {
+fn sources(pair: &Pair) -> String {
     source(pair).map_or(String::new(), |text| format!(" ({text})"))
 }
 
 /// Returns the places of both statements in the real app. `None` if the model names neither.
-pub(crate) fn source(pair: &Driven) -> Option<String> {
+pub(crate) fn source(pair: &Pair) -> Option<String> {
     let side = |a: &Access| a.from.clone().unwrap_or_else(|| access(a));
     let any = pair.a.from.is_some() || pair.b.from.is_some();
     any.then(|| clean(&format!("{} ~ {}", side(&pair.a), side(&pair.b))))
 }
 
 /// Returns the commands that replay a run.
-pub(super) fn commands(report: &ConfirmReport, again: &Again, replays: &mut dyn Replays) -> Vec<String> {
+pub(super) fn commands(report: &ConfirmReport, again: &Evidence, replays: &mut dyn Replays) -> Vec<String> {
     replays.commands(&report.about, again).iter().map(|c| clean(c)).collect()
 }
 
-fn stall(fails: &Fails) -> String {
+fn stall(fails: &Failure) -> String {
     stalls(fails.stall, fails.least_stall)
 }
 

@@ -22,7 +22,7 @@ use super::{Entry, Replays, Subject, all, counted, place};
 use crate::base::Digester;
 use crate::base::clean;
 use crate::campaign::{Judged, Verdict};
-use crate::formats::campaign::{Access, Again, ConfirmReport, Driven};
+use crate::formats::campaign::{Access, ConfirmReport, Evidence, Pair};
 use flows::{by_thread, locations, merged};
 use objects::{
     ArtifactLocation, AutomationDetails, CodeFlow, Driver, Invocation, Log, Notification, PhysicalLocation, Place,
@@ -124,7 +124,7 @@ struct Writer<'w> {
 struct Shown<'r> {
     first: Option<String>,
     signature: String,
-    again: &'r Again,
+    again: &'r Evidence,
 }
 
 impl Writer<'_> {
@@ -292,7 +292,7 @@ fn same(entry: &Entry<'_>) -> String {
 
 // Returns the identity of a pair: place, kind and label of both statements, in an order that does not depend on which
 // one is `a`.
-fn pair_print(pair: &Driven) -> Vec<String> {
+fn pair_print(pair: &Pair) -> Vec<String> {
     let side = |a: &Access| {
         let of = |text: &Option<String>| text.clone().unwrap_or_default();
         [a.kind.clone(), a.place.clone(), of(&a.label), of(&a.from)]
@@ -303,7 +303,7 @@ fn pair_print(pair: &Driven) -> Vec<String> {
 }
 
 // Returns a run for each end of both orders, the harmful ones first.
-fn shown(pair: &Driven) -> Vec<Shown<'_>> {
+fn shown(pair: &Pair) -> Vec<Shown<'_>> {
     let mut all: Vec<(usize, Shown<'_>)> = Vec::new();
     for order in &pair.orders {
         let first = Some(side(pair, &order.first));
