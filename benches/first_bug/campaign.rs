@@ -42,12 +42,12 @@ fn one(plan: &Plan) -> Result<u64, u64> {
     let found = confirm(plan, context);
     let mut runs = u64::from(phase1.runs);
     for pair in found.pairs.iter().chain(&found.orders) {
-        if let Some(first) = pair.first_failure {
+        if let Some(first) = pair.trials.first_failure {
             return Ok(runs + u64::from(first));
         }
-        runs += u64::from(pair.trials) + continuations(pair);
+        runs += u64::from(pair.trials.count) + continuations(pair);
         // The report does not say which continuation failed, so count all of them.
-        if pair.verdict.confirmed() && pair.orders.iter().any(|o| o.failed() > 0) {
+        if pair.proof.confirmed() && pair.comparison.orders.iter().any(|o| o.failed() > 0) {
             return Ok(runs);
         }
     }
@@ -55,8 +55,9 @@ fn one(plan: &Plan) -> Result<u64, u64> {
 }
 
 fn continuations(pair: &PairReport) -> u64 {
-    let runs = pair.orders.iter().map(|o| u64::from(o.runs)).sum::<u64>() + u64::from(pair.undecided);
-    if pair.verdict.confirmed() { runs } else { 0 }
+    let runs =
+        pair.comparison.orders.iter().map(|o| u64::from(o.runs)).sum::<u64>() + u64::from(pair.comparison.undecided);
+    if pair.proof.confirmed() { runs } else { 0 }
 }
 
 // Returns the number of the first detection run that fails. Detection names its runs by their seeds.

@@ -5,7 +5,7 @@ use crate::published::Published;
 use crate::runs::{fails, load, seed};
 use crate::table::{columns, goals, head, row};
 use raceflip::base::mix;
-use raceflip::campaign::{Confirmation, Context, Plan, Silent, confirm};
+use raceflip::campaign::{Confirmation, Context, Plan, Silent, Verdict, confirm};
 use raceflip::detect::Pair;
 use raceflip::exec::{Unobserved, run};
 use raceflip::sched::Directed;
@@ -72,7 +72,7 @@ fn probability(pairs: &[Fuzzed], trials: u32) -> Option<f64> {
 }
 
 fn best(found: &Confirmation) -> Option<f64> {
-    let rates = found.pairs.iter().filter(|p| p.verdict.confirmed()).filter_map(|p| p.best_way());
+    let rates = found.pairs.iter().filter(|p| p.proof.confirmed()).filter_map(|p| p.best_way());
     let rates: Vec<f64> = rates.map(|w| f64::from(w.hits) / f64::from(w.trials)).collect();
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
@@ -135,8 +135,8 @@ pub(crate) fn page(effort: Effort) -> Result<String, String> {
             |of: &dyn Fn(&raceflip::campaign::PairReport) -> bool| confirmed.pairs.iter().filter(|p| of(p)).count();
         let directed = pairs.iter().filter(|p| p.hits > 0).count();
         let failing = pairs.iter().filter(|p| p.hits > 0 && p.failed > 0).count();
-        let (proved, refuted) = (count(&|p| p.verdict.confirmed()), count(&|p| p.verdict.refuted()));
-        let harmful = count(&|p| p.verdict.confirmed() && !p.hurts().is_empty());
+        let (proved, refuted) = (count(&|p| p.proof.confirmed()), count(&|p| p.proof.refuted()));
+        let harmful = count(&|p| p.verdict() == Verdict::Harmful);
         let open = confirmed.pairs.len() - proved - refuted;
         for (sum, n) in sum.iter_mut().zip([confirmed.pairs.len(), directed, proved, harmful, refuted]) {
             *sum += n;

@@ -3,13 +3,17 @@
 //! It follows RaceFuzzer's two phases, and adds the flip for two tasks of one looper. Both orders of a confirmed pair
 //! are compared, and searches prove that other pairs are false.
 
-use super::continued::{Compared, compare, seen};
+use super::continued::{compare, seen};
 use super::detection::{add_searched, detect_in, may_add};
 use super::drive::Driven;
 use super::endless::endless;
 use super::failures::{Failures, evidence};
+use super::finding::is_explained;
 use super::refute::{self, States};
-use super::report::{Endless, FailureReport, MadeTrial, PairReport, Phase1, Refutation, Searched, Undecided, Verdict};
+use super::report::{
+    Comparison, Discovery, Endless, FailureReport, MadeTrial, PairReport, Phase1, Proof, Refutation, Searched, Trials,
+    Undecided,
+};
 use super::resist::resist;
 use super::stream::Stream;
 use super::trial::{Run, RunId};
@@ -45,7 +49,7 @@ impl Confirmation {
     #[must_use]
     pub fn complete(&self) -> bool {
         !self.interrupted
-            && self.phase1.complete
+            && self.phase1.coverage.complete
             && self.pairs.len() == self.phase1.candidates.len()
             && self.pairs.iter().chain(&self.orders).all(|p| p.complete)
     }
@@ -56,18 +60,18 @@ impl Confirmation {
 /// # Examples
 ///
 /// ```
-/// use raceflip::campaign::{Context, Plan, Silent, Verdict, confirm};
+/// use raceflip::campaign::{Context, Plan, Proof, Silent, Verdict, confirm};
 /// # use raceflip::vm::Model;
 /// # use std::sync::atomic::AtomicBool;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// # let stop = AtomicBool::new(false);
 /// let found = confirm(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
 /// for pair in &found.pairs {
-///     assert_eq!(pair.verdict, Verdict::Adjacent);
-///     let [a_first, b_first] = &pair.orders;
-///     assert!(a_first.runs > 0 && b_first.runs > 0);
 ///     // No order fails, so that the race is real and does no harm.
-///     assert!(pair.hurts().is_empty());
+///     assert_eq!(pair.verdict(), Verdict::Real);
+///     assert_eq!(pair.proof, Proof::Adjacent);
+///     let [a_first, b_first] = &pair.comparison.orders;
+///     assert!(a_first.runs > 0 && b_first.runs > 0);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -85,7 +89,8 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
     };
     // The trials may have led to a search of more states than detection did, and that may show further pairs.
     let stopped = context.stop.load(Ordering::Relaxed);
-    if let Some(Ok(states)) = campaign.states.as_ref().filter(|_| may_add(plan, &phase1.left_out) && !stopped) {
+    if let Some(Ok(states)) = campaign.states.as_ref().filter(|_| may_add(plan, &phase1.coverage.left_out) && !stopped)
+    {
         let mut all = Candidates::new();
         add_searched(plan, states, &mut all);
         let known: BTreeSet<Pair> = phase1.candidates.iter().map(|c| c.pair).collect();
@@ -99,14 +104,8 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
         Ok(states) => Searched { states: states.len(), complete: true },
         Err(states) => Searched { states, complete: false },
     });
-    let explained = |f: &FailureReport| {
-        // Order pairs without harm explain no failure.
-        let harmful = orders.iter().filter(|p| !p.harms.is_empty());
-        let all = pairs.iter().chain(harmful).flat_map(|p| &p.orders);
-        all.flat_map(|o| &o.failures).any(|g| g.signature == f.signature)
-    };
     let mut unexplained = others.finish(plan);
-    unexplained.retain(|f| !explained(f) && phase1.failures.iter().all(|g| g.signature != f.signature));
+    unexplained.retain(|f| !is_explained(f, &phase1.failures, (&pairs, &orders)));
     let livelocks = if context.stop.load(Ordering::Relaxed) { None } else { endless(plan, &phase1, context) };
     let interrupted = context.stop.load(Ordering::Relaxed);
     Confirmation { phase1, pairs, orders, unexplained, searched, livelocks, interrupted }
@@ -213,63 +212,63 @@ impl<'c> Campaign<'c> {
         refuted: Option<Refutation>,
         undecided: Option<Undecided>,
     ) -> PairReport {
-        let plan = self.plan;
-        let verdict = match (refuted, driven.hits.is_empty()) {
-            (Some(refutation), _) => Verdict::Refuted(refutation),
-            (None, false) => Verdict::Adjacent,
-            (None, true) => driven.flip().map_or(Verdict::Unconfirmed, |flip| Verdict::Flipped(Box::new(flip))),
+        let proof = match (refuted, driven.hits.is_empty()) {
+            (Some(refutation), _) => Proof::Refuted(refutation),
+            (None, false) => Proof::Adjacent,
+            (None, true) => driven.flip().map_or(Proof::Unconfirmed, |flip| Proof::Flipped(Box::new(flip))),
         };
-        let undecided_by_search = undecided.filter(|_| !verdict.confirmed());
-        let proof: Vec<Run> = match &verdict {
-            Verdict::Adjacent => driven.hits.iter().take(1).map(|(at, _)| driven.trials[*at].run.clone()).collect(),
-            Verdict::Flipped(flip) => flip.runs.to_vec(),
-            Verdict::Refuted(_) | Verdict::Unconfirmed => Vec::new(),
+        let undecided_by_search = undecided.filter(|_| !proof.confirmed());
+        let evidence = shown(&driven, &proof).iter().map(|run| evidence(self.plan, run)).collect();
+        let comparison = match &proof {
+            Proof::Unconfirmed => seen(&driven),
+            Proof::Refuted(_) => Comparison::nothing(),
+            _ => compare(&mut driven, &proof),
         };
-        let proof = proof.iter().map(|run| evidence(plan, run)).collect();
-        let beside: BTreeSet<usize> = driven.hits.iter().map(|(at, _)| *at).collect();
-        let adjacent = beside.len() as u32;
-        // Failures are counted before the verdict: a trial that fails is a failure of the program, whatever the verdict
-        // on its pair is.
-        let trials = driven.trials();
-        let first_failure = trials.iter().position(|i| driven.trials[*i].failed()).map(|i| i as u32 + 1);
-        let failed: Vec<_> = trials.iter().map(|i| &driven.trials[*i]).filter(|t| t.failed()).cloned().collect();
-        let is_limit = |i: &&usize| matches!(driven.trials[**i].summary.outcome(), Some(Outcome::Limit(..)));
-        let limits = trials.iter().filter(is_limit).count() as u32;
-        let reached = trials.iter().filter(|i| driven.orders.reached(**i)).count() as u32;
-        let Compared { orders, harms, more_often, either, undecided } = match &verdict {
-            Verdict::Unconfirmed => seen(&driven),
-            Verdict::Refuted(_) => Compared::nothing(),
-            _ => compare(&mut driven, &verdict),
-        };
-        for trial in failed {
-            let known = orders.iter().flat_map(|o| &o.failures).any(|f| f.signature == trial.signature);
-            if !known {
-                self.others.add(&trial);
+        // A trial that fails is a failure of the program, whatever the proof of its pair is.
+        for trial in driven.trials().into_iter().map(|i| &driven.trials[i]).filter(|t| t.failed()) {
+            if comparison.failures().all(|f| f.signature != trial.signature) {
+                self.others.add(trial);
             }
         }
         PairReport {
             pair: candidate.pair,
-            place: candidate.evidence.location.clone(),
-            rank: candidate.rank,
-            kinds: candidate.kinds.clone(),
-            searched: candidate.by.contains(&Detector::Search),
-            verdict,
+            discovery: Discovery {
+                place: candidate.evidence.location.clone(),
+                rank: candidate.rank,
+                kinds: candidate.kinds.clone(),
+                searched: candidate.by.contains(&Detector::Search),
+            },
             proof,
-            trials: trials.len() as u32,
-            made: trials.iter().filter_map(|i| made(&driven, *i, beside.contains(i))).collect(),
-            ways: driven.ways,
+            evidence,
             undecided_by_search,
-            adjacent,
-            reached,
-            first_failure,
-            orders,
-            harms,
-            more_often,
-            either,
-            undecided,
-            limits,
+            trials: trials(&driven),
+            comparison,
             complete: driven.complete && !self.context.stop.load(Ordering::Relaxed),
         }
+    }
+}
+
+// Returns the runs that prove the verdict.
+fn shown(driven: &Driven<'_>, proof: &Proof) -> Vec<Run> {
+    match proof {
+        Proof::Adjacent => driven.hits.iter().take(1).map(|(at, _)| driven.trials[*at].run.clone()).collect(),
+        Proof::Flipped(flip) => flip.runs.to_vec(),
+        Proof::Refuted(_) | Proof::Unconfirmed => Vec::new(),
+    }
+}
+
+fn trials(driven: &Driven<'_>) -> Trials {
+    let all = driven.trials();
+    let beside: BTreeSet<usize> = driven.hits.iter().map(|(at, _)| *at).collect();
+    let is_limit = |i: &&usize| matches!(driven.trials[**i].summary.outcome(), Some(Outcome::Limit(..)));
+    Trials {
+        count: all.len() as u32,
+        made: all.iter().filter_map(|i| made(driven, *i, beside.contains(i))).collect(),
+        ways: driven.ways.clone(),
+        adjacent: beside.len() as u32,
+        reached: all.iter().filter(|i| driven.orders.reached(**i)).count() as u32,
+        first_failure: all.iter().position(|i| driven.trials[*i].failed()).map(|i| i as u32 + 1),
+        limits: all.iter().filter(is_limit).count() as u32,
     }
 }
 

@@ -10,7 +10,7 @@ use super::continuing::{Continued, Continuing, Point};
 use super::drive::Driven;
 use super::failures::{Told, evidence};
 use super::orders::{Came, First, InstancePair};
-use super::report::{Claim, Evidence, MoreOften, OrderReport, Verdict};
+use super::report::{Claim, Comparison, Evidence, MoreOften, OrderReport, Proof};
 use super::sightings::Watch;
 use super::tally::Tallies;
 use super::trial::{Run, Trial, Worker};
@@ -31,32 +31,9 @@ const EFFORT: Effort = Effort { runs: 300, steps: 200_000 };
 // Maximum number of failing runs that are checked for their order; for one failure those with the least stall.
 const MOST_KNOWN: usize = 32;
 
-/// Result of the comparison of both orders.
-pub(super) struct Compared {
-    pub(super) orders: [OrderReport; 2],
-    /// Failures that one order has and the other one has not, from some point: the order and the signature, with the
-    /// claim that they rest on.
-    pub(super) harms: BTreeMap<(First, String), Claim>,
-    pub(super) more_often: Vec<MoreOften>,
-    /// Whether a search has shown that a failure of one order also comes with the other one, although no run of the
-    /// other one had it.
-    pub(super) either: bool,
-    /// Number of runs in which neither order was seen.
-    pub(super) undecided: u32,
-}
-
-impl Compared {
-    /// Result without any runs.
-    pub(super) fn nothing() -> Self {
-        let order = |first| OrderReport { first, runs: 0, cut_off: 0, failures: Vec::new(), passes: None };
-        let orders = [order(First::A), order(First::B)];
-        Self { orders, harms: BTreeMap::new(), more_often: Vec::new(), either: false, undecided: 0 }
-    }
-}
-
 /// Continues both orders of a confirmed pair, and compares them.
-pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
-    let mut continuing = Continuing::new(driven, verdict);
+pub(super) fn compare(driven: &mut Driven<'_>, proof: &Proof) -> Comparison {
+    let mut continuing = Continuing::new(driven, proof);
     let pilot = continuing.pilot();
     let (claims, either) = claims(&mut continuing);
     let Continuing { driven, scenes, points, of_points, .. } = continuing;
@@ -80,7 +57,7 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
     // "No failure" is reported only if no run of a known order fails. Otherwise the failing runs from before the
     // comparison are counted as well.
     if !all.fail() {
-        let known = known_failing(driven, verdict, &points);
+        let known = known_failing(driven, proof, &points);
         for (scene, tallies) in known.into_iter().filter(|(_, tallies)| tallies.fail()) {
             scenes_of(&mut scene_of, scene, &tallies);
             all.join(tallies);
@@ -92,7 +69,7 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
         scenes_of(&mut scene_of, point.scene, &point.before);
         all.show(&point.before);
     }
-    if *verdict == Verdict::Adjacent && driven.pair.a != driven.pair.b {
+    if *proof == Proof::Adjacent && driven.pair.a != driven.pair.b {
         show_known(driven, &mut all);
     }
     let more_often = if driven.complete { more_often(&pilot, points.len(), &claims) } else { Vec::new() };
@@ -115,11 +92,11 @@ pub(super) fn compare(driven: &mut Driven<'_>, verdict: &Verdict) -> Compared {
         let failures = tally.failures.finish_with(|trial| shows(&trial.run, Some(trial)));
         OrderReport { first, runs: tally.runs, cut_off: tally.cut_off, failures, passes }
     });
-    Compared { orders, harms, more_often, either, undecided }
+    Comparison { orders, undecided, harms, more_often, either }
 }
 
 /// Returns the orders of the trials of an unconfirmed pair, without a comparison.
-pub(super) fn seen(driven: &Driven<'_>) -> Compared {
+pub(super) fn seen(driven: &Driven<'_>) -> Comparison {
     let decided = |runs: &mut dyn Iterator<Item = usize>| {
         let mut all = Tallies::default();
         runs.for_each(|i| all.add(driven.decided[i].map(Came::both), &driven.trials[i]));
@@ -135,13 +112,13 @@ pub(super) fn seen(driven: &Driven<'_>) -> Compared {
         failures: tally.failures.finish(driven.plan),
         passes: tally.passes.map(|run| evidence(driven.plan, &run)),
     });
-    Compared { orders, undecided, ..Compared::nothing() }
+    Comparison { orders, undecided, ..Comparison::nothing() }
 }
 
 // Returns the runs from before the comparison, each with its scene: for a held pair the trials from the start, for a
 // pair that is side by side the runs that failed.
-fn known_failing(driven: &mut Driven<'_>, verdict: &Verdict, points: &[Point]) -> Vec<(usize, Tallies)> {
-    if *verdict != Verdict::Adjacent {
+fn known_failing(driven: &mut Driven<'_>, proof: &Proof, points: &[Point]) -> Vec<(usize, Tallies)> {
+    if *proof != Proof::Adjacent {
         return points.iter().filter(|p| p.is_start).map(|p| (p.scene, p.before.clone())).collect();
     }
     let mut failed = Tallies::default();

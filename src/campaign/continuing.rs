@@ -7,7 +7,7 @@
 use super::drive::Driven;
 use super::orders::{Came, First, InstancePair};
 use super::parallel;
-use super::report::Verdict;
+use super::report::Proof;
 use super::sightings::{Sightings, Watch};
 use super::tally::Tallies;
 use super::trial::{Run, Trial, Worker};
@@ -85,11 +85,11 @@ pub(super) struct Continuing<'c, 'd> {
 impl<'c, 'd> Continuing<'c, 'd> {
     /// Collects the points: the states that are side by side, or the states in which a hold began, and the start of the
     /// program.
-    pub(super) fn new(driven: &'c mut Driven<'d>, verdict: &Verdict) -> Self {
+    pub(super) fn new(driven: &'c mut Driven<'d>, proof: &Proof) -> Self {
         let mut all =
             Self { driven, scenes: Vec::new(), points: Vec::new(), of_points: Vec::new(), taken: BTreeMap::new() };
-        match verdict {
-            Verdict::Flipped(flip) => {
+        match proof {
+            Proof::Flipped(flip) => {
                 let held = all.driven.held.take();
                 all.instances(flip.instances.clone(), held.as_ref(), POINTS);
                 all.driven.held = held;

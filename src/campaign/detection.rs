@@ -5,7 +5,7 @@
 use super::failures::Failures;
 use super::flips::{Flips, Seen as OfTasks, Tasks};
 use super::refute::{self, States};
-use super::report::{Phase1, Risk, Searched};
+use super::report::{Coverage, Phase1, Risk, Searched};
 use super::stream::{Stream, seed_of};
 use super::trial::{Run, RunId, Worker};
 use super::{Context, Explore, Plan, parallel};
@@ -129,7 +129,7 @@ const MOST: u32 = 20;
 /// # let stop = AtomicBool::new(false);
 /// let found = detect(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
 /// assert_eq!((found.runs, found.candidates.len()), (Plan::RUNS, 3));
-/// assert!(found.complete && found.failures.is_empty());
+/// assert!(found.coverage.complete && found.failures.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
@@ -242,7 +242,8 @@ pub(super) fn detect_in(plan: &Plan, stream: &Stream, context: Context<'_>) -> (
         Some(pairs) => given_orders(plan, &orders, pairs),
     };
     let (failures, risk) = (failures.finish(plan), Risk { once, walks });
-    let phase1 = Phase1 { runs, candidates, orders, failures, limits, longest, risk, searched, left_out, complete };
+    let coverage = Coverage { risk, limits, left_out, complete };
+    let phase1 = Phase1 { runs, candidates, orders, failures, longest, searched, coverage };
     // The smaller bound of this search was exceeded, not that of the plan: a later search may visit more states.
     (phase1, states.filter(|states| states.is_ok() || most == plan.states))
 }

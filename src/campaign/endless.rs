@@ -14,7 +14,7 @@ const MEMORY: u64 = 1 << 30;
 /// Returns the possible livelocks. `None` if they are not looked for (no run reached the step limit, and the plan does
 /// not ask for them), if searches are off, or if there are too many states.
 pub(super) fn endless(plan: &Plan, phase1: &Phase1, context: Context<'_>) -> Option<Vec<Endless>> {
-    let is_cut = phase1.limits.keys().any(|(kind, _)| *kind == LimitKind::Steps);
+    let is_cut = phase1.coverage.limits.keys().any(|(kind, _)| *kind == LimitKind::Steps);
     if plan.explore == Explore::Off || !(is_cut || plan.livelocks) {
         return None;
     }

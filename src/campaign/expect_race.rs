@@ -1,6 +1,6 @@
 //! Judges `expect race`, `expect order @a ~ @b` and `expect races` lines by the result of a campaign.
 
-use super::{Confirmation, PairReport};
+use super::{Confirmation, PairReport, Verdict};
 use crate::lang::program::{ExpectationKind, SiteRef};
 
 /// Whether a line is about pairs, so that a campaign is needed to judge it.
@@ -32,8 +32,8 @@ pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Optio
         ExpectationKind::Race { no, order, left, right, real, harmful, false_ } => {
             let word = if *order { "order" } else { "race" };
             let pairs = selected(if *order { &found.orders } else { &found.pairs }, left, right);
-            let confirmed = pairs.iter().filter(|p| p.verdict.confirmed()).count();
-            let hurts = pairs.iter().any(|p| p.verdict.confirmed() && !p.hurts().is_empty());
+            let confirmed = pairs.iter().filter(|p| p.verdict().confirmed()).count();
+            let hurts = pairs.iter().any(|p| p.verdict() == Verdict::Harmful);
             match (no, pairs.is_empty()) {
                 (true, true) => None,
                 (true, false) => {
@@ -56,7 +56,7 @@ pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Optio
         }
         ExpectationKind::Races { potential, real } => {
             let reported = found.pairs.len() as i64;
-            let confirmed = found.pairs.iter().filter(|p| p.verdict.confirmed()).count() as i64;
+            let confirmed = found.pairs.iter().filter(|p| p.verdict().confirmed()).count() as i64;
             let holds = reported == *potential && real.is_none_or(|real| real == confirmed);
             let too_many = reported > *potential || real.is_some_and(|real| confirmed > real);
             let why = format!("{reported} reported, {confirmed} of them real");

@@ -26,6 +26,7 @@ mod expect;
 mod expect_order;
 mod expect_race;
 mod failures;
+mod finding;
 mod flips;
 mod implied;
 mod instances;
@@ -55,11 +56,13 @@ pub use continuing::SEEDS;
 pub use detection::detect;
 pub use expect::{Unmet, judge, named};
 pub use expect_race::{Broken, judge_pairs};
+pub(crate) use finding::best_way;
+pub use finding::{Finding, Harm, Judged, Results, RunKind, Status, Subject, Verdict};
 pub use orders::{First, Flip, InstancePair};
 pub use parallel::in_order;
 pub use report::{
-    Claim, Endless, Evidence, FailureReport, MadeTrial, MoreOften, Never, OrderReport, PairReport, Phase1, Refutation,
-    Risk, Searched, Undecided, Verdict, WayReport,
+    Claim, Comparison, Coverage, Discovery, Endless, Evidence, FailureReport, MadeTrial, MoreOften, Never, OrderReport,
+    PairReport, Phase1, Proof, Refutation, Risk, Searched, Trials, Undecided, WayReport,
 };
 pub use saved::{Saved, SavedEnd};
 pub use tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};

@@ -1,5 +1,6 @@
 //! Defines what a campaign reports about a program: plain data that other modules print or write.
 
+use super::finding::best_way;
 use super::orders::{First, Flip};
 use crate::detect::{Candidate, ContextKind, Pair, Rank};
 use crate::event::{LimitKind, Outcome, SiteId};
@@ -18,15 +19,22 @@ pub struct Phase1 {
     pub orders: Vec<Candidate>,
     /// Failures of the detection runs.
     pub failures: Vec<FailureReport>,
+    /// Number of steps of the longest detection run.
+    pub longest: u64,
+    /// Search of all states for pairs that no detection run showed; `None` if there was none.
+    pub searched: Option<Searched>,
+    /// What detection may have missed.
+    pub coverage: Coverage,
+}
+
+/// What detection may have missed.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    /// Estimate of the pairs that no detection run showed.
+    pub risk: Risk,
     /// Limits that cut detection runs short, each with the number of runs. What these runs would have done later is
     /// unknown.
     pub limits: BTreeMap<(LimitKind, u64), u32>,
-    /// Number of steps of the longest detection run.
-    pub longest: u64,
-    /// Estimate of the pairs that no detection run showed.
-    pub risk: Risk,
-    /// Search of all states for pairs that no detection run showed; `None` if there was none.
-    pub searched: Option<Searched>,
     /// Names of the locations, locks, queues and so on with more pairs than
     /// [`Plan::most_pairs`](super::Plan::most_pairs). Some of their pairs are left out.
     pub left_out: BTreeSet<String>,
@@ -110,11 +118,31 @@ impl Evidence {
     }
 }
 
-/// Everything that a campaign knows about one pair.
+/// Everything that a campaign knows about one pair. [`verdict`](Self::verdict) sums it up in one word.
 #[derive(Clone, Debug)]
 pub struct PairReport {
     /// Pair of statements.
     pub pair: Pair,
+    /// What detection knows about the pair.
+    pub discovery: Discovery,
+    /// Proof of the verdict, by the trials or by a search.
+    pub proof: Proof,
+    /// Runs that prove the verdict: one run with both statements side by side, or two runs with both orders of the same
+    /// two accesses. The first of the two has the first statement first.
+    pub evidence: Vec<Evidence>,
+    /// Reason why a search did not decide the pair; `None` if it decided it, or if there was no search.
+    pub undecided_by_search: Option<Undecided>,
+    /// Trials of the pair.
+    pub trials: Trials,
+    /// Comparison of both orders.
+    pub comparison: Comparison,
+    /// Whether all planned trials were performed.
+    pub complete: bool,
+}
+
+/// What detection knows about a pair.
+#[derive(Clone, Debug)]
+pub struct Discovery {
     /// Name of the location in the first evidence.
     pub place: String,
     /// Rank of the pair: how suspicious it is.
@@ -123,42 +151,43 @@ pub struct PairReport {
     pub kinds: BTreeSet<ContextKind>,
     /// Whether only a search of all states showed the pair, and no detection run.
     pub searched: bool,
-    /// Verdict that the trials and the search prove.
-    pub verdict: Verdict,
-    /// Runs that prove the verdict: one run with both statements side by side, or two runs with both orders of the same
-    /// two accesses. The first of the two has the first statement first.
-    pub proof: Vec<Evidence>,
+}
+
+/// Trials of a pair.
+#[derive(Clone, Debug)]
+pub struct Trials {
     /// Number of trials.
-    pub trials: u32,
-    /// Trials of the pair, one by one.
+    pub count: u32,
+    /// Trials that a strategy has drawn, one by one.
     pub made: Vec<MadeTrial>,
-    /// Trials of the pair by strategy, in the order in which the strategies were tried.
+    /// Trials by strategy, in the order in which the strategies were tried.
     pub ways: Vec<WayReport>,
-    /// Reason why a search did not decide the pair; `None` if it decided it, or if there was no search.
-    pub undecided_by_search: Option<Undecided>,
     /// Number of runs with both statements side by side.
     pub adjacent: u32,
     /// Number of trials that performed both statements.
     pub reached: u32,
     /// Ordinal of the first trial that failed in any way, from 1.
     pub first_failure: Option<u32>,
+    /// Number of trials that a limit of the tool cut short.
+    pub limits: u32,
+}
+
+/// Comparison of both orders of a pair.
+#[derive(Clone, Debug)]
+pub struct Comparison {
     /// Runs by the statement that came first: [`First::A`], then [`First::B`]. They are the continuations of a
     /// confirmed pair, otherwise its trials.
     pub orders: [OrderReport; 2],
     /// Number of the runs behind `orders` in which neither order was seen.
     pub undecided: u32,
     /// Failures that an order is to blame for: the order and the signature, with the claim that they rest on. See
-    /// [`hurts`](Self::hurts).
+    /// [`PairReport::hurts`].
     pub harms: BTreeMap<(First, String), Claim>,
     /// Failures of both orders that come significantly more often with one of them.
     pub more_often: Vec<MoreOften>,
     /// Whether a search has shown that a failure of one order also comes with the other order from the same state,
     /// although no run of the other order had it.
     pub either: bool,
-    /// Number of trials that a limit of the tool cut short.
-    pub limits: u32,
-    /// Whether all planned trials were performed.
-    pub complete: bool,
 }
 
 /// Reason why a failure is blamed on one order: what the other order does from the same state.
@@ -267,9 +296,9 @@ pub enum Never {
     Turned,
 }
 
-/// Verdict on a pair.
+/// Proof of the verdict on a pair. [`Verdict`](super::Verdict) is the verdict itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Proof {
     /// Real: at some step both statements were pending and enabled, in different threads, on one location, and one of
     /// them writes (RaceFuzzer).
     Adjacent,
@@ -281,17 +310,17 @@ pub enum Verdict {
     Unconfirmed,
 }
 
-impl Verdict {
+impl Proof {
     /// Returns whether the pair is proved to be real.
     #[must_use]
     pub fn confirmed(&self) -> bool {
-        matches!(self, Verdict::Adjacent | Verdict::Flipped(_))
+        matches!(self, Proof::Adjacent | Proof::Flipped(_))
     }
 
     /// Returns whether the pair is proved to be false.
     #[must_use]
     pub fn refuted(&self) -> bool {
-        matches!(self, Verdict::Refuted(_))
+        matches!(self, Proof::Refuted(_))
     }
 }
 
@@ -318,29 +347,41 @@ impl OrderReport {
     }
 }
 
+impl Comparison {
+    /// Returns a comparison without any runs.
+    pub(super) fn nothing() -> Self {
+        let order = |first| OrderReport { first, runs: 0, cut_off: 0, failures: Vec::new(), passes: None };
+        let orders = [order(First::A), order(First::B)];
+        Self { orders, undecided: 0, harms: BTreeMap::new(), more_often: Vec::new(), either: false }
+    }
+
+    /// Returns the failures of the runs of both orders.
+    pub fn failures(&self) -> impl Iterator<Item = &FailureReport> {
+        self.orders.iter().flat_map(|order| &order.failures)
+    }
+}
+
 impl PairReport {
     /// Returns the strategy with the most hits of the kind that proves the verdict: both statements side by side, or an
     /// order.
     #[must_use]
     pub fn best_way(&self) -> Option<&WayReport> {
-        let directed = self.verdict == Verdict::Adjacent;
-        let proves = |w: &&WayReport| w.hits > 0 && w.strategy.starts_with("hold:") != directed;
-        self.ways.iter().filter(proves).max_by_key(|w| (w.hits, w.trials))
+        best_way(&self.trials.ways, self.proof == Proof::Adjacent, |w| (&w.strategy, w.hits, w.trials))
     }
 
     /// Returns whether both orders fail, in runs or as a search has shown for one of them.
     #[must_use]
     pub fn fails_either_way(&self) -> bool {
-        self.either || self.orders.iter().all(|order| order.failed() > 0)
+        self.comparison.either || self.comparison.orders.iter().all(|order| order.failed() > 0)
     }
 
     /// Returns the failures that one order has and the other one has not from some state in which both orders were
     /// compared, each with the order that has it.
     #[must_use]
     pub fn hurts(&self) -> Vec<(First, &FailureReport)> {
-        let of =
-            |order: &'_ OrderReport, f: &FailureReport| self.harms.contains_key(&(order.first, f.signature.clone()));
-        let all = self.orders.iter().flat_map(|o| o.failures.iter().map(move |f| (o, f)));
+        let Comparison { orders, harms, .. } = &self.comparison;
+        let of = |order: &'_ OrderReport, f: &FailureReport| harms.contains_key(&(order.first, f.signature.clone()));
+        let all = orders.iter().flat_map(|o| o.failures.iter().map(move |f| (o, f)));
         all.filter(|(o, f)| of(o, f)).map(|(o, f)| (o.first, f)).collect()
     }
 }

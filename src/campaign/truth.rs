@@ -1,11 +1,11 @@
 //! Finds the text that would make a false line true, where a search of all states, a run, or the verdict of a pair
 //! shows it.
 
-use super::Confirmation;
 use super::expect::is_kind;
 use super::expect_order::OrderTally;
 use super::expect_race::selected;
 use super::tested::LineVerdict;
+use super::{Confirmation, Verdict};
 use crate::exec::{EndKind, Ended, value_text};
 use crate::lang::program::{EndValue, ExpectationKind, GlobalId, OrderWord, OutcomeRef, OutcomeRefKind};
 use crate::lang::quoted;
@@ -164,12 +164,12 @@ fn of_pairs(kind: &ExpectationKind, found: &Confirmation) -> Truth {
         return Truth::Unknown("how many pairs are reported depends on the runs");
     };
     let pairs = selected(if *order { &found.orders } else { &found.pairs }, left, right);
-    let confirmed = || pairs.iter().filter(|p| p.verdict.confirmed());
+    let has = |verdict: Verdict| pairs.iter().any(|p| p.verdict() == verdict);
     match () {
         () if pairs.is_empty() => Truth::Unknown("it was not reported, which is no proof that it cannot be"),
-        () if confirmed().any(|p| !p.hurts().is_empty()) => Truth::Pair("harmful"),
-        () if confirmed().next().is_some() => Truth::Pair("real"),
-        () if pairs.iter().all(|p| p.verdict.refuted()) => Truth::Pair("false"),
+        () if has(Verdict::Harmful) => Truth::Pair("harmful"),
+        () if has(Verdict::Real) => Truth::Pair("real"),
+        () if pairs.iter().all(|p| p.verdict() == Verdict::Refuted) => Truth::Pair("false"),
         // It is only known that the pair is reported.
         () if *no => Truth::Pair(""),
         () => Truth::Unknown("it was neither confirmed nor refuted"),

@@ -261,8 +261,8 @@ impl Test<'_> {
     // Performs a campaign: for the lines about pairs, and because directed runs may show ends that no walk does.
     fn campaign(&mut self, plan: &Plan) -> bool {
         let found = confirm(plan, self.context);
-        self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials).sum::<u32>();
-        let of_pairs = found.pairs.iter().flat_map(|p| &p.orders).flat_map(|o| &o.failures);
+        self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials.count).sum::<u32>();
+        let of_pairs = found.pairs.iter().flat_map(|p| p.comparison.failures());
         for failure in found.phase1.failures.iter().chain(of_pairs).chain(&found.unexplained) {
             let end = Ended { kind: EndKind::of(&failure.outcome), values: BTreeMap::new(), stuck: false };
             let seen = Seen {

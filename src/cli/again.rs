@@ -1,14 +1,11 @@
 //! Builds commands that perform a run again, to be pasted into a shell.
 
 use super::load::Model;
-use super::shell;
+use super::shell::{self, LONGEST_ARGUMENT};
 use crate::campaign::{CONTINUED, SEARCHED};
 use crate::event::LimitKind;
 use crate::sched::StrategySpec;
 use crate::world::Limits;
-
-// Windows accepts command lines of 32767 characters, Linux arguments of 131071 bytes.
-const LONGEST_ARGUMENT: usize = 32_000;
 
 /// Returns the command that draws a run from its seed. A run that a search or a campaign has found has no seed; for it
 /// the command is that search or campaign.

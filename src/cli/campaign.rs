@@ -9,8 +9,9 @@ use crate::base::clean;
 use crate::campaign::{self, FailureReport, Phase1};
 use crate::detect::{ContextKind, Detector, Pair};
 use crate::event::SiteId;
+use crate::formats::campaign::context;
 pub(super) use crate::formats::failing::ending;
-use crate::sched::site_text;
+use crate::formats::report::words;
 use clap::builder::RangedI64ValueParser;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::collections::BTreeSet;
@@ -184,8 +185,7 @@ impl campaign::Progress for Runs<'_> {
 /// Describes an access, as in `:34 write @A`.
 pub(super) fn access(model: &Model, site: SiteId) -> String {
     let s = &model.code.setup.sites[site];
-    let label = s.label.as_ref().map_or(String::new(), |l| format!(" @{l}"));
-    format!(":{} {}{label}", s.line, s.kind.word())
+    words::statement(s.line, s.kind.word(), s.label.as_deref())
 }
 
 /// Describes a pair, as in `:34 write @A ~ :40 read @B`.
@@ -193,23 +193,9 @@ pub(super) fn pair(model: &Model, pair: Pair) -> String {
     format!("{} ~ {}", access(model, pair.a), access(model, pair.b))
 }
 
-/// Returns the name of a statement: `@A`, or `40:17`.
-pub(super) fn name(model: &Model, site: SiteId) -> String {
-    site_text(&model.code.setup.sites, site)
-}
-
 /// Describes the contexts in which a pair was seen: "two threads", "two tasks of one looper".
 pub(super) fn kinds(kinds: &BTreeSet<ContextKind>) -> String {
-    let words: Vec<&str> = kinds
-        .iter()
-        .map(|k| match k {
-            ContextKind::ThreadThread => "two threads",
-            ContextKind::ThreadTask => "a thread and a task",
-            ContextKind::TaskTask => "tasks of two loopers",
-            ContextKind::SameLooper => "two tasks of one looper",
-        })
-        .collect();
-    if words.is_empty() { "not seen by detection".to_owned() } else { words.join(", ") }
+    words::contexts(&kinds.iter().map(context).collect::<Vec<String>>())
 }
 
 /// Prints the result of detection in a line, with the residual risk: the probability that one more random walk shows a
@@ -217,7 +203,7 @@ pub(super) fn kinds(kinds: &BTreeSet<ContextKind>) -> String {
 pub(super) fn potential(out: &mut Output, detectors: &[Detector], found: &Phase1) {
     let pairs = counted(found.candidates.len() as u64, "potential pair");
     let runs = counted(u64::from(found.runs), "run");
-    let risk = match found.risk {
+    let risk = match found.coverage.risk {
         risk if risk.once > 0 => format!("{:.2}", risk.estimate()),
         risk => format!("below {:.2}", 1.0 / f64::from(risk.walks.max(1))),
     };
@@ -237,8 +223,8 @@ pub(super) fn potential(out: &mut Output, detectors: &[Detector], found: &Phase1
 /// Prints the locations and so on of which some pairs are left out.
 fn left_out(out: &mut Output, found: &Phase1) {
     const NAMED: usize = 3;
-    let mut names: Vec<&str> = found.left_out.iter().take(NAMED).map(String::as_str).collect();
-    let more = found.left_out.len().saturating_sub(NAMED);
+    let mut names: Vec<&str> = found.coverage.left_out.iter().take(NAMED).map(String::as_str).collect();
+    let more = found.coverage.left_out.len().saturating_sub(NAMED);
     let others = format!("{more} more");
     if more > 0 {
         names.push(&others);
@@ -254,7 +240,7 @@ fn left_out(out: &mut Output, found: &Phase1) {
 
 /// Prints the limits that cut detection runs short.
 fn limits(out: &mut Output, found: &Phase1) {
-    for ((kind, limit), runs) in &found.limits {
+    for ((kind, limit), runs) in &found.coverage.limits {
         let (runs, all) = (counted(u64::from(*runs), "run"), found.runs);
         writeln!(out, "{runs} of {all} came to the {}", limit_text(*kind, *limit));
     }

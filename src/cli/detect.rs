@@ -93,7 +93,7 @@ fn one(
     if json.is_none() {
         tell(model, &plan, &found, args.result.quiet, out);
     }
-    if !found.complete {
+    if !found.coverage.complete {
         out.note(format_args!("interrupted after {} of {} runs", found.runs, plan.runs));
         return Ok((Status::Interrupted, json));
     }

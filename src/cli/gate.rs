@@ -2,9 +2,9 @@
 
 use super::exit::Status;
 use super::output::Output;
-use crate::campaign::same_failure;
-use crate::formats::campaign::{ConfirmReport, VerdictWord};
-use crate::formats::report::{Class, GateFailure, Subject, class, findings};
+use crate::campaign::{Judged, Verdict, same_failure};
+use crate::formats::campaign::ConfirmReport;
+use crate::formats::report::GateFailure;
 use clap::ValueEnum;
 use std::collections::BTreeSet;
 
@@ -76,28 +76,19 @@ impl Gate {
     // Number of findings in a report that meet one condition.
     fn count(&self, on: FailOn, report: &ConfirmReport) -> u64 {
         let pairs = || report.pairs.iter().chain(&report.order_pairs);
-        let of = |class: Class| {
-            findings(report)
-                .iter()
-                .filter(|f| f.class == class)
-                .map(|f| match f.subject {
-                    Subject::Pair { .. } => 1 + f.pairs.len() as u64,
-                    Subject::Failure(..) => 1,
-                })
-                .sum::<u64>()
-        };
         let cut = || {
             report.detection_limits.iter().map(|c| u64::from(c.runs)).sum::<u64>()
                 + pairs().map(|p| u64::from(p.limits)).sum::<u64>()
         };
         match on {
-            FailOn::Harmful => of(Class::Harmful),
-            FailOn::Real => {
-                report.pairs.iter().filter(|p| matches!(class(p), Class::Harmful | Class::Real)).count() as u64
+            FailOn::Harmful => {
+                let harmful = report.findings().into_iter().filter(|f| f.verdict() == Some(Verdict::Harmful));
+                harmful.map(|f| f.count()).sum()
             }
-            FailOn::Unconfirmed => report.pairs.iter().filter(|p| p.verdict == VerdictWord::Unconfirmed).count() as u64,
+            FailOn::Real => report.pairs.iter().filter(|p| p.verdict().confirmed()).count() as u64,
+            FailOn::Unconfirmed => report.pairs.iter().filter(|p| p.verdict() == Verdict::Unconfirmed).count() as u64,
             FailOn::AnyFailure => {
-                let of_pairs = pairs().flat_map(|p| &p.orders).flat_map(|o| &o.failures);
+                let of_pairs = pairs().flat_map(|p| p.failures());
                 let all = report.detection_failures.iter().chain(&report.unexplained).chain(of_pairs);
                 all.map(|f| same_failure(&f.signature)).collect::<BTreeSet<_>>().len() as u64
             }

@@ -6,7 +6,7 @@
 use super::again;
 use super::load::{self, Model};
 use super::output::Output;
-use crate::formats::campaign::{About, Access, Again, ConfirmReport};
+use crate::formats::campaign::{About, Access, ConfirmReport, Evidence};
 use crate::formats::report::{GateFailure, Replays, Run, github, junit, markdown, replayed, sarif, tested};
 use crate::formats::test::TestReport;
 use crate::token::Token;
@@ -121,12 +121,12 @@ impl<'m> Models<'m> {
 }
 
 impl Replays for Models<'_> {
-    fn run(&mut self, about: &About, again: &Again, marked: &[&Access]) -> Option<Run> {
+    fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<Run> {
         let allowed = self.allowed;
         replayed(self.model(about)?, &again.token, &allowed, marked)
     }
 
-    fn commands(&mut self, about: &About, again: &Again) -> Vec<String> {
+    fn commands(&mut self, about: &About, again: &Evidence) -> Vec<String> {
         // The replay command must allow the limits of the token.
         let limits = again.token.parse().map(|token: Token| token.limits).unwrap_or_default();
         match self.model(about) {

@@ -1,12 +1,11 @@
 //! Defines the result of `confirm` as a JSON object, `raceflip-confirm` version 2 (`docs/formats.md`).
 
-use super::failing::{Told, ending};
+use super::failing::{Ending, ending};
 pub use super::harms::Harm;
-use super::harms::{Hurts, Often, harm, hurts, often, rounded};
+use super::harms::{HarmClaim, MoreOften, hurts, often, rounded, side};
 use crate::base::{at_most, interval};
 use crate::campaign::{
-    self, Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Phase1, Plan, Refutation,
-    Undecided, Verdict, WayReport,
+    self, Confirmation, FailureReport, Never, OrderReport, PairReport, Phase1, Plan, Refutation, Undecided, WayReport,
 };
 use crate::detect::{ContextKind, Detector};
 use crate::event::{LimitKind, SiteId};
@@ -97,15 +96,15 @@ pub struct ConfirmReport {
     #[serde(flatten)]
     pub about: About,
     pub searched: Option<Searched>,
-    pub pairs: Vec<Driven>,
+    pub pairs: Vec<Pair>,
     /// Pairs of operations that are not accesses and whose order may matter.
-    pub order_pairs: Vec<Driven>,
+    pub order_pairs: Vec<Pair>,
     /// Failures of detection runs.
-    pub detection_failures: Vec<Fails>,
+    pub detection_failures: Vec<Failure>,
     /// Detection runs that ended at a limit.
     pub detection_limits: Vec<Cut>,
     /// Failures of trials in which neither order was seen, and which no detection run and no trial of an order has.
-    pub unexplained: Vec<Fails>,
+    pub unexplained: Vec<Failure>,
     /// Possible livelocks. `None` if they were not searched for, or if not all states could be searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub livelocks: Option<Vec<Endless>>,
@@ -120,7 +119,7 @@ pub struct Endless {
     /// Number of states that such a run can visit again and again.
     pub states: usize,
     /// A run that reaches one of these states, goes through a cycle twice, and is then cut off by its limit of steps.
-    pub again: Again,
+    pub again: Evidence,
 }
 
 /// A statement of a pair.
@@ -140,7 +139,7 @@ pub struct Access {
 /// A pair with the results of its trials.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Driven {
+pub struct Pair {
     pub a: Access,
     pub b: Access,
     pub rank: char,
@@ -149,14 +148,16 @@ pub struct Driven {
     /// The detectors, only if no detection run showed the pair: then `exhaustive search`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detectors: Vec<String>,
-    pub verdict: VerdictWord,
+    #[serde(rename = "verdict")]
+    pub proof: Proof,
     pub harm: Harm,
-    pub harms: Vec<Hurts>,
+    pub harms: Vec<HarmClaim>,
     /// Failures that both orders have, and one of them more often.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub more_often: Vec<Often>,
+    pub more_often: Vec<MoreOften>,
     /// The runs that prove the verdict.
-    pub proof: Vec<Again>,
+    #[serde(rename = "proof")]
+    pub evidence: Vec<Evidence>,
     pub trials: u32,
     pub ways: Vec<Way>,
     /// Why a search has not decided the pair: `both-orders`, `cut-off`, `cut`.
@@ -188,11 +189,11 @@ pub struct Way {
     pub released: BTreeMap<String, u32>,
 }
 
-/// A verdict on a pair.
+/// The proof of the verdict on a pair.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub enum VerdictWord {
+pub enum Proof {
     Adjacent,
     Flipped {
         a: String,
@@ -220,21 +221,21 @@ pub struct Order {
     /// to come.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_off: u32,
-    pub failures: Vec<Fails>,
-    pub passes: Option<Again>,
+    pub failures: Vec<Failure>,
+    pub passes: Option<Evidence>,
 }
 
 /// A group of runs with the same signature, with one of them as an example.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Fails {
+pub struct Failure {
     pub signature: String,
     pub runs: u32,
     /// The least known stall of all these runs. In files of older versions the example below may have a greater one.
     pub least_stall: u64,
     /// How the example ended.
     #[serde(flatten)]
-    pub told: Told,
+    pub ending: Ending,
     /// Number of steps of the example.
     #[serde(default)]
     pub steps: Option<u64>,
@@ -245,14 +246,14 @@ pub struct Fails {
     #[serde(default)]
     pub stall: Option<u64>,
     /// Strategy, seed and token of the example.
-    pub again: Again,
+    pub again: Evidence,
 }
 
-impl Fails {
+impl Failure {
     /// Returns the end of the example in one line, or the signature if the file has no such line.
     #[must_use]
-    pub fn told(&self) -> &str {
-        self.told.or(&self.signature)
+    pub fn text(&self) -> &str {
+        self.ending.or(&self.signature)
     }
 }
 
@@ -268,7 +269,7 @@ pub struct Cut {
 /// Strategy, seed and token of a run, to reproduce it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Again {
+pub struct Evidence {
     pub strategy: String,
     pub seed: u64,
     pub token: String,
@@ -284,8 +285,8 @@ pub(super) fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, comp
         runs: plan.runs,
         trials: plan.trials,
         detectors: names(&plan.detectors),
-        risk: Risk { once: phase1.risk.once, walks: phase1.risk.walks },
-        left_out: phase1.left_out.iter().cloned().collect(),
+        risk: Risk { once: phase1.coverage.risk.once, walks: phase1.coverage.risk.walks },
+        left_out: phase1.coverage.left_out.iter().cloned().collect(),
         complete,
     }
 }
@@ -304,7 +305,7 @@ pub(super) fn access(plan: &Plan, site: SiteId) -> Access {
     }
 }
 
-pub(super) fn context(kind: &ContextKind) -> String {
+pub(crate) fn context(kind: &ContextKind) -> String {
     match kind {
         ContextKind::ThreadThread => "thread-thread",
         ContextKind::ThreadTask => "thread-task",
@@ -314,17 +315,17 @@ pub(super) fn context(kind: &ContextKind) -> String {
     .to_owned()
 }
 
-fn again(evidence: &Evidence) -> Again {
-    Again { strategy: evidence.strategy.clone(), seed: evidence.seed, token: evidence.token.clone() }
+fn again(evidence: &campaign::Evidence) -> Evidence {
+    Evidence { strategy: evidence.strategy.clone(), seed: evidence.seed, token: evidence.token.clone() }
 }
 
-pub(super) fn fails(plan: &Plan, report: &FailureReport) -> Fails {
+pub(super) fn fails(plan: &Plan, report: &FailureReport) -> Failure {
     let text = ending(&plan.model, &report.outcome).unwrap_or_default();
-    Fails {
+    Failure {
         signature: report.signature.clone(),
         runs: report.runs,
         least_stall: report.stall,
-        told: Told::of(&plan.model, &report.outcome, text),
+        ending: Ending::of(&plan.model, &report.outcome, text),
         steps: Some(report.steps),
         virtual_time: Some(report.virtual_time),
         stall: Some(report.stall),
@@ -335,15 +336,11 @@ pub(super) fn fails(plan: &Plan, report: &FailureReport) -> Fails {
 pub(super) fn cuts(found: &Phase1) -> Vec<Cut> {
     let cut =
         |(&(kind, limit), &runs): (&(LimitKind, u64), &u32)| Cut { option: kind.option().to_owned(), limit, runs };
-    found.limits.iter().map(cut).collect()
+    found.coverage.limits.iter().map(cut).collect()
 }
 
 fn endless(found: &campaign::Endless) -> Endless {
     Endless { threads: found.threads.clone(), states: found.states, again: again(&found.evidence) }
-}
-
-pub(super) fn side(first: First) -> String {
-    if first == First::A { "a" } else { "b" }.to_owned()
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -368,52 +365,59 @@ fn way(report: &WayReport) -> Way {
     Way { strategy: report.strategy.clone(), trials, hits, interval: (rounded(low), rounded(high)), released }
 }
 
-fn driven(plan: &Plan, report: &PairReport) -> Driven {
-    Driven {
+fn proof(plan: &Plan, proof: &campaign::Proof) -> Proof {
+    match proof {
+        campaign::Proof::Adjacent => Proof::Adjacent,
+        campaign::Proof::Flipped(flip) => Proof::Flipped {
+            a: format!("{} visit {}", flip.instances.a.context, flip.instances.a.visit),
+            b: format!("{} visit {}", flip.instances.b.context, flip.instances.b.visit),
+            cut: flip.cut.map(side),
+        },
+        campaign::Proof::Refuted(Refutation { states, never }) => {
+            let (first, then) = match *never {
+                Never::Order { first, then } => (Some(first), Some(then)),
+                Never::Turned => (None, None),
+            };
+            let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
+            Proof::Refuted { states: *states, never_first, never_then }
+        }
+        campaign::Proof::Unconfirmed => Proof::Unconfirmed,
+    }
+}
+
+fn undecided(why: Undecided) -> String {
+    match why {
+        Undecided::BothOrders => "both-orders",
+        Undecided::CutOff => "cut-off",
+        Undecided::Cut => "cut",
+    }
+    .to_owned()
+}
+
+fn driven(plan: &Plan, report: &PairReport) -> Pair {
+    let PairReport { discovery, trials, comparison, .. } = report;
+    Pair {
         a: access(plan, report.pair.a),
         b: access(plan, report.pair.b),
-        rank: report.rank.letter(),
-        location: report.place.clone(),
-        contexts: report.kinds.iter().map(context).collect(),
-        detectors: if report.searched { names(&[Detector::Search]) } else { Vec::new() },
-        verdict: match &report.verdict {
-            Verdict::Adjacent => VerdictWord::Adjacent,
-            Verdict::Flipped(flip) => VerdictWord::Flipped {
-                a: format!("{} visit {}", flip.instances.a.context, flip.instances.a.visit),
-                b: format!("{} visit {}", flip.instances.b.context, flip.instances.b.visit),
-                cut: flip.cut.map(side),
-            },
-            Verdict::Refuted(Refutation { states, never }) => {
-                let (first, then) = match *never {
-                    Never::Order { first, then } => (Some(first), Some(then)),
-                    Never::Turned => (None, None),
-                };
-                let [never_first, never_then] = [first, then].map(|site| Some(access(plan, site?).site));
-                VerdictWord::Refuted { states: *states, never_first, never_then }
-            }
-            Verdict::Unconfirmed => VerdictWord::Unconfirmed,
-        },
-        harm: harm(report),
+        rank: discovery.rank.letter(),
+        location: discovery.place.clone(),
+        contexts: discovery.kinds.iter().map(context).collect(),
+        detectors: if discovery.searched { names(&[Detector::Search]) } else { Vec::new() },
+        proof: proof(plan, &report.proof),
+        harm: report.harm().into(),
         harms: hurts(report),
-        more_often: report.more_often.iter().map(often).collect(),
-        proof: report.proof.iter().map(again).collect(),
-        trials: report.trials,
-        ways: report.ways.iter().map(way).collect(),
-        undecided_by_search: report.undecided_by_search.map(|u| {
-            match u {
-                Undecided::BothOrders => "both-orders",
-                Undecided::CutOff => "cut-off",
-                Undecided::Cut => "cut",
-            }
-            .to_owned()
-        }),
-        adjacent: report.adjacent,
-        reached: report.reached,
-        at_most: (report.verdict == Verdict::Unconfirmed).then(|| rounded(at_most(report.reached))),
-        first_failure: report.first_failure,
-        orders: report.orders.iter().map(|o| order(plan, o)).collect(),
-        undecided: report.undecided,
-        limits: report.limits,
+        more_often: comparison.more_often.iter().map(often).collect(),
+        evidence: report.evidence.iter().map(again).collect(),
+        trials: trials.count,
+        ways: trials.ways.iter().map(way).collect(),
+        undecided_by_search: report.undecided_by_search.map(undecided),
+        adjacent: trials.adjacent,
+        reached: trials.reached,
+        at_most: (report.proof == campaign::Proof::Unconfirmed).then(|| rounded(at_most(trials.reached))),
+        first_failure: trials.first_failure,
+        orders: comparison.orders.iter().map(|o| order(plan, o)).collect(),
+        undecided: comparison.undecided,
+        limits: trials.limits,
     }
 }
 

@@ -2,7 +2,8 @@
 //! (`docs/formats.md`).
 
 use super::campaign::{ConfirmReport, is_usual, names, usual};
-use crate::campaign::{Explore, First, PairReport, Plan};
+use super::harms::side;
+use crate::campaign::{Explore, PairReport, Plan};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -203,6 +204,12 @@ impl CampaignReport {
         serde_json::to_string_pretty(&Self { checksum: sum, ..self.clone() }).expect("texts and numbers can be written")
     }
 
+    /// Returns the number of variants with a complete result.
+    #[must_use]
+    pub fn finished(&self) -> usize {
+        self.results.iter().filter(|r| r.report.about.complete).count()
+    }
+
     /// Merges parts of one campaign. Each part has a name, for messages.
     ///
     /// # Errors
@@ -304,7 +311,7 @@ impl TrialLine {
     /// Returns the trials of a pair.
     pub fn of<'p>(file: &'p str, plan: &'p Plan, pair: &'p PairReport) -> impl Iterator<Item = TrialLine> + 'p {
         let sites = &plan.model.code.setup.sites;
-        (1..).zip(&pair.made).map(move |(trial, made)| TrialLine {
+        (1..).zip(&pair.trials.made).map(move |(trial, made)| TrialLine {
             file: file.to_owned(),
             defines: plan.model.defines.iter().cloned().collect(),
             a: site_text(sites, pair.pair.a),
@@ -314,7 +321,7 @@ impl TrialLine {
             seed: made.seed,
             outcome: made.signature.clone(),
             steps: made.steps,
-            first: made.first.map(|first| if first == First::A { "a" } else { "b" }.to_owned()),
+            first: made.first.map(side),
             adjacent: made.adjacent,
         })
     }

@@ -1,7 +1,7 @@
 //! Defines the result of `detect` as a JSON object, `raceflip-detect` version 2 (`docs/formats.md`).
 
 use super::campaign::{
-    About, Access, Cut, Fails, VERSION, about, access, context, cuts, fails, is_usual, names, usual,
+    About, Access, Cut, Failure, VERSION, about, access, context, cuts, fails, is_usual, names, usual,
 };
 use crate::campaign::{Phase1, Plan};
 use crate::detect::Candidate;
@@ -18,7 +18,7 @@ pub struct DetectReport {
     pub pairs: Vec<Potential>,
     /// Pairs of operations that are not accesses and whose order may matter.
     pub order_pairs: Vec<Potential>,
-    pub failures: Vec<Fails>,
+    pub failures: Vec<Failure>,
     pub limits: Vec<Cut>,
 }
 
@@ -74,7 +74,7 @@ impl DetectReport {
         Self {
             format: "raceflip-detect".to_owned(),
             version: VERSION,
-            about: about(file, program, plan, found, found.complete),
+            about: about(file, program, plan, found, found.coverage.complete),
             pairs: found.candidates.iter().map(|c| potential(plan, c)).collect(),
             order_pairs: found.orders.iter().map(|c| potential(plan, c)).collect(),
             failures: found.failures.iter().map(|f| fails(plan, f)).collect(),

@@ -46,7 +46,7 @@ impl Operand {
 
 /// The end of a run, as stored in files. All fields are empty in files of older versions.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct Told {
+pub struct Ending {
     /// The end in one line: the text of [`ending`]. For a run that contradicts an `expect` line and did not fail: its
     /// limit, or its final values.
     #[serde(default)]
@@ -60,7 +60,7 @@ pub struct Told {
     pub operand: Option<Operand>,
 }
 
-impl Told {
+impl Ending {
     /// Describes a run that ended with this outcome; `text` is the line for it.
     #[must_use]
     pub fn of(model: &Model, outcome: &Outcome, text: String) -> Self {
@@ -133,8 +133,8 @@ pub fn place(sites: &IndexVec<SiteId, Site>, failure: &Failure) -> Option<(u32, 
 /// # let stop = AtomicBool::new(false);
 /// let mut machine = model.machine(Limits::default());
 /// let summary = run(&mut machine, &mut RoundRobin::default(), 0, &mut Unobserved, &stop);
-/// let told = summary.outcome().and_then(|outcome| ending(&model, outcome));
-/// assert_eq!(told.as_deref(), Some("NullPointer (o.next is null) at :1:64 in a"));
+/// let text = summary.outcome().and_then(|outcome| ending(&model, outcome));
+/// assert_eq!(text.as_deref(), Some("NullPointer (o.next is null) at :1:64 in a"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]

@@ -1,10 +1,12 @@
-//! Defines the evidence for the harm of a pair as JSON, a part of `raceflip-confirm` (`docs/formats.md`).
+//! Defines the evidence for the harm of a pair as JSON, a part of `raceflip-confirm` (`docs/formats.md`), and judges
+//! the pairs of such a report as a campaign judges its pairs.
 
-use super::campaign::side;
-use crate::campaign::{CHANCE, Claim, FailureReport, First, MoreOften, PairReport};
+use super::campaign::{ConfirmReport, Failure, Pair, Proof};
+use crate::campaign::{self, CHANCE, Claim, FailureReport, First, PairReport};
+use crate::campaign::{Finding, Judged, Results, Status};
 use serde::{Deserialize, Serialize};
 
-/// Classification of the harm of a pair.
+/// Result of the comparison of both orders of a pair: [`campaign::Harm`] as a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
@@ -21,7 +23,7 @@ pub enum Harm {
 /// A failure of one order that the other order does not have.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Hurts {
+pub struct HarmClaim {
     pub first: String,
     pub signature: String,
     /// Number of states that follow with the other order from the same state, if a search of all of them found no such
@@ -49,7 +51,7 @@ pub struct NoneOf {
 /// A failure of both orders that is significantly more frequent with one of them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/formats.md describes the fields")]
-pub struct Often {
+pub struct MoreOften {
     pub first: String,
     pub signature: String,
     pub fails: u32,
@@ -59,10 +61,15 @@ pub struct Often {
     pub chance: f64,
 }
 
-pub(crate) fn hurts(report: &PairReport) -> Vec<Hurts> {
+/// Returns the letter for the statement that comes first.
+pub(super) fn side(first: First) -> String {
+    if first == First::A { "a" } else { "b" }.to_owned()
+}
+
+pub(super) fn hurts(report: &PairReport) -> Vec<HarmClaim> {
     let of = report.hurts().into_iter();
     let hurts = |(first, f): (First, &FailureReport)| {
-        let (exhaustive, none_of) = match report.harms.get(&(first, f.signature.clone())) {
+        let (exhaustive, none_of) = match report.comparison.harms.get(&(first, f.signature.clone())) {
             Some(Claim::Exhaustive { states }) => (Some(*states), None),
             Some(Claim::Runs { runs, at_most, fails, of }) => {
                 let (at_most, confidence) = (rounded(*at_most), 1.0 - CHANCE);
@@ -70,13 +77,13 @@ pub(crate) fn hurts(report: &PairReport) -> Vec<Hurts> {
             }
             None => (None, None),
         };
-        Hurts { first: side(first), signature: f.signature.clone(), exhaustive, none_of }
+        HarmClaim { first: side(first), signature: f.signature.clone(), exhaustive, none_of }
     };
     of.map(hurts).collect()
 }
 
-pub(crate) fn often(more: &MoreOften) -> Often {
-    Often {
+pub(super) fn often(more: &campaign::MoreOften) -> MoreOften {
+    MoreOften {
         first: side(more.first),
         signature: more.signature.clone(),
         fails: more.this.0,
@@ -88,21 +95,49 @@ pub(crate) fn often(more: &MoreOften) -> Often {
     }
 }
 
-pub(super) fn harm(report: &PairReport) -> Harm {
-    let [a, b] = &report.orders;
-    if !report.verdict.confirmed() {
-        Harm::Unknown
-    } else if !report.hurts().is_empty() {
-        Harm::Harmful
-    } else if !report.complete {
-        // An interrupted comparison supports no verdict on the harm.
-        Harm::Interrupted
-    } else if report.fails_either_way() {
-        Harm::FailsEitherWay
-    } else if a.runs == 0 || b.runs == 0 || a.failed() + b.failed() > 0 {
-        Harm::OneOrderOnly
-    } else {
-        Harm::NoFailure
+impl From<campaign::Harm> for Harm {
+    fn from(harm: campaign::Harm) -> Self {
+        match harm {
+            campaign::Harm::Harmful => Harm::Harmful,
+            campaign::Harm::FailsEitherWay => Harm::FailsEitherWay,
+            campaign::Harm::NoFailure => Harm::NoFailure,
+            campaign::Harm::OneOrderOnly => Harm::OneOrderOnly,
+            campaign::Harm::Interrupted => Harm::Interrupted,
+            campaign::Harm::Unknown => Harm::Unknown,
+        }
+    }
+}
+
+impl Judged for Pair {
+    type Failure = Failure;
+
+    fn status(&self) -> Status {
+        match &self.proof {
+            Proof::Adjacent | Proof::Flipped { .. } => Status::Confirmed,
+            Proof::Refuted { .. } => Status::Refuted,
+            Proof::Unconfirmed => Status::Open,
+        }
+    }
+
+    fn harms(&self) -> Vec<&str> {
+        self.harms.iter().map(|harm| harm.signature.as_str()).collect()
+    }
+
+    fn failures(&self) -> Vec<&Failure> {
+        self.orders.iter().flat_map(|order| &order.failures).collect()
+    }
+
+    fn signature(failure: &Failure) -> &str {
+        &failure.signature
+    }
+}
+
+impl ConfirmReport {
+    /// Returns the findings of the report. See [`Results::findings`].
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding<'_, Pair>> {
+        let (pairs, orders) = (&self.pairs, &self.order_pairs);
+        Results { pairs, orders, detection: &self.detection_failures, trials: &self.unexplained }.findings()
     }
 }
 

@@ -3,6 +3,10 @@
 use crate::base::hidden;
 use std::fmt::Write;
 
+/// The maximum length of an argument that every shell accepts, in bytes. Windows accepts command lines of 32767
+/// characters, Linux arguments of 131071 bytes.
+pub const LONGEST_ARGUMENT: usize = 32_000;
+
 /// Returns an argument for a command line, quoted if a shell would split or expand it.
 ///
 /// An argument that cannot be displayed as it is becomes a call of `printf`, with octal escapes where necessary, which

@@ -1,6 +1,6 @@
 //! Defines the result of `raceflip test` as a JSON object, `raceflip-test` version 1 (`docs/formats.md`).
 
-use super::failing::{Told, ending};
+use super::failing::{Ending, ending};
 use super::shrink::Sizes;
 use crate::campaign::{LineVerdict, Origin, SavedEnd, Shown, TestPlan, Tested};
 use crate::event::Outcome;
@@ -67,7 +67,7 @@ pub struct Against {
     pub end: String,
     /// How the example ended.
     #[serde(flatten)]
-    pub told: Told,
+    pub ending: Ending,
     /// The thread that failed, if the example failed in a thread.
     #[serde(default)]
     pub thread: Option<String>,
@@ -96,8 +96,8 @@ pub struct SavedRun {
 impl Against {
     /// Returns the end of the example in one line, or `end` if the file has no such line.
     #[must_use]
-    pub fn told(&self) -> &str {
-        self.told.or(&self.end)
+    pub fn text(&self) -> &str {
+        self.ending.or(&self.end)
     }
 }
 
@@ -118,7 +118,7 @@ fn against(plan: &TestPlan<'_>, shown: &Shown) -> Against {
     let thread = if let Outcome::Failure(failure) = &shown.outcome { failure.thread.clone() } else { String::new() };
     Against {
         end: shown.text.clone(),
-        told: Told::of(plan.model, &shown.outcome, told(plan, shown)),
+        ending: Ending::of(plan.model, &shown.outcome, told(plan, shown)),
         thread: Some(thread).filter(|thread| !thread.is_empty()),
         signature: shown.signature.clone(),
         runs: shown.runs,

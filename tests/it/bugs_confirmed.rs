@@ -2,7 +2,7 @@
 
 use crate::complete::all_variants;
 use crate::load::{Model, load};
-use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, confirm};
+use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, Verdict, confirm};
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -34,8 +34,8 @@ fn campaign(model: &Model) -> Confirmation {
 
 /// Returns the first trial that fails, and whether any run fails at all.
 fn failure(found: &Confirmation) -> (Option<u32>, bool) {
-    let first = found.pairs.iter().filter_map(|p| p.first_failure).min();
-    let of_pairs = found.pairs.iter().flat_map(|p| &p.orders).any(|o| o.failed() > 0);
+    let first = found.pairs.iter().filter_map(|p| p.trials.first_failure).min();
+    let of_pairs = found.pairs.iter().flat_map(|p| &p.comparison.orders).any(|o| o.failed() > 0);
     (first, of_pairs || !found.phase1.failures.is_empty() || !found.unexplained.is_empty())
 }
 
@@ -58,7 +58,7 @@ fn is_of(model: &Model, pair: &PairReport, of: Option<(&str, &str)>) -> bool {
 }
 
 fn is_harmful(model: &Model, found: &Confirmation, of: Option<(&str, &str)>) -> bool {
-    found.pairs.iter().any(|p| is_of(model, p, of) && p.verdict.confirmed() && !p.hurts().is_empty())
+    found.pairs.iter().any(|p| is_of(model, p, of) && p.verdict() == Verdict::Harmful)
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn real_bugs_are_harmful_and_repairs_are_not() {
         let found = campaign(&model);
         let (first, fails) = failure(&found);
         let fixed = defines.iter().find(|(name, _)| name == "FIXED").map_or(0, |(_, value)| *value);
-        let confirmed = found.pairs.iter().filter(|p| p.verdict.confirmed()).count();
+        let confirmed = found.pairs.iter().filter(|p| p.proof.confirmed()).count();
         let mut must = |holds: bool, what: &str| {
             if !holds {
                 wrong.push(format!("{} {path} {defines:?}: {what}", bug.id));
@@ -88,7 +88,7 @@ fn real_bugs_are_harmful_and_repairs_are_not() {
             }
             ("infeasible", _) => {
                 let race = bug.race.as_ref().and_then(labels);
-                let of_race = found.pairs.iter().filter(|p| is_of(&model, p, race) && p.verdict.confirmed()).count();
+                let of_race = found.pairs.iter().filter(|p| is_of(&model, p, race) && p.proof.confirmed()).count();
                 must(race.is_some() && of_race == 0 && !fails, "what cannot be is confirmed");
             }
             ("benign", _) => must(!is_harmful(&model, &found, None) && !fails, "what is benign hurts"),

@@ -4,7 +4,7 @@
 use crate::complete::all_variants;
 use crate::load::{Model, load};
 use raceflip::base::interval;
-use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, confirm};
+use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, Verdict, confirm};
 use raceflip::sched::site_text;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -29,13 +29,13 @@ fn rate(pair: &PairReport) -> Option<(u32, u32)> {
     // A hold has a best way for each of the two orders, and the worse of them counts.
     let of = |way: &&raceflip::campaign::WayReport| f64::from(way.hits) / f64::from(way.trials);
     let held = |first: bool| {
-        let all = pair.ways.iter().filter(|w| w.strategy.starts_with("hold:") && w.hits > 0);
+        let all = pair.trials.ways.iter().filter(|w| w.strategy.starts_with("hold:") && w.hits > 0);
         let key = |w: &&raceflip::campaign::WayReport| w.strategy.split(',').next().map(str::to_owned);
         let one = all.clone().next().and_then(|w| key(&w));
         all.filter(move |w| (key(w) == one) == first)
             .max_by(|x, y| of(x).total_cmp(&of(y)).then(x.trials.cmp(&y.trials)))
     };
-    let directed = pair.ways.iter().filter(|w| w.strategy.starts_with("directed:") && w.hits > 0);
+    let directed = pair.trials.ways.iter().filter(|w| w.strategy.starts_with("directed:") && w.hits > 0);
     let best = directed.max_by(|x, y| of(x).total_cmp(&of(y)).then(x.trials.cmp(&y.trials)));
     let worse = [held(true), held(false)].into_iter().flatten().min_by(|x, y| of(x).total_cmp(&of(y)));
     best.into_iter()
@@ -55,15 +55,15 @@ fn confirm_table() {
         let start = Instant::now();
         let found = campaign(&model);
         let took = start.elapsed().as_secs_f64();
-        let harmful = found.pairs.iter().filter(|p| p.verdict.confirmed() && !p.hurts().is_empty()).count();
-        let confirmed = found.pairs.iter().filter(|p| p.verdict.confirmed()).count();
-        let refuted = found.pairs.iter().filter(|p| p.verdict.refuted()).count();
+        let harmful = found.pairs.iter().filter(|p| p.verdict() == Verdict::Harmful).count();
+        let confirmed = found.pairs.iter().filter(|p| p.proof.confirmed()).count();
+        let refuted = found.pairs.iter().filter(|p| p.proof.refuted()).count();
         let of = [harmful, confirmed - harmful, refuted, found.pairs.len() - confirmed - refuted];
         counts.iter_mut().zip(of).for_each(|(all, n)| *all += n);
         let variant: Vec<String> = defines.iter().map(|(n, v)| format!("{n}={v}")).collect();
         let (variant, name) = (variant.join(" "), path.trim_start_matches("harnesses/").to_owned());
         let mut worst: Option<(u32, u32)> = None;
-        for pair in found.pairs.iter().filter(|p| p.verdict.confirmed()) {
+        for pair in found.pairs.iter().filter(|p| p.proof.confirmed()) {
             pairs += 1;
             let Some((hits, trials)) = rate(pair) else { continue };
             driven += 1;
@@ -84,7 +84,7 @@ fn confirm_table() {
                 worst = Some((hits, trials));
             }
         }
-        let first = found.pairs.iter().filter_map(|p| p.first_failure).min();
+        let first = found.pairs.iter().filter_map(|p| p.trials.first_failure).min();
         if harmful > 0 {
             firsts.extend(first);
         }

@@ -3,7 +3,7 @@
 
 use crate::complete::all_variants;
 use crate::load::load;
-use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, confirm};
+use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, Verdict, confirm};
 use raceflip::detect::{Detector, Rank};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -25,11 +25,11 @@ reproduce 80, 37 % (PLDI 2014, table 3).
 type Counts = [usize; 4];
 
 fn kind(pair: &PairReport) -> usize {
-    match (pair.verdict.confirmed(), pair.verdict.refuted()) {
-        (true, _) if pair.hurts().is_empty() => 1,
-        (true, _) => 0,
-        (_, true) => 3,
-        _ => 2,
+    match pair.verdict() {
+        Verdict::Harmful => 0,
+        Verdict::Real => 1,
+        Verdict::Unconfirmed => 2,
+        Verdict::Refuted => 3,
     }
 }
 
@@ -56,8 +56,8 @@ fn detectors_table() {
         for by in Detector::ALL {
             let plan = Plan { detectors: vec![by], jobs: 2, ..Plan::new(&model) };
             for pair in campaign(&plan).pairs {
-                counts.entry((by, pair.rank)).or_default()[kind(&pair)] += 1;
-                if pair.verdict.confirmed() {
+                counts.entry((by, pair.discovery.rank)).or_default()[kind(&pair)] += 1;
+                if pair.proof.confirmed() {
                     real.entry(pair.pair).or_default().insert(by);
                 }
             }

@@ -63,7 +63,12 @@ fn every_model_comes_to_an_end() {
         assert!(limit == expected || limit == Some(LimitKind::Threads), "{name}: {limit:?}");
         let plan = Plan { limits, seed: 1, runs: 2, trials: 2, jobs: 2, ..Plan::new(&model) };
         let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
-        let cut: u32 = found.phase1.limits.values().sum();
-        assert_eq!(cut, if expected.is_some() { found.phase1.runs } else { 0 }, "{name}: {:?}", found.phase1.limits);
+        let cut: u32 = found.phase1.coverage.limits.values().sum();
+        assert_eq!(
+            cut,
+            if expected.is_some() { found.phase1.runs } else { 0 },
+            "{name}: {:?}",
+            found.phase1.coverage.limits
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Tests that the verdicts of a campaign are true: the runs that prove a confirmed pair are replayed and observed.
 
 use crate::load::{Model, all_models, load, load_bytes, models};
-use raceflip::campaign::{Context, Evidence, Explore, Flip, Instance, PairReport, Plan, Silent, Verdict, confirm};
+use raceflip::campaign::{Context, Evidence, Explore, Flip, Instance, PairReport, Plan, Proof, Silent, confirm};
 use raceflip::detect::Pair;
 use raceflip::event::{AccessPlace, Actor, Choice, Event, Happening, SiteId};
 use raceflip::exec::{Observer, Unobserved, run};
@@ -91,7 +91,7 @@ fn replay(model: &Model, evidence: &Evidence) -> (Machine<Vm>, Replay) {
 
 // Replays the proof, and returns whether the pair is side by side in it.
 fn is_adjacent(model: &Model, pair: &PairReport) -> bool {
-    let [proof] = &pair.proof[..] else { return false };
+    let [proof] = &pair.evidence[..] else { return false };
     let (mut machine, inner) = replay(model, proof);
     let mut looking = Looking { inner, pair: pair.pair, seen: false };
     run(&mut machine, &mut looking, 0, &mut Unobserved, &AtomicBool::new(false));
@@ -101,10 +101,10 @@ fn is_adjacent(model: &Model, pair: &PairReport) -> bool {
 // Replays both proofs of a flip. In each one, the two instances must occur in its order and at one location; in a cut,
 // only the first of them occurs.
 fn is_flipped(model: &Model, pair: &PairReport, flip: &Flip) -> bool {
-    assert_eq!(pair.proof.len(), 2);
+    assert_eq!(pair.evidence.len(), 2);
     let i = &flip.instances;
     [(&i.a, &i.b), (&i.b, &i.a)].into_iter().enumerate().all(|(first, (earlier, later))| {
-        let (mut machine, mut strategy) = replay(model, &pair.proof[first]);
+        let (mut machine, mut strategy) = replay(model, &pair.evidence[first]);
         let mut accesses = Accesses::default();
         run(&mut machine, &mut strategy, 0, &mut accesses, &AtomicBool::new(false));
         let is_cut = flip.cut.is_some_and(|c| c as usize == first);
@@ -124,17 +124,17 @@ fn what_is_confirmed_is_seen() {
         let model = load(&path, &[]);
         let found = confirm(&plan(&model), Context { stop: &AtomicBool::new(false), progress: &Silent });
         for pair in &found.pairs {
-            let text = format!("{}: {:?} {:?}", path.display(), pair.pair, pair.verdict);
-            match &pair.verdict {
-                Verdict::Adjacent => {
+            let text = format!("{}: {:?} {:?}", path.display(), pair.pair, pair.proof);
+            match &pair.proof {
+                Proof::Adjacent => {
                     adjacent += 1;
                     assert!(is_adjacent(&model, pair), "{text}");
                 }
-                Verdict::Flipped(flip) => {
+                Proof::Flipped(flip) => {
                     *if flip.cut.is_some() { &mut cut } else { &mut flipped } += 1;
                     assert!(is_flipped(&model, pair, flip), "{text}");
                 }
-                Verdict::Refuted(_) | Verdict::Unconfirmed => {}
+                Proof::Refuted(_) | Proof::Unconfirmed => {}
             }
         }
     }
@@ -154,7 +154,7 @@ fn race_expectations_of_the_models() {
             let is =
                 |p: &PairReport, x: &SiteRef, y: &SiteRef| x.sites.contains(&p.pair.a) && y.sites.contains(&p.pair.b);
             let confirmed =
-                found.pairs.iter().any(|p| (is(p, left, right) || is(p, right, left)) && p.verdict.confirmed());
+                found.pairs.iter().any(|p| (is(p, left, right) || is(p, right, left)) && p.proof.confirmed());
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let text = format!("{name}:{} {}", expectation.line, expectation.text);
             if (confirmed && (*no || *false_)) || (*real && !confirmed) {
@@ -198,7 +198,7 @@ fn no_cut_proves_an_order_that_cannot_be() {
         let is_it =
             |p: &&PairReport| [label(p.pair.a), label(p.pair.b)].iter().all(|l| ["X", "Y"].contains(&l.as_str()));
         for pair in found.pairs.iter().filter(is_it) {
-            assert!(!pair.verdict.confirmed(), "{text}");
+            assert!(!pair.proof.confirmed(), "{text}");
         }
     }
 }
@@ -228,7 +228,7 @@ fn an_order_that_fails_at_once_is_harmful() {
             let label = |s: SiteId| model.code.setup.sites[s].label.clone().unwrap_or_default();
             let of = |p: &&PairReport| BTreeSet::from([label(p.pair.a), label(p.pair.b)]).into_iter().eq(["X", "Y"]);
             let pair = found.pairs.iter().find(of).unwrap_or_else(|| panic!("no such pair: {text}"));
-            assert!(!pair.hurts().is_empty(), "{text}: {:?} {:?}", pair.verdict, pair.harms);
+            assert!(!pair.hurts().is_empty(), "{text}: {:?} {:?}", pair.proof, pair.comparison.harms);
         }
     }
 }
@@ -240,6 +240,6 @@ fn a_race_of_a_statement_with_itself_confirms_no_other_pair() {
     let text = "app \"a\"; var x = 0; atomic n = 0; thread w(i in 0..2) { @A: x = 1; fetch_add(n, 1) }; thread r { await n == 2; @B: x = 2 }";
     let model = load_bytes("itself", text.as_bytes(), &[]);
     let found = confirm(&plan(&model), Context { stop: &AtomicBool::new(false), progress: &Silent });
-    let confirmed: Vec<_> = found.pairs.iter().map(|p| (p.pair.a == p.pair.b, p.verdict.confirmed())).collect();
+    let confirmed: Vec<_> = found.pairs.iter().map(|p| (p.pair.a == p.pair.b, p.proof.confirmed())).collect();
     assert_eq!(confirmed, [(true, true), (false, false)]);
 }

@@ -2,7 +2,7 @@
 
 use crate::load::{Model, load};
 use raceflip::base::mix;
-use raceflip::campaign::{Confirmation, Context, First, Never, Plan, Silent, Verdict, confirm};
+use raceflip::campaign::{Confirmation, Context, First, Never, Plan, Proof, Silent, confirm};
 use raceflip::exec::{Unobserved, run};
 use raceflip::sched::{Directed, SiteSpec, site_text};
 use raceflip::vm::Vm;
@@ -19,13 +19,13 @@ fn campaign(model: &Model, trials: u32) -> Confirmation {
     confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent })
 }
 
-fn verdict_of<'c>(model: &Model, found: &'c Confirmation, a: &str, b: &str) -> &'c Verdict {
+fn verdict_of<'c>(model: &Model, found: &'c Confirmation, a: &str, b: &str) -> &'c Proof {
     let text = |site| site_text(&model.code.setup.sites, site);
     let pair = found.pairs.iter().find(|p| {
         let (x, y) = (text(p.pair.a), text(p.pair.b));
         (x == a && y == b) || (x == b && y == a)
     });
-    &pair.unwrap_or_else(|| panic!("{a} ~ {b} was not reported")).verdict
+    &pair.unwrap_or_else(|| panic!("{a} ~ {b} was not reported")).proof
 }
 
 #[test]
@@ -33,11 +33,11 @@ fn figure_1_five_seven_is_real_and_one_ten_never() {
     let model = figure("racefuzzer_fig1.race", &[]);
     let found = campaign(&model, 1_000);
     assert_eq!(found.phase1.candidates.len(), 2, "hybrid detection reports (5, 7) and (1, 10)");
-    assert_eq!(*verdict_of(&model, &found, "@s5", "@s7"), Verdict::Adjacent);
-    let Verdict::Refuted(refuted) = verdict_of(&model, &found, "@s1", "@s10") else { panic!("it is refuted") };
+    assert_eq!(*verdict_of(&model, &found, "@s5", "@s7"), Proof::Adjacent);
+    let Proof::Refuted(refuted) = verdict_of(&model, &found, "@s1", "@s10") else { panic!("it is refuted") };
     let Never::Order { first, .. } = refuted.never else { panic!("{refuted:?}") };
     assert_eq!(site_text(&model.code.setup.sites, first), "@s10");
-    let failures: Vec<_> = found.pairs.iter().flat_map(|p| &p.orders).flat_map(|o| &o.failures).collect();
+    let failures: Vec<_> = found.pairs.iter().flat_map(|p| &p.comparison.orders).flat_map(|o| &o.failures).collect();
     assert!(failures.iter().any(|f| f.signature.contains("ERROR1")));
     assert!(failures.iter().all(|f| !f.signature.contains("ERROR2")), "ERROR2 is unreachable");
 }
@@ -73,10 +73,10 @@ fn figure_2_through_a_campaign() {
         let model = figure("racefuzzer_fig2.race", &[("K".to_owned(), k)]);
         let found = campaign(&model, 40);
         let [pair] = &found.pairs[..] else { panic!("one pair") };
-        assert_eq!(pair.verdict, Verdict::Adjacent);
-        let [way] = &pair.ways[..] else { panic!("one way") };
+        assert_eq!(pair.proof, Proof::Adjacent);
+        let [way] = &pair.trials.ways[..] else { panic!("one way") };
         assert_eq!((way.trials, way.hits), (40, 40));
-        let (read, write) = (&pair.orders[First::A as usize], &pair.orders[First::B as usize]);
+        let (read, write) = (&pair.comparison.orders[First::A as usize], &pair.comparison.orders[First::B as usize]);
         assert_eq!((read.failed(), write.failed()), (read.runs, 0));
         assert!(read.runs >= 64 && write.runs >= 64);
     }

@@ -86,7 +86,10 @@ fn without_effect(seeds: Range<u64>) -> (u32, Vec<String>) {
                 let found = campaign(&model(shape, rates), seed, explore);
                 made += 1;
                 for pair in harmful(&found) {
-                    wrong.push(format!("shape {shape}, {rates:?}, seed {seed}, {explore:?}: {:?}", pair.harms));
+                    wrong.push(format!(
+                        "shape {shape}, {rates:?}, seed {seed}, {explore:?}: {:?}",
+                        pair.comparison.harms
+                    ));
                 }
             }
         }
@@ -117,7 +120,7 @@ fn with_effect(seeds: Range<u64>) {
                     let found = campaign(&model(shape, Rates::OneOnly(n)), seed, explore);
                     let all = harmful(&found);
                     assert!(!all.is_empty(), "shape {shape}, rate 1/{}, seed {seed}, {explore:?}", 1 << n);
-                    for claim in all.iter().flat_map(|p| p.harms.values()) {
+                    for claim in all.iter().flat_map(|p| p.comparison.harms.values()) {
                         let searched = matches!(claim, Claim::Exhaustive { .. });
                         // Late states of a large model have few successors as well, so a search may decide those.
                         let either = !is_small && explore == Explore::Auto;
@@ -152,8 +155,10 @@ fn harm_by_rate(seeds: Range<u64>) {
         for explore in [Explore::Auto, Explore::Off] {
             let found = campaign(&model, seed, explore);
             let [pair] = found.pairs.as_slice() else { panic!("one pair") };
-            assert!(pair.verdict.confirmed() && pair.hurts().is_empty(), "seed {seed}: {:?}", pair.harms);
-            let [more] = pair.more_often.as_slice() else { panic!("seed {seed}: {:?}", pair.more_often) };
+            assert!(pair.proof.confirmed() && pair.hurts().is_empty(), "seed {seed}: {:?}", pair.comparison.harms);
+            let [more] = pair.comparison.more_often.as_slice() else {
+                panic!("seed {seed}: {:?}", pair.comparison.more_often)
+            };
             // The order in which the read `@r` comes first is order B, because `@r` is the second statement of the
             // pair.
             assert_eq!((more.first, more.this.0), (First::B, more.this.1), "{more:?}");
@@ -168,7 +173,7 @@ fn harm_by_rate(seeds: Range<u64>) {
             (line(p.pair.a), line(p.pair.b)) == (9, 18)
         };
         let pair = found.pairs.iter().find(lines).expect("the pair is found");
-        assert!(pair.verdict.confirmed() && pair.hurts().is_empty(), "seed {seed}: {:?}", pair.harms);
+        assert!(pair.proof.confirmed() && pair.hurts().is_empty(), "seed {seed}: {:?}", pair.comparison.harms);
     }
 }
 

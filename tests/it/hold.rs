@@ -2,7 +2,7 @@
 
 use crate::load::{Model, load};
 use raceflip::base::mix;
-use raceflip::campaign::{Confirmation, Context, Never, PairReport, Plan, Silent, Verdict, confirm, holds};
+use raceflip::campaign::{Confirmation, Context, Never, PairReport, Plan, Proof, Silent, confirm, holds};
 use raceflip::event::{Event, Happening, SiteId};
 use raceflip::exec::{Observer, run};
 use raceflip::sched::{Strategy, StrategySpec};
@@ -75,8 +75,8 @@ fn posts_are_held_before_their_lock_and_nearest_first() {
             }
             let found = campaign(&model);
             let pair = of(&model, &found);
-            assert!(pair.verdict.confirmed(), "{name} K = {k}");
-            assert!(pair.ways.iter().filter(|w| w.strategy.contains("way=1")).all(|w| w.hits == w.trials));
+            assert!(pair.proof.confirmed(), "{name} K = {k}");
+            assert!(pair.trials.ways.iter().filter(|w| w.strategy.contains("way=1")).all(|w| w.hits == w.trials));
         }
         // A random walk rarely has this order, because K steps have to come before a single one.
         let model = experiment(name, 20);
@@ -88,7 +88,7 @@ fn posts_are_held_before_their_lock_and_nearest_first() {
 #[test]
 fn a_dispatcher_flips_although_every_run_orders_it() {
     let model = experiment("hold_dispatcher.race", 0);
-    assert!(of(&model, &campaign(&model)).verdict.confirmed());
+    assert!(of(&model, &campaign(&model)).proof.confirmed());
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn f_g_f_shows_both_orders_and_does_not_flip() {
     let found = campaign(&model);
     let pair = of(&model, &found);
     // Both orders happen, but with different instances of F: no two instances flip.
-    let Verdict::Refuted(refuted) = &pair.verdict else { panic!("{:?}", pair.verdict) };
+    let Proof::Refuted(refuted) = &pair.proof else { panic!("{:?}", pair.proof) };
     assert_eq!(refuted.never, Never::Turned);
 }
 

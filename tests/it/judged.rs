@@ -8,7 +8,7 @@ use crate::truth::{Graph, graph};
 use crate::truth_orders::Harm;
 use crate::{small, truth_models};
 use raceflip::base::{Rng, mix};
-use raceflip::campaign::{Context, Evidence, Explore, First, Flip, PairReport, Plan, Silent, Verdict, confirm, detect};
+use raceflip::campaign::{Context, Evidence, Explore, First, Flip, PairReport, Plan, Proof, Silent, confirm, detect};
 use raceflip::detect::Pair;
 use raceflip::token::Token;
 use raceflip::vm::Model;
@@ -141,8 +141,8 @@ impl Case<'_> {
         let is_beside = self.beside.contains_key(&pair);
         all.pairs += 1;
         all.order_pairs += u64::from(self.is_order_pair(pair));
-        match &report.verdict {
-            Verdict::Refuted(_) => {
+        match &report.proof {
+            Proof::Refuted(_) => {
                 all.refuted += 1;
                 let flips = self.graph.conflicting(pair).into_iter().any(|(a, b)| self.flips(a, b));
                 if is_beside || flips {
@@ -150,16 +150,16 @@ impl Case<'_> {
                     all.wrong.push(self.says(&what, pair));
                 }
             }
-            Verdict::Unconfirmed => {
+            Proof::Unconfirmed => {
                 all.unconfirmed += 1;
                 let flips = || self.graph.conflicting(pair).into_iter().any(|(a, b)| self.flips(a, b));
                 all.missed += u64::from(!self.is_order_pair(pair) && (is_beside || flips()));
             }
-            Verdict::Adjacent if !is_beside => all.wrong.push(self.says("REAL, and it is nowhere side by side", pair)),
-            Verdict::Flipped(flip) if !self.is_flipped(flip) => {
+            Proof::Adjacent if !is_beside => all.wrong.push(self.says("REAL, and it is nowhere side by side", pair)),
+            Proof::Flipped(flip) if !self.is_flipped(flip) => {
                 all.wrong.push(self.says(&format!("REAL, and these do not flip: {flip:?}"), pair));
             }
-            Verdict::Adjacent | Verdict::Flipped(_) => self.judge_harm(report, all),
+            Proof::Adjacent | Proof::Flipped(_) => self.judge_harm(report, all),
         }
     }
 
@@ -170,9 +170,9 @@ impl Case<'_> {
         if said.is_empty() {
             all.real += 1;
             // The two runs of a proof have known orders, so a failure of one of them counts as seen.
-            let is_quiet = report.complete && report.orders.iter().all(|order| order.failures.is_empty());
+            let is_quiet = report.complete && report.comparison.orders.iter().all(|order| order.failures.is_empty());
             let fails = |run: &Evidence| run.token.parse::<Token>().is_ok_and(|token| token.signature != "ok");
-            if is_quiet && matches!(report.verdict, Verdict::Flipped(_)) && report.proof.iter().any(fails) {
+            if is_quiet && matches!(report.proof, Proof::Flipped(_)) && report.evidence.iter().any(fails) {
                 all.wrong.push(self.says("no failure was seen, it says, and a proof fails", pair));
             }
             let there = if of_states.is_empty() { self.flip_harms(pair) } else { of_states };
@@ -189,7 +189,7 @@ impl Case<'_> {
         }
         let of_instances = self.flip_harms(pair);
         for harm in open.into_iter().filter(|h| !of_instances.contains(h)) {
-            let what = format!("HARMFUL by {harm:?}, which the other order has as well; {:?}", report.verdict);
+            let what = format!("HARMFUL by {harm:?}, which the other order has as well; {:?}", report.proof);
             all.wrong.push(self.says(&what, pair));
         }
     }

@@ -99,7 +99,7 @@ fn a_race_of_a_chain_is_confirmed() {
     let pair =
         found.pairs.iter().find(|p| labels(p).contains(&"flip".to_owned()) && labels(p).contains(&"set".to_owned()));
     assert!(
-        pair.is_some_and(|pair| pair.verdict.confirmed()),
+        pair.is_some_and(|pair| pair.proof.confirmed()),
         "{:?}",
         found.pairs.iter().map(labels).collect::<Vec<_>>()
     );

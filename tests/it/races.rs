@@ -87,9 +87,10 @@ fn tokens_of_a_campaign_replay() {
         let model = load(path, &[]);
         let plan = plan(&model, 2);
         let found = campaign(&plan);
-        let failures = found.pairs.iter().flat_map(|p| &p.orders).flat_map(|o| &o.failures);
+        let failures = found.pairs.iter().flat_map(|p| &p.comparison.orders).flat_map(|o| &o.failures);
         let failing = failures.chain(&found.phase1.failures).map(|f| (&f.evidence, Some(f.signature.as_str())));
-        let passing = found.pairs.iter().flat_map(|p| &p.orders).filter_map(|o| o.passes.as_ref()).map(|e| (e, None));
+        let passing =
+            found.pairs.iter().flat_map(|p| &p.comparison.orders).filter_map(|o| o.passes.as_ref()).map(|e| (e, None));
         for (evidence, wanted) in failing.chain(passing) {
             let token: Token = evidence.token.parse().unwrap();
             let mut machine = Machine::new(Vm::new(model.code.clone()), token.limits);

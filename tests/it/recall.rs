@@ -9,7 +9,7 @@ use crate::small;
 use crate::support::read;
 use crate::verdicts::racy;
 use raceflip::campaign::{
-    Confirmation, Context, Explore, Never, PairReport, Phase1, Plan, Silent, Verdict, confirm, detect,
+    Confirmation, Context, Explore, Never, PairReport, Phase1, Plan, Proof, Silent, confirm, detect,
 };
 use raceflip::detect::{Detector, Pair};
 use raceflip::explore::{self, Bounds, explore};
@@ -38,7 +38,7 @@ fn pair(model: &Model, a: &str, b: &str) -> Pair {
 }
 
 fn verdicts(of: &[PairReport]) -> Vec<&'static str> {
-    let word = |v: &Verdict| {
+    let word = |v: &Proof| {
         if v.confirmed() {
             "confirmed"
         } else if v.refuted() {
@@ -47,7 +47,7 @@ fn verdicts(of: &[PairReport]) -> Vec<&'static str> {
             "open"
         }
     };
-    of.iter().map(|p| word(&p.verdict)).collect()
+    of.iter().map(|p| word(&p.proof)).collect()
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn what_lies_behind_a_failure_is_detected_by_runs_alone() {
     for seed in 0..5 {
         let found = confirmed(&Plan { seed, ..Plan::new(&model) });
         let report = found.pairs.iter().find(|p| p.pair == pair).unwrap();
-        assert!(report.verdict == Verdict::Adjacent && !report.hurts().is_empty(), "seed {seed}: {:?}", report.verdict);
+        assert!(report.proof == Proof::Adjacent && !report.hurts().is_empty(), "seed {seed}: {:?}", report.proof);
     }
 }
 
@@ -104,7 +104,7 @@ fn a_statement_with_itself_is_refuted_if_no_two_of_its_instances_turn() {
     for seed in 0..5 {
         let found = confirmed(&Plan { seed, ..Plan::new(&model) });
         let [report] = found.pairs.as_slice() else { panic!("{} pairs", found.pairs.len()) };
-        let Verdict::Refuted(refutation) = &report.verdict else { panic!("{:?}", report.verdict) };
+        let Proof::Refuted(refutation) = &report.proof else { panic!("{:?}", report.proof) };
         assert_eq!((refutation.states, refutation.never), (14, Never::Turned));
     }
     // Firings of two events are unordered.

@@ -6,8 +6,8 @@ use crate::load::{Model, load_bytes};
 use crate::support::read;
 use quick_xml::Reader;
 use quick_xml::events::Event;
-use raceflip::campaign::{Context, Explore, Plan, Silent, confirm};
-use raceflip::formats::campaign::{About, Access, Again, ConfirmReport};
+use raceflip::campaign::{Context, Explore, Finding, Judged, Plan, Silent, Subject, confirm};
+use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence};
 use raceflip::formats::report::{NoReplays, Replays, Run, github, junit, markdown, replayed, sarif};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 pub(crate) struct At(pub(crate) Model);
 
 impl Replays for At {
-    fn run(&mut self, _: &About, again: &Again, marked: &[&Access]) -> Option<Run> {
+    fn run(&mut self, _: &About, again: &Evidence, marked: &[&Access]) -> Option<Run> {
         replayed(&self.0, &again.token, &raceflip::world::Limits::default(), marked)
     }
 }
@@ -85,6 +85,28 @@ fn reports_look_so() {
         snap("github", &github::render(&reports, &[], &mut at));
         snap("markdown", &markdown::render(&reports, &[], &mut at));
         snap("sarif_outline", &outline(&sarif::render(&reports, &mut at)));
+    }
+}
+
+/// Describes a finding by its verdict or signature, and the number of pairs that belong to it.
+fn named<P: Judged>(findings: &[Finding<'_, P>]) -> Vec<String> {
+    let name = |finding: &Finding<'_, P>| match finding.subject {
+        Subject::Pair { pair, order } => format!("{} {order} {}", pair.verdict(), pair.harms().join(", ")),
+        Subject::Failure(failure, runs) => format!("{} {}", P::signature(failure), runs.word()),
+    };
+    findings.iter().map(|f| format!("{} {}", name(f), f.pairs.len())).collect()
+}
+
+#[test]
+fn a_campaign_and_its_report_have_the_same_findings() {
+    for path in ["harnesses/papers/music_player.race", "harnesses/bugs/missed_notify.race"] {
+        let model = load_bytes(path, read(path).as_bytes(), &[]);
+        let plan = Plan { orders: true, ..Plan::new(&model) };
+        let found = confirm(&plan, Context { stop: &AtomicBool::new(false), progress: &Silent });
+        let report = ConfirmReport::new(path, model.digest(), &plan, &found);
+        let findings = named(&found.findings());
+        assert!(findings.iter().any(|name| name.starts_with("HARMFUL")), "{findings:?}");
+        assert_eq!(findings, named(&report.findings()));
     }
 }
 

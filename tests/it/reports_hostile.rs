@@ -6,7 +6,7 @@ use crate::reports::{campaign, elements, sarif_schema, valid};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use raceflip::campaign::Plan;
-use raceflip::formats::campaign::{About, Access, Again, ConfirmReport, Driven};
+use raceflip::formats::campaign::{About, Access, ConfirmReport, Evidence, Pair};
 use raceflip::formats::failing::Failing;
 use raceflip::formats::report::{Replays, Run, Step, github, junit, markdown, sarif};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 struct Hostile(String);
 
 impl Replays for Hostile {
-    fn run(&mut self, _: &About, _: &Again, _: &[&Access]) -> Option<Run> {
+    fn run(&mut self, _: &About, _: &Evidence, _: &[&Access]) -> Option<Run> {
         let text = self.0.clone();
         let step = |number, thread: Option<&str>| Step {
             number,
@@ -42,7 +42,7 @@ fn report() -> &'static ConfirmReport {
 
 fn with(text: &str) -> ConfirmReport {
     let mut report = report().clone();
-    let pair = |pair: &mut Driven| {
+    let pair = |pair: &mut Pair| {
         for a in [&mut pair.a, &mut pair.b] {
             a.site = text.to_owned();
             a.place = text.to_owned();
@@ -52,7 +52,7 @@ fn with(text: &str) -> ConfirmReport {
         pair.location = text.to_owned();
         pair.contexts = vec![text.to_owned()];
         for fails in pair.orders.iter_mut().flat_map(|order| &mut order.failures) {
-            fails.told.text = text.to_owned();
+            fails.ending.text = text.to_owned();
         }
     };
     report.about.file = text.to_owned();
@@ -60,7 +60,7 @@ fn with(text: &str) -> ConfirmReport {
     report.pairs.iter_mut().for_each(pair);
     for fails in report.detection_failures.iter_mut().chain(&mut report.unexplained) {
         fails.signature = text.to_owned();
-        fails.told.text = text.to_owned();
+        fails.ending.text = text.to_owned();
     }
     report
 }
@@ -128,7 +128,7 @@ proptest! {
         let reports = [with(&text)];
         let mut at = Hostile(text.clone());
         // Pairs that show the same failures are one finding, but the table has a row for each pair.
-        let ways = |p: &Driven| p.harms.iter().map(|h| h.signature.clone()).collect::<BTreeSet<_>>();
+        let ways = |p: &Pair| p.harms.iter().map(|h| h.signature.clone()).collect::<BTreeSet<_>>();
         let harmful: BTreeSet<_> = reports[0].pairs.iter().map(ways).filter(|w| !w.is_empty()).collect();
         let others = reports[0].pairs.iter().filter(|p| p.harms.is_empty()).count();
         let (findings, told) = (harmful.len() + others + 1, reports[0].pairs.len() + 1);

@@ -115,14 +115,14 @@ fn the_analysis_of_a_trace_grows_by_little_more_than_the_trace() {
 #[test]
 fn a_limit_of_pairs_changes_nothing_below_it_and_is_told_above_it() {
     let all = found("manysites", 12, Plan::MOST_PAIRS);
-    assert!(all.left_out.is_empty(), "{:?}", all.left_out);
+    assert!(all.coverage.left_out.is_empty(), "{:?}", all.coverage.left_out);
     let pairs = |found: &Phase1| format!("{:?} {:?}", found.candidates, found.orders);
     let exact = all.candidates.len() as u32;
     let same = found("manysites", 12, exact);
-    assert_eq!((pairs(&same), same.left_out.len()), (pairs(&all), 0));
+    assert_eq!((pairs(&same), same.coverage.left_out.len()), (pairs(&all), 0));
     let fewer = found("manysites", 12, exact - 1);
     assert_eq!(fewer.candidates.len() as u32, exact - 1);
-    assert_eq!(fewer.left_out.iter().map(String::as_str).collect::<Vec<_>>(), ["x"]);
+    assert_eq!(fewer.coverage.left_out.iter().map(String::as_str).collect::<Vec<_>>(), ["x"]);
     // The pairs that are kept are a subset of the pairs without a limit.
     let id = |found: &Phase1| found.candidates.iter().map(|c| c.pair).collect::<std::collections::BTreeSet<_>>();
     assert!(id(&fewer).is_subset(&id(&all)));
@@ -140,7 +140,7 @@ fn a_search_adds_no_pair_that_was_left_out_of_the_runs() {
         assert_eq!(confirm(&all, context()).pairs.len(), 4);
         for found in [detect(&few, context()), confirm(&few, context()).phase1] {
             assert_eq!(found.candidates.len(), 1);
-            assert_eq!(found.left_out.iter().map(String::as_str).collect::<Vec<_>>(), ["x"]);
+            assert_eq!(found.coverage.left_out.iter().map(String::as_str).collect::<Vec<_>>(), ["x"]);
         }
     }
 }

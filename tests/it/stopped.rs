@@ -64,6 +64,6 @@ fn agrees(part: &Confirmation, whole: &Confirmation) {
     for pair in part.pairs.iter().chain(&part.orders).filter(|p| p.complete) {
         let same = whole.pairs.iter().chain(&whole.orders).find(|p| p.pair == pair.pair);
         let same = same.unwrap_or_else(|| panic!("{:?}", pair.pair));
-        assert_eq!((&pair.verdict, &pair.harms), (&same.verdict, &same.harms));
+        assert_eq!((&pair.proof, &pair.comparison.harms), (&same.proof, &same.comparison.harms));
     }
 }

@@ -83,7 +83,7 @@ fn what_it_orders_is_what_it_took() {
         let model = model(&text(then));
         let plan = campaign::Plan { runs: 60, trials: 60, ..campaign::Plan::new(&model) };
         let found = confirm(&plan, campaign::Context { stop: context().stop, progress: &Silent });
-        let real: Vec<bool> = found.pairs.iter().map(|pair| pair.verdict.confirmed()).collect();
+        let real: Vec<bool> = found.pairs.iter().map(|pair| pair.proof.confirmed()).collect();
         real
     };
     assert!(!real("if ok { @r: x = 2 }").contains(&true), "it has taken what came after the write");

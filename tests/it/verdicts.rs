@@ -10,8 +10,7 @@ use crate::small;
 use crate::stateless::{Facts, MOST_INSTANCES, facts, facts_with_deeds};
 use raceflip::base::{Rng, mix};
 use raceflip::campaign::{
-    Confirmation, Context, Explore, First, Flip, Instance, Never, PairReport, Plan, Refutation, Silent, Verdict,
-    confirm,
+    Confirmation, Context, Explore, First, Flip, Instance, Never, PairReport, Plan, Proof, Refutation, Silent, confirm,
 };
 use raceflip::detect::Pair;
 use raceflip::event::SiteId;
@@ -188,8 +187,8 @@ fn compare(model: &Model, facts: &Facts, report: &PairReport, all: &mut Compared
     let pair = report.pair;
     let (adjacent, both) = (is_adjacent(facts, pair), has_both_orders(facts, pair));
     all.pairs += 1;
-    match &report.verdict {
-        Verdict::Refuted(Refutation { never, .. }) => {
+    match &report.proof {
+        Proof::Refuted(Refutation { never, .. }) => {
             all.refuted += 1;
             let happens = match *never {
                 Never::Order { first, then } => facts.orders.contains(&(first, then)),
@@ -204,13 +203,13 @@ fn compare(model: &Model, facts: &Facts, report: &PairReport, all: &mut Compared
                 ));
             }
         }
-        Verdict::Adjacent => {
+        Proof::Adjacent => {
             all.adjacent += 1;
             if !adjacent {
                 return Err(format!("{pair:?} is said to be adjacent, and no run has that"));
             }
         }
-        Verdict::Flipped(flip) => {
+        Proof::Flipped(flip) => {
             all.flipped += 1;
             all.cut += u64::from(flip.cut.is_some());
             flip_is_true(model, facts, pair, flip)?;
@@ -287,12 +286,12 @@ fn refuted_order_pairs_turn_in_no_run() {
             let of = |x: SiteId, y: SiteId| Pair::new(x, y) == report.pair;
             let mut orders = facts.deed_orders.iter().filter(|(x, y)| of(x.site, y.site));
             let turns = orders.any(|(x, y)| facts.deed_orders.contains(&(y.clone(), x.clone())));
-            match &report.verdict {
-                Verdict::Refuted(_) => {
+            match &report.proof {
+                Proof::Refuted(_) => {
                     refuted += 1;
                     assert!(!turns, "{:?} is refuted, and turns\n{text}", report.pair);
                 }
-                Verdict::Flipped(flip) => {
+                Proof::Flipped(flip) => {
                     flipped += 1;
                     assert!(turns || flip.cut.is_some(), "{:?} is said to turn\n{text}", report.pair);
                 }
@@ -339,7 +338,7 @@ fn no_confirmed_verdict_is_true_of_a_model_without_runs() {
     for seed in 0..100 {
         let model = Model::from_text("racy", &racy(seed), &[]).unwrap();
         for report in plans(&model, seed).iter().flat_map(|plan| campaign(plan).pairs) {
-            if report.verdict.confirmed() {
+            if report.proof.confirmed() {
                 confirmed += 1;
                 let compared = compare(&model, &none, &report, &mut Compared::default());
                 assert!(compared.is_err(), "{report:?}");
@@ -363,11 +362,11 @@ fn trials_and_searches_of_the_harnesses_agree() {
             let by_search = searched.pairs.iter().find(|p| p.pair == by_trials.pair);
             let by_search = by_search.unwrap_or_else(|| panic!("{path} {defines:?}: {:?}", by_trials.pair));
             // A cut counts as an order for trials, but not for a search.
-            let is_cut = matches!(&by_trials.verdict, Verdict::Flipped(flip) if flip.cut.is_some());
-            let both = (by_trials.verdict.confirmed() && !is_cut, by_search.verdict.refuted());
+            let is_cut = matches!(&by_trials.proof, Proof::Flipped(flip) if flip.cut.is_some());
+            let both = (by_trials.proof.confirmed() && !is_cut, by_search.proof.refuted());
             assert_ne!(both, (true, true), "{path} {defines:?}: {:?}", by_trials.pair);
-            assert!(!by_trials.verdict.refuted(), "no search was made");
-            confirmed += usize::from(both.0 && by_search.verdict.confirmed());
+            assert!(!by_trials.proof.refuted(), "no search was made");
+            confirmed += usize::from(both.0 && by_search.proof.confirmed());
             refuted += usize::from(both.1);
         }
     }

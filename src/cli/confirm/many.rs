@@ -12,11 +12,12 @@ use super::super::seeds::Seeds;
 use super::super::suite::{Case, Given, Suite, Variants};
 use super::super::timer::Timer;
 use super::super::{Context, Refusal, files, interrupt};
-use super::{Args, save, told};
+use super::{Args, save, text};
 use crate::campaign::{self, Plan, Progress};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{CampaignReport, Partition, Settings, TrialLine, VariantReport};
 use crate::formats::journal::{Entry, Header};
+use crate::formats::report::overview;
 use crate::world::Limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -49,32 +50,36 @@ fn key_of(case: &Case) -> Key {
 }
 
 // Printer that reports results in the order of the variants, as soon as all earlier ones are there.
-struct Teller<'t> {
+struct Printer<'t> {
     results: BTreeMap<usize, Entry>,
     // Variants to report in order, and number of them that are reported already.
     order: &'t [usize],
-    told: usize,
+    reported: usize,
     text: bool,
     quiet: bool,
 }
 
-impl Teller<'_> {
+impl Printer<'_> {
     // Reports the results behind a variant that did not begin. Returns all results.
     fn finish(self, out: &mut Output) -> BTreeMap<usize, Entry> {
-        let rest = self.order.iter().skip(self.told).filter_map(|i| self.results.get(i));
-        rest.filter(|_| self.text).for_each(|entry| told::variant(&entry.report, self.quiet, out));
+        let rest = self.order.iter().skip(self.reported).filter_map(|i| self.results.get(i));
+        rest.filter(|_| self.text).for_each(|entry| variant(&entry.report, self.quiet, out));
         self.results
     }
 
-    fn tell(&mut self, bar: &Bar, out: &mut Output) {
-        while let Some(entry) = self.order.get(self.told).and_then(|i| self.results.get(i)) {
-            self.told += 1;
+    fn print(&mut self, bar: &Bar, out: &mut Output) {
+        while let Some(entry) = self.order.get(self.reported).and_then(|i| self.results.get(i)) {
+            self.reported += 1;
             if self.text {
                 let quiet = self.quiet;
-                bar.suspend(|| told::variant(&entry.report, quiet, out));
+                bar.suspend(|| variant(&entry.report, quiet, out));
             }
         }
     }
+}
+
+fn variant(report: &ConfirmReport, quiet: bool, out: &mut Output) {
+    overview::variant(report, quiet).iter().for_each(|line| text::line(line, out));
 }
 
 fn refuse_single(args: &Args) -> Result<(), Refusal> {
@@ -152,8 +157,8 @@ impl<'c> Campaign<'c> {
         let runs = Runs::new(&bar);
         let results = std::mem::take(&mut self.results);
         let (text, quiet) = (self.args.result.format == ReportFormat::Text, self.args.result.quiet);
-        let mut teller = Teller { results, order: &self.order, told: 0, text, quiet };
-        teller.tell(&bar, out);
+        let mut printer = Printer { results, order: &self.order, reported: 0, text, quiet };
+        printer.print(&bar, out);
         campaign::in_order(
             outer,
             todo.len(),
@@ -165,12 +170,12 @@ impl<'c> Campaign<'c> {
             },
             |i, entry: Entry| {
                 bar.done();
-                teller.results.insert(todo[i], entry);
-                teller.tell(&bar, out);
+                printer.results.insert(todo[i], entry);
+                printer.print(&bar, out);
             },
         );
         bar.finish();
-        self.results = teller.finish(out);
+        self.results = printer.finish(out);
     }
 
     // Saves the harmful orders, including those from the journal, which may have been begun without --save. Interrupted
@@ -198,15 +203,11 @@ impl<'c> Campaign<'c> {
             }
             report.results.push(VariantReport { variant: i as u64, report: entry.report });
         }
-        report.complete = finished(&report) == order.len();
+        report.complete = report.finished() == order.len();
         report.reproducible = report.complete;
         report.refused = refused.iter().map(Refusal::plain).collect();
         (report, trials)
     }
-}
-
-pub(super) fn finished(campaign: &CampaignReport) -> usize {
-    campaign.results.iter().filter(|r| r.report.about.complete).count()
 }
 
 pub(super) fn run(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusal> {
@@ -246,7 +247,7 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut Context) -> Result<Sta
     refused.iter().for_each(|refusal| out.refuse(refusal));
     if !report.complete {
         let what = if timer.is_up() { "the time is up" } else { "interrupted" };
-        let done = finished(&report);
+        let done = report.finished();
         out.note(format_args!(
             "{what}: {done} of {all} variants are finished; the same command may bring other results"
         ));
@@ -280,8 +281,8 @@ fn finish(
 ) -> Status {
     match format {
         ReportFormat::Text => {
-            told::summary(campaign, out);
-            told::left_out(left_out, out);
+            overview::summary(campaign).iter().for_each(|line| text::line(line, out));
+            text::left_out(left_out, out);
         }
         ReportFormat::Json => out.json(&campaign.to_json()),
         _ => {
@@ -297,7 +298,7 @@ fn finish(
 /// Prints a finished campaign.
 pub(in crate::cli) fn tell(campaign: &CampaignReport, result: &ToolArgs, gate: &Gate, out: &mut Output) -> Status {
     if result.format == ReportFormat::Text {
-        campaign.results.iter().for_each(|r| told::variant(&r.report, result.quiet, out));
+        campaign.results.iter().for_each(|r| variant(&r.report, result.quiet, out));
     }
     // The report may come from anyone, so its replays are limited by the default limits.
     let status = finish(campaign, result.format, 0, (Vec::new(), Limits::default()), gate, out);

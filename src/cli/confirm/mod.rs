@@ -1,11 +1,10 @@
 //! `raceflip confirm`: shows which potential pairs are real, which are harmful, and how to replay them.
 
 mod many;
-mod tell;
-mod told;
+mod text;
 
 use super::args::{ToolArgs, head};
-use super::campaign::{Bar, CampaignArgs, number_of_runs};
+use super::campaign::{Bar, CampaignArgs, number_of_runs, potential};
 use super::exit::Status;
 use super::gate::{Gate, GateArgs};
 use super::load::{self, Model};
@@ -13,16 +12,17 @@ use super::reports::{Models, ReportFormat};
 use super::seeds::Seeds;
 use super::timer::{Timer, duration};
 use super::{Context, Refusal, files, gate, interrupt, listed, suite};
-use crate::campaign::{self, Explore};
+use crate::campaign::{self, Explore, Subject};
 use crate::formats::campaign::ConfirmReport;
 use crate::formats::campaigns::{Partition, TrialLine};
-use crate::formats::report::{Subject, findings, words};
+use crate::formats::report::text::Extent;
+use crate::formats::report::words;
 use clap::ValueEnum;
 pub(super) use many::tell as tell_campaign;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tell::Told;
+use text::Printer;
 
 const ABOUT: &str = "\
 Detects potential pairs, drives the scheduler at each, and prints which are real, which hurt, which are false, and a token for each order.
@@ -225,10 +225,12 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
     }
     match args.result.format {
         ReportFormat::Text => {
-            let quiet = args.result.quiet;
-            Told { model: &model, plan: &plan, timeline: args.timeline, quiet, out: &mut *out }.all(&found)?;
+            potential(out, &plan.detectors, &found.phase1);
+            let extent = Extent { quiet: args.result.quiet, all_orders: plan.pairs.is_some() };
+            let (limits, timeline) = (plan.limits, args.timeline);
+            Printer { model: &model, limits, extent, timeline }.print(&report, out)?;
             let more = suite::left_out(&model, &args.campaign.defines.resolve(), out)?;
-            told::left_out(more, out);
+            text::left_out(more, out);
         }
         ReportFormat::Json => out.json(&report.to_json()),
         _ => {
@@ -278,7 +280,7 @@ fn save(seeds: &Seeds, model: &Model, report: &ConfirmReport) -> Result<BTreeSet
             files.insert(seeds.keep(model, format!("{} ~ {}: harmful", pair.a.site, pair.b.site), run, &what)?);
         }
     }
-    for finding in findings(report) {
+    for finding in report.findings() {
         if let Subject::Failure(fails, _) = finding.subject {
             let what = words::failure(fails);
             let run = (fails.signature.as_str(), fails.again.token.as_str());

@@ -12,9 +12,10 @@
 //! GitHub keeps ten annotations of each kind from one step. The most important ones come first, and a last notice tells
 //! how many are left out.
 
-use super::words::{self, Told};
-use super::{Class, Finding, GateFailure, Replays, Subject, all, counted, place};
+use super::words::{self, Example};
+use super::{Entry, GateFailure, Replays, Subject, all, counted, place};
 use crate::base::clean;
+use crate::campaign::Verdict;
 use crate::formats::campaign::ConfirmReport;
 use std::fmt::Write as _;
 
@@ -51,15 +52,15 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
 
 /// Renders the failures of the gate as errors. They come before all other annotations.
 pub(super) fn gate(failures: &[GateFailure]) -> String {
-    let line = |f: &GateFailure| format!("::error title=raceflip%3A gate::{}\n", escape_data(&clean(&f.told())));
+    let line = |f: &GateFailure| format!("::error title=raceflip%3A gate::{}\n", escape_data(&clean(&f.text())));
     failures.iter().map(line).collect()
 }
 
 // Renders the annotations of findings, if `errors` errors are already printed.
 fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays, errors: usize) -> String {
-    let mut findings: Vec<Finding<'_>> = all(reports).filter(|f| f.class != Class::Refuted).collect();
-    findings.sort_by_key(|f| f.class);
-    let of = |kind: &str| findings.iter().filter(|f| word(f.class) == kind).count();
+    let mut entries: Vec<Entry<'_>> = all(reports).filter(|e| e.finding.verdict() != Some(Verdict::Refuted)).collect();
+    entries.sort_by_key(|e| e.finding.importance());
+    let of = |kind: &str| entries.iter().filter(|e| word(e.finding.verdict()) == kind).count();
     let room = |kind: &str| if kind == "error" { MOST.saturating_sub(errors) } else { MOST };
     let mut left_out = ["error", "warning", "notice"].map(|kind| (kind, of(kind).saturating_sub(room(kind))));
     // The line about left-out annotations is a notice itself, so it takes the room of one.
@@ -70,8 +71,8 @@ fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays, errors: usi
     let mut text = String::new();
     for kind in ["error", "warning", "notice"] {
         let most = if some && kind == "notice" { MOST - 1 } else { room(kind) };
-        for finding in findings.iter().filter(|f| word(f.class) == kind).take(most) {
-            annotation(&mut text, finding, replays);
+        for entry in entries.iter().filter(|e| word(e.finding.verdict()) == kind).take(most) {
+            annotation(&mut text, entry, replays);
         }
     }
     if some {
@@ -83,25 +84,27 @@ fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays, errors: usi
     text
 }
 
-fn word(class: Class) -> &'static str {
-    match class {
-        Class::Harmful | Class::Failure => "error",
-        Class::Real => "warning",
-        Class::Unconfirmed | Class::Refuted => "notice",
+// Kind of annotation for a pair with this verdict, or for a failure.
+fn word(verdict: Option<Verdict>) -> &'static str {
+    match verdict {
+        Some(Verdict::Harmful) | None => "error",
+        Some(Verdict::Real) => "warning",
+        Some(Verdict::Unconfirmed | Verdict::Refuted) => "notice",
     }
 }
 
-fn annotation(text: &mut String, finding: &Finding<'_>, replays: &mut dyn Replays) {
-    let report = finding.report;
+fn annotation(text: &mut String, entry: &Entry<'_>, replays: &mut dyn Replays) {
+    let Entry { report, finding } = entry;
+    let verdict = finding.verdict();
     let about = &report.about;
     let path = place::path(&replays.path(&about.file));
-    let told = finding.told(replays);
+    let examples = entry.examples(replays);
     let ((at, from), title, mut lines) = match finding.subject {
         Subject::Pair { pair, order } => {
-            let what = match (finding.class, order) {
-                (Class::Harmful, true) => "harmful order",
-                (Class::Harmful, false) => "harmful race",
-                (Class::Unconfirmed, _) => "unconfirmed race",
+            let what = match (verdict, order) {
+                (Some(Verdict::Harmful), true) => "harmful order",
+                (Some(Verdict::Harmful), false) => "harmful race",
+                (Some(Verdict::Unconfirmed), _) => "unconfirmed race",
                 _ => "race",
             };
             let harm = words::harm(pair);
@@ -116,8 +119,8 @@ fn annotation(text: &mut String, finding: &Finding<'_>, replays: &mut dyn Replay
             ((at.map(|(line, column)| (line, Some(column))), from), title.to_owned(), Vec::new())
         }
     };
-    lines.extend(told.iter().flat_map(of_order));
-    lines.extend(words::belonging(finding));
+    lines.extend(examples.iter().flat_map(with_commands));
+    lines.extend(words::belonging(entry));
     // The annotation is placed in the real app, if the model names the line there.
     let (file, at) = match from.as_deref().and_then(place::source) {
         Some(source) => {
@@ -136,13 +139,13 @@ fn annotation(text: &mut String, finding: &Finding<'_>, replays: &mut dyn Replay
         format!(",line={line}{}", column.map_or(String::new(), |column| format!(",col={column}")))
     });
     lines.retain(|line| !line.is_empty());
-    let (kind, file, title) = (word(finding.class), escape_property(&clean(&file)), escape_property(&title));
+    let (kind, file, title) = (word(verdict), escape_property(&clean(&file)), escape_property(&title));
     let _ = writeln!(text, "::{kind} file={file}{at},title={title}::{}", escape_data(&lines.join("\n")));
 }
 
-fn of_order(told: &Told) -> Vec<String> {
+fn with_commands(example: &Example<'_>) -> Vec<String> {
     let short = |c: &&String| c.len() <= LONGEST_COMMAND;
-    std::iter::once(told.head.clone()).chain(told.commands.iter().filter(short).cloned()).collect()
+    std::iter::once(example.head.plain()).chain(example.commands.iter().filter(short).cloned()).collect()
 }
 
 /// Escapes the message of a command, as GitHub's toolkit does.

@@ -13,9 +13,10 @@
 //!
 //! There are no times and no host names: the same campaign gives the same bytes.
 
-use super::words::{self, Told};
-use super::{Class, Finding, GateFailure, Replays, Subject, findings, place};
+use super::words::{self, Example};
+use super::{Entry, GateFailure, Replays, Subject, entries, place};
 use crate::base::clean;
+use crate::campaign::{Judged, Verdict};
 use crate::formats::campaign::ConfirmReport;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
@@ -49,8 +50,8 @@ fn suite(report: &ConfirmReport, replays: &mut dyn Replays) -> TestSuite {
     }
     let class = class_name(&path, &about.defines);
     let mut names = BTreeMap::new();
-    for finding in findings(report) {
-        let mut case = case(&finding, replays);
+    for entry in entries(report) {
+        let mut case = case(&entry, replays);
         // A server merges two cases of the same name into one.
         let times = names.entry(case.name.as_str().to_owned()).and_modify(|n| *n += 1).or_insert(1);
         if *times > 1 {
@@ -91,7 +92,7 @@ pub(super) fn gate(document: &mut Report, failures: &[GateFailure]) {
     let mut suite = TestSuite::new("raceflip gate");
     for failure in failures {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_type(format!("gate/{}", failure.on)).set_message(failure.told());
+        status.set_type(format!("gate/{}", failure.on)).set_message(failure.text());
         let mut case = TestCase::new(format!("--fail-on {}", failure.on), status);
         case.set_classname("raceflip.gate");
         suite.add_test_case(case);
@@ -99,17 +100,17 @@ pub(super) fn gate(document: &mut Report, failures: &[GateFailure]) {
     document.add_test_suite(suite);
 }
 
-fn case(finding: &Finding<'_>, replays: &mut dyn Replays) -> TestCase {
-    let report = finding.report;
-    let mut body = body(&finding.told(replays));
-    words::belonging(finding).iter().for_each(|line| body.push_str(&format!("\n{line}")));
+fn case(entry: &Entry<'_>, replays: &mut dyn Replays) -> TestCase {
+    let Entry { report, finding } = entry;
+    let mut body = body(&entry.examples(replays));
+    words::belonging(entry).iter().for_each(|line| body.push_str(&format!("\n{line}")));
     let (pair, order) = match finding.subject {
         Subject::Pair { pair, order } => (pair, order),
-        Subject::Failure(fails, of) => {
-            let told = words::fails(report, fails, of, replays);
+        Subject::Failure(fails, runs) => {
+            let head = words::fails(report, fails, runs, replays).head.plain();
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let ty = if finding.pairs.is_empty() { "failure/unexplained" } else { "failure/either-order" };
-            status.set_type(ty).set_message(told.head).set_description(body);
+            status.set_type(ty).set_message(head).set_description(body);
             let mut case = TestCase::new(clean(&format!("no failure: {}", fails.signature)), status);
             if let (Some((line, _)), _) = words::place(report, fails, replays) {
                 case.extra.insert("line".into(), line.to_string().into());
@@ -118,49 +119,44 @@ fn case(finding: &Finding<'_>, replays: &mut dyn Replays) -> TestCase {
         }
     };
     let proof = words::proof(report, pair);
-    let status = match finding.class {
-        Class::Harmful | Class::Failure => {
+    let verdict = pair.verdict();
+    let status = match verdict {
+        Verdict::Harmful => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let ty = if order { "order/harmful" } else { "race/harmful" };
             let head: Vec<String> = words::source(pair).into_iter().chain([words::pair(pair)]).collect();
-            let body = format!("{}\n{}; {proof}\n{body}", head.join("\n"), words::contexts(pair));
+            let body = format!("{}\n{}; {proof}\n{body}", head.join("\n"), words::seen(pair));
             status.set_type(ty).set_message(words::harm(pair)).set_description(body);
             status
         }
-        Class::Unconfirmed => {
+        Verdict::Unconfirmed => {
             let mut status = TestCaseStatus::skipped();
             status.set_type("race/unconfirmed").set_message(format!("unconfirmed: {proof}"));
             status
         }
-        Class::Real | Class::Refuted => TestCaseStatus::success(),
+        Verdict::Real | Verdict::Refuted => TestCaseStatus::success(),
     };
     let place = clean(&pair.location);
     let what = if order { "order" } else { "race" };
     let mut case = TestCase::new(format!("{what} on {place}: {}", words::name(pair)), status);
-    if matches!(finding.class, Class::Real | Class::Refuted) {
+    if matches!(verdict, Verdict::Real | Verdict::Refuted) {
         let harm = words::harm(pair);
-        let lines = [words::pair(pair), format!("{}; {proof}", words::contexts(pair)), harm, body];
+        let lines = [words::pair(pair), format!("{}; {proof}", words::seen(pair)), harm, body];
         let lines = words::source(pair).into_iter().chain(lines);
         let lines: Vec<String> = lines.filter(|l| !l.is_empty()).collect();
         case.set_system_out(lines.join("\n"));
     }
     case.extra.insert("line".into(), pair.a.line.to_string().into());
-    let verdict = match finding.class {
-        Class::Harmful | Class::Failure => "harmful",
-        Class::Real => "real",
-        Class::Unconfirmed => "unconfirmed",
-        Class::Refuted => "refuted",
-    };
-    for (name, value) in [("verdict", verdict.to_owned()), ("rank", pair.rank.to_string())] {
+    for (name, value) in [("verdict", verdict.word().to_owned()), ("rank", pair.rank.to_string())] {
         case.add_property(Property::new(name, clean(&value)));
     }
     case
 }
 
-fn body(told: &[Told]) -> String {
-    let lines = told.iter().flat_map(|t| {
+fn body(examples: &[Example<'_>]) -> String {
+    let lines = examples.iter().flat_map(|t| {
         let commands = t.commands.iter().map(|c| format!("  {c}"));
-        std::iter::once(t.head.clone()).chain(commands)
+        std::iter::once(t.head.plain()).chain(commands)
     });
     lines.collect::<Vec<String>>().join("\n")
 }

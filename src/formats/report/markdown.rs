@@ -5,8 +5,10 @@
 //! in raceflip and a user on GitHub. GitHub accepts comments of 65,536 characters. The least important findings beyond
 //! that are left out, and a line tells how many.
 
-use super::words::{self, Told};
-use super::{Class, Finding, GateFailure, Replays, Subject, all, counted, findings, place};
+use super::counts::Counts;
+use super::words::{self, Example};
+use super::{Entry, GateFailure, Replays, Subject, all, counted, place};
+use crate::campaign::{Judged, Verdict};
 use crate::formats::campaign::ConfirmReport;
 use std::fmt::Write as _;
 
@@ -19,15 +21,15 @@ const MOST_OF_TABLES: usize = 30_000;
 /// Renders all reports as GitHub Markdown.
 #[must_use]
 pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut dyn Replays) -> String {
-    let mut found: Vec<Finding<'_>> = all(reports).collect();
-    found.sort_by_key(|f| f.class);
+    let mut found: Vec<Entry<'_>> = all(reports).collect();
+    found.sort_by_key(|e| e.finding.importance());
     let mut text = format!("## raceflip: {}\n\n", headline(reports, &found));
     text.push_str(&gate(failures));
     counts(&mut text, reports, replays);
     table(&mut text, &found, replays);
     let mut left_out = 0_u64;
-    for finding in found.iter().filter(|f| matches!(f.class, Class::Harmful | Class::Failure)) {
-        let details = details(finding, replays);
+    for entry in found.iter().filter(|e| matches!(e.finding.verdict(), Some(Verdict::Harmful) | None)) {
+        let details = details(entry, replays);
         if text.len() + details.len() > MOST {
             left_out += 1;
         } else {
@@ -43,16 +45,16 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
 
 /// Renders the failures of the gate, one line for each.
 pub(super) fn gate(failures: &[GateFailure]) -> String {
-    let lines: String = failures.iter().map(|f| format!("**{}**\n\n", plain(&f.told()))).collect();
+    let lines: String = failures.iter().map(|f| format!("**{}**\n\n", plain(&f.text()))).collect();
     lines
 }
 
 // Returns the counts for the heading, failures first.
-fn headline(reports: &[ConfirmReport], found: &[Finding<'_>]) -> String {
-    let of = |class: Class| found.iter().filter(move |f| f.class == class);
-    let harmful = of(Class::Harmful).map(|f| 1 + f.pairs.len() as u64).sum::<u64>();
+fn headline(reports: &[ConfirmReport], found: &[Entry<'_>]) -> String {
+    let of = |verdict: Option<Verdict>| found.iter().filter(move |e| e.finding.verdict() == verdict);
+    let harmful = of(Some(Verdict::Harmful)).map(|e| e.finding.count()).sum::<u64>();
     let mut parts = vec![counted(harmful, "harmful pair")];
-    let failures = of(Class::Failure).count() as u64;
+    let failures = of(None).count() as u64;
     if failures > 0 {
         parts.insert(0, counted(failures, "failure"));
     }
@@ -74,20 +76,10 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
     text.push_str(head);
     let mut left_out = 0_u64;
     for report in reports {
-        let found = findings(report);
         // A pair that shows the same failures as another one still counts as a pair.
-        let of = |class: Class, order: bool| {
-            let pairs = match order {
-                true => &report.order_pairs,
-                false => &report.pairs,
-            };
-            pairs.iter().filter(|p| super::class(p) == class).count()
-        };
-        let races = |class: Class| match class {
-            Class::Failure => found.iter().filter(|f| f.class == class).count(),
-            class => of(class, false),
-        };
-        let hurt = of(Class::Harmful, true);
+        let races = Counts::of(&report.pairs);
+        let hurt = Counts::of(&report.order_pairs).harmful;
+        let failures = report.findings().iter().filter(|f| f.verdict().is_none()).count();
         let orders = match (report.order_pairs.len(), hurt) {
             (all, 0) => all.to_string(),
             (all, hurt) => format!("{all} ({hurt} harmful)"),
@@ -95,13 +87,12 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
         let caveats = words::caveats(report);
         let caveats: String = caveats.iter().map(|c| format!(" ({})", plain(c))).collect();
         let row = format!(
-            "| {}{caveats} | {} | {} | {} | {} | {orders} | {} |\n",
+            "| {}{caveats} | {} | {} | {} | {} | {orders} | {failures} |\n",
             code(&words::variant(&report.about, &place::path(&replays.path(&report.about.file)))),
-            races(Class::Harmful),
-            races(Class::Real),
-            races(Class::Refuted),
-            races(Class::Unconfirmed),
-            races(Class::Failure),
+            races.harmful,
+            races.real,
+            races.refuted,
+            races.unconfirmed,
         );
         if text.len() + row.len() > MOST_OF_TABLES / 2 {
             left_out += 1;
@@ -115,31 +106,32 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
 }
 
 // Renders a table with a row for each finding, the most important one first.
-fn table(text: &mut String, found: &[Finding<'_>], replays: &mut dyn Replays) {
+fn table(text: &mut String, found: &[Entry<'_>], replays: &mut dyn Replays) {
     if found.is_empty() {
         return;
     }
     text.push_str("\n| verdict | model | where | statements | what is known |\n|---|---|---|---|---|\n");
     let mut left_out = 0_u64;
-    for finding in found {
-        let report = finding.report;
-        let known = match (finding.subject, finding.class) {
-            (Subject::Failure(fails, of), _) => code(&words::fails(report, fails, of, replays).head),
-            (Subject::Pair { pair, .. }, Class::Harmful) => code(&words::harm(pair)),
-            (Subject::Pair { pair, .. }, _) => code(&words::proof(report, pair)),
+    for entry in found {
+        let Entry { report, finding } = entry;
+        let known = match finding.subject {
+            Subject::Failure(fails, runs) => words::fails(report, fails, runs, replays).head.plain(),
+            Subject::Pair { pair, .. } if pair.verdict() == Verdict::Harmful => words::harm(pair),
+            Subject::Pair { pair, .. } => words::proof(report, pair),
         };
+        let known = code(&known);
         let (location, pair) = match finding.subject {
             Subject::Pair { pair, .. } => (code(&pair.location), code(&words::pair(pair))),
             Subject::Failure(..) => {
                 (String::new(), finding.pairs.first().map_or(String::new(), |p| code(&words::pair(p))))
             }
         };
-        let model = code(&variant(finding, replays));
-        let mut rows = vec![format!("| {} | {model} | {location} | {pair} | {known} |\n", verdict(finding))];
+        let model = code(&variant(entry, replays));
+        let mut rows = vec![format!("| {} | {model} | {location} | {pair} | {known} |\n", verdict(finding.subject))];
         if let Subject::Pair { .. } = finding.subject {
             rows.extend(finding.pairs.iter().map(|same| {
                 let (location, pair) = (code(&same.location), code(&words::pair(same)));
-                format!("| {} | {model} | {location} | {pair} | the same failure |\n", verdict(finding))
+                format!("| {} | {model} | {location} | {pair} | the same failure |\n", verdict(finding.subject))
             }));
         }
         for row in rows {
@@ -155,24 +147,24 @@ fn table(text: &mut String, found: &[Finding<'_>], replays: &mut dyn Replays) {
     }
 }
 
-fn verdict(finding: &Finding<'_>) -> &'static str {
-    match (finding.class, finding.subject) {
-        (Class::Harmful, Subject::Pair { order: true, .. }) => "**harmful order**",
-        (Class::Harmful, _) => "**harmful**",
-        (Class::Failure, _) => "**failure**",
-        (Class::Real, _) => "real",
-        (Class::Unconfirmed, _) => "unconfirmed",
-        (Class::Refuted, _) => "refuted",
+fn verdict(subject: Subject<'_>) -> &'static str {
+    match subject {
+        Subject::Failure(..) => "**failure**",
+        Subject::Pair { pair, order } => match (pair.verdict(), order) {
+            (Verdict::Harmful, true) => "**harmful order**",
+            (Verdict::Harmful, false) => "**harmful**",
+            (verdict, _) => verdict.word(),
+        },
     }
 }
 
-fn variant(finding: &Finding<'_>, replays: &mut dyn Replays) -> String {
-    let about = &finding.report.about;
+fn variant(entry: &Entry<'_>, replays: &mut dyn Replays) -> String {
+    let about = &entry.report.about;
     words::variant(about, &place::path(&replays.path(&about.file)))
 }
 
-fn details(finding: &Finding<'_>, replays: &mut dyn Replays) -> String {
-    let report = finding.report;
+fn details(entry: &Entry<'_>, replays: &mut dyn Replays) -> String {
+    let Entry { report, finding } = entry;
     let what = match finding.subject {
         Subject::Pair { pair, order } => {
             let order = if order { "order " } else { "" };
@@ -181,41 +173,42 @@ fn details(finding: &Finding<'_>, replays: &mut dyn Replays) -> String {
         Subject::Failure(..) if finding.pairs.is_empty() => "failure".to_owned(),
         Subject::Failure(..) => "failure in either order".to_owned(),
     };
-    let model = html(&variant(finding, replays));
+    let model = html(&variant(entry, replays));
     let mut text = format!("\n<details>\n<summary>{what} in {model}</summary>\n\n");
     if let Subject::Pair { pair, .. } = finding.subject {
-        let (seen, proof) = (words::contexts(pair), words::proof(report, pair));
+        let (seen, proof) = (words::seen(pair), words::proof(report, pair));
         if let Some(source) = words::source(pair) {
             let _ = writeln!(text, "{}\n", code(&source));
         }
-        let _ = writeln!(text, "Seen in {}: {}.\n", plain(&seen), code(&proof));
+        let lead = if pair.detectors.is_empty() { "Seen in" } else { "Pair" };
+        let _ = writeln!(text, "{lead} {}: {}.\n", plain(&seen), code(&proof));
     }
-    for told in finding.told(replays) {
-        order(&mut text, &told);
+    for example in entry.examples(replays) {
+        list_item(&mut text, &example);
     }
-    for line in words::belonging(finding) {
+    for line in words::belonging(entry) {
         let _ = writeln!(text, "- {}\n", code(&line));
     }
-    if let Some(diagram) = diagram(finding, replays) {
+    if let Some(diagram) = diagram(entry, replays) {
         let _ = writeln!(text, "The failing run:\n\n```mermaid\n{diagram}```\n");
     }
     text.push_str("</details>\n");
     text
 }
 
-fn order(text: &mut String, told: &Told) {
-    let _ = writeln!(text, "- {}\n", code(&told.head));
-    if !told.commands.is_empty() {
+fn list_item(text: &mut String, example: &Example<'_>) {
+    let _ = writeln!(text, "- {}\n", code(&example.head.plain()));
+    if !example.commands.is_empty() {
         // No command can end the code block with a line of backticks, because each one begins with `raceflip`.
-        let commands: String = told.commands.iter().map(|c| format!("  {c}\n")).collect();
+        let commands: String = example.commands.iter().map(|c| format!("  {c}\n")).collect();
         let _ = writeln!(text, "  ```sh\n{commands}  ```\n");
     }
 }
 
 // Returns a diagram of the failing run, if the run is short.
-fn diagram(finding: &Finding<'_>, replays: &mut dyn Replays) -> Option<String> {
-    let about = &finding.report.about;
-    match finding.subject {
+fn diagram(entry: &Entry<'_>, replays: &mut dyn Replays) -> Option<String> {
+    let about = &entry.report.about;
+    match entry.finding.subject {
         Subject::Pair { pair, .. } => {
             let (_, fails) = words::hurting(pair).into_iter().next()?;
             replays.run(about, &fails.again, &[&pair.a, &pair.b])?.diagram

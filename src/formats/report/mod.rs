@@ -3,6 +3,8 @@
 //!
 //! | form | module |
 //! |---|---|
+//! | text for people: one model | [`text`] |
+//! | text for people: many models | [`overview`] |
 //! | JUnit XML: a suite for each model, a case for each pair | [`junit`] |
 //! | SARIF 2.1.0: a result for each pair, both orders as code flows | [`sarif`] |
 //! | workflow commands that GitHub shows beside the lines | [`github`] |
@@ -15,31 +17,37 @@
 //! an implementation of [`Replays`]. Like the text output, these forms contain the pairs that race and the harmful
 //! order pairs; the JSON contains all pairs.
 
+mod counts;
 pub mod github;
 pub mod junit;
+mod line;
 pub mod markdown;
+pub mod overview;
 mod place;
 mod run;
 pub mod sarif;
 pub mod tested;
+pub mod text;
 pub(crate) mod words;
 
+pub use line::{Line, Role, Span};
 pub use run::{Run, Step, replayed};
 
-use super::campaign::{About, Access, Again, ConfirmReport, Driven, Fails, Harm, VerdictWord};
+use super::campaign::{About, Access, ConfirmReport, Evidence, Pair};
 use super::shell;
-use crate::campaign::same_failure;
-use std::collections::BTreeSet;
+use crate::campaign::Finding;
+
+type Subject<'r> = crate::campaign::Subject<'r, Pair>;
 
 /// Access to the models of a report, for replays and paths.
 pub trait Replays {
     /// Replays the token of a run of this model, and marks the steps of these statements. Returns `None` if the run
     /// cannot be reproduced here, for example because the model is missing or was edited. The report then lacks what
     /// depends on the run.
-    fn run(&mut self, about: &About, again: &Again, marked: &[&Access]) -> Option<Run>;
+    fn run(&mut self, about: &About, again: &Evidence, marked: &[&Access]) -> Option<Run>;
 
     /// Returns the commands that replay a run.
-    fn commands(&mut self, about: &About, again: &Again) -> Vec<String> {
+    fn commands(&mut self, about: &About, again: &Evidence) -> Vec<String> {
         vec![format!("raceflip replay {} {}", shell::path(&about.file), again.token)]
     }
 
@@ -76,7 +84,7 @@ pub trait Replays {
 pub struct NoReplays;
 
 impl Replays for NoReplays {
-    fn run(&mut self, _: &About, _: &Again, _: &[&Access]) -> Option<Run> {
+    fn run(&mut self, _: &About, _: &Evidence, _: &[&Access]) -> Option<Run> {
         None
     }
 }
@@ -95,131 +103,25 @@ pub struct GateFailure {
 impl GateFailure {
     /// Formats the failure: `the gate failed on limits (3): what comes after a limit is not known`.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn text(&self) -> String {
         format!("the gate failed on {} ({}): {}", self.on, self.count, self.why)
     }
 }
 
-/// The importance of a finding, the most important class first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Class {
-    /// A confirmed pair of which one order has a failure that the other one does not have.
-    Harmful,
-    /// A failure that is not the harm of any confirmed pair. It may occur in runs of a confirmed pair, or of none.
-    Failure,
-    /// A confirmed pair without known harm.
-    Real,
-    /// A pair that is neither confirmed nor refuted.
-    Unconfirmed,
-    /// A refuted pair.
-    Refuted,
-}
-
-/// An entry of a report: a pair or a failure.
-pub(crate) struct Finding<'r> {
+// A finding with its report.
+struct Entry<'r> {
     report: &'r ConfirmReport,
-    pub(crate) class: Class,
-    pub(crate) subject: Subject<'r>,
-    /// Pairs that belong to the finding. For a harmful pair: later pairs with the same harms, which show the same
-    /// failures. For a failure: the confirmed pairs in whose runs it occurs.
-    pub(crate) pairs: Vec<&'r Driven>,
+    finding: Finding<'r, Pair>,
 }
 
-/// The subject of a finding.
-#[derive(Clone, Copy)]
-pub(crate) enum Subject<'r> {
-    Pair {
-        pair: &'r Driven,
-        /// Whether the pair is an order pair.
-        order: bool,
-    },
-    /// A failure, and the runs that have it.
-    Failure(&'r Fails, Of),
+// Returns the findings of a report.
+fn entries(report: &ConfirmReport) -> impl Iterator<Item = Entry<'_>> {
+    report.findings().into_iter().map(move |finding| Entry { report, finding })
 }
 
-/// The runs in which a failure is counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Of {
-    Detection,
-    Trials,
-    /// Continuations of one order of a confirmed pair.
-    Orders,
-}
-
-impl Of {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Of::Detection => "detection run",
-            Of::Trials => "trial",
-            Of::Orders => "run",
-        }
-    }
-}
-
-pub(crate) fn class(pair: &Driven) -> Class {
-    match (&pair.verdict, pair.harm) {
-        (VerdictWord::Adjacent | VerdictWord::Flipped { .. }, Harm::Harmful) => Class::Harmful,
-        (VerdictWord::Adjacent | VerdictWord::Flipped { .. }, _) => Class::Real,
-        (VerdictWord::Refuted { .. }, _) => Class::Refuted,
-        (VerdictWord::Unconfirmed, _) => Class::Unconfirmed,
-    }
-}
-
-/// Returns the findings of a report in their order: pairs, harmful order pairs, and failures that are not the harm of a
-/// pair, whatever the verdicts of their pairs. A model that fails in every run has failed, even if no order causes it.
-/// A harmful pair with the same harms as an earlier one belongs to the finding of that one.
-pub(crate) fn findings(report: &ConfirmReport) -> Vec<Finding<'_>> {
-    let of = |order: bool| move |pair| (pair, order);
-    let orders = report.order_pairs.iter().filter(|p| class(p) == Class::Harmful);
-    let mut told: Vec<Finding<'_>> = Vec::new();
-    for (pair, order) in report.pairs.iter().map(of(false)).chain(orders.map(of(true))) {
-        match told.iter_mut().find(|lead| shows_the_same(pair, lead)) {
-            Some(lead) => lead.pairs.push(pair),
-            None => {
-                let subject = Subject::Pair { pair, order };
-                told.push(Finding { report, class: class(pair), subject, pairs: Vec::new() });
-            }
-        }
-    }
-    told.extend(failures(report));
-    told
-}
-
-fn shows_the_same(pair: &Driven, lead: &Finding<'_>) -> bool {
-    let Subject::Pair { pair: first, .. } = lead.subject else { return false };
-    let both = class(pair) == Class::Harmful && lead.class == Class::Harmful;
-    let ways = |p: &Driven| p.harms.iter().map(|h| same_failure(&h.signature)).collect::<BTreeSet<_>>();
-    both && ways(pair) == ways(first)
-}
-
-// Returns each failure that is not the harm of a reported pair once, with the confirmed pairs in whose runs it occurs.
-fn failures<'r>(report: &'r ConfirmReport) -> Vec<Finding<'r>> {
-    let confirmed = move || {
-        // Order pairs without harm are not reported.
-        let orders = report.order_pairs.iter().filter(|p| class(p) == Class::Harmful);
-        report.pairs.iter().chain(orders).filter(|p| matches!(class(p), Class::Harmful | Class::Real))
-    };
-    let harms: BTreeSet<String> = confirmed().flat_map(|p| &p.harms).map(|h| same_failure(&h.signature)).collect();
-    let hurts = |f: &Fails| harms.contains(&same_failure(&f.signature));
-    let detection = report.detection_failures.iter().map(|f| (f, Of::Detection));
-    let trials = report.unexplained.iter().map(|f| (f, Of::Trials));
-    let of_orders = confirmed().flat_map(|p| &p.orders).flat_map(|o| &o.failures).map(|f| (f, Of::Orders));
-    let mut known = BTreeSet::new();
-    let once =
-        detection.chain(trials).chain(of_orders).filter(|(f, _)| !hurts(f) && known.insert(same_failure(&f.signature)));
-    let finding = |(f, of): (&'r Fails, Of)| {
-        let has = |p: &&Driven| {
-            p.orders.iter().flat_map(|o| &o.failures).any(|g| same_failure(&g.signature) == same_failure(&f.signature))
-        };
-        let pairs = confirmed().filter(has).collect();
-        Finding { report, class: Class::Failure, subject: Subject::Failure(f, of), pairs }
-    };
-    once.map(finding).collect()
-}
-
-/// Returns the findings of all reports.
-fn all(reports: &[ConfirmReport]) -> impl Iterator<Item = Finding<'_>> {
-    reports.iter().flat_map(findings)
+// Returns the findings of all reports.
+fn all(reports: &[ConfirmReport]) -> impl Iterator<Item = Entry<'_>> {
+    reports.iter().flat_map(entries)
 }
 
 /// Formats a number with its noun: `1 pair`, `2 pairs`.

@@ -34,10 +34,10 @@ pub(super) fn fails(variant: &Variant, expected: &Expected) -> bool {
 }
 
 /// Returns the reasons why a line fails, and the runs that show it with the commands that replay them.
-pub(super) fn told(variant: &Variant, expected: &Expected) -> Vec<String> {
+pub(super) fn reasons(variant: &Variant, expected: &Expected) -> Vec<String> {
     let mut lines: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
     for against in expected.shown.iter().take(SHOWN) {
-        lines.push(format!("{} so: {}", ended(against.runs), clean(against.told())));
+        lines.push(format!("{} so: {}", ended(against.runs), clean(against.text())));
         lines.extend(replay(variant, against));
     }
     if expected.shown.len() > SHOWN {
@@ -97,7 +97,7 @@ pub fn junit(report: &TestReport, failures: &[GateFailure]) -> String {
 fn case(variant: &Variant, expected: &Expected) -> TestCase {
     let why: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
     let first =
-        || expected.shown.first().map(|against| format!("{} so: {}", ended(against.runs), clean(against.told())));
+        || expected.shown.first().map(|against| format!("{} so: {}", ended(against.runs), clean(against.text())));
     let status = match expected.verdict.as_str() {
         _ if fails(variant, expected) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
@@ -105,7 +105,7 @@ fn case(variant: &Variant, expected: &Expected) -> TestCase {
             status
                 .set_type(format!("expect/{}", clean(&expected.verdict)))
                 .set_message(message)
-                .set_description(told(variant, expected).join("\n"));
+                .set_description(reasons(variant, expected).join("\n"));
             status
         }
         "unchecked" => {
@@ -149,7 +149,7 @@ pub fn github(report: &TestReport, failures: &[GateFailure]) -> String {
         let at = if expected.line > 0 { format!(",line={}", expected.line) } else { String::new() };
         let file = super::github::escape_property(&clean(&place::path(&variant.file)));
         let title = super::github::escape_property(&format!("not met: {}", line(expected)));
-        let mut lines = told(variant, expected);
+        let mut lines = reasons(variant, expected);
         if !variant.defines.is_empty() {
             lines.push(name(variant));
         }
@@ -197,7 +197,7 @@ pub fn markdown(report: &TestReport, failures: &[GateFailure]) -> String {
         let at = if expected.line > 0 { format!(" line {}", expected.line) } else { String::new() };
         let mut row =
             format!("\n- {}{at}: {}\n", super::markdown::code(&name(variant)), super::markdown::code(&line(expected)));
-        for line in told(variant, expected) {
+        for line in reasons(variant, expected) {
             let _ = writeln!(row, "  - {}", super::markdown::code(line.trim()));
         }
         rows.push(row);

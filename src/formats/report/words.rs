@@ -1,15 +1,17 @@
-//! Formats findings in words, with the texts of the output of `confirm`, from a report alone.
+//! Formats findings in words, from a report alone. All forms share these texts.
 //!
 //! All texts are on one line and contain no control sequences for terminals, whatever a report contains.
 
-use super::{Finding, Of, Replays, Subject, counted};
+use super::line::{Line, Role};
+use super::{Entry, Replays, Subject, counted};
 use crate::base::{at_most, clean, interval};
-use crate::campaign::SEARCHED;
+use crate::campaign::{Judged, RunKind, SEARCHED, Verdict, best_way};
 use crate::formats::campaign::{
-    About, Access, Again, ConfirmReport, Driven, Endless, Fails, Harm, Order, VerdictWord, Way,
+    About, Access, ConfirmReport, Endless, Evidence, Failure, Harm, Order, Pair, Proof, Way,
 };
 use crate::formats::failing::stalls;
-use crate::formats::harms::{Hurts, Often};
+use crate::formats::harms::{HarmClaim, MoreOften};
+use std::collections::BTreeSet;
 
 /// Formats a model and its constants: `app.race -D FIXED=1`.
 pub(crate) fn variant(about: &About, path: &str) -> String {
@@ -19,24 +21,29 @@ pub(crate) fn variant(about: &About, path: &str) -> String {
 
 /// Formats a statement: `:34 write @A`.
 pub(crate) fn access(a: &Access) -> String {
-    let label = a.label.as_ref().map_or(String::new(), |l| format!(" @{l}"));
-    clean(&format!(":{} {}{label}", a.line, a.kind))
+    clean(&statement(a.line, &a.kind, a.label.as_deref()))
+}
+
+/// Formats a statement by its line, its kind and its label: `:34 write @A`.
+pub(crate) fn statement(line: u32, kind: &str, label: Option<&str>) -> String {
+    let label = label.map_or(String::new(), |l| format!(" @{l}"));
+    format!(":{line} {kind}{label}")
 }
 
 /// Formats a pair: `:34 write @A ~ :40 read @B`.
-pub(crate) fn pair(pair: &Driven) -> String {
+pub(crate) fn pair(pair: &Pair) -> String {
     format!("{} ~ {}", access(&pair.a), access(&pair.b))
 }
 
 /// Formats a pair with labels in place of lines, where there are labels: `@A ~ read 40:17`. Edits elsewhere do not
 /// change a label.
-pub(super) fn name(pair: &Driven) -> String {
+pub(super) fn name(pair: &Pair) -> String {
     let name = |a: &Access| if a.label.is_some() { a.site.clone() } else { format!("{} {}", a.kind, a.site) };
     clean(&format!("{} ~ {}", name(&pair.a), name(&pair.b)))
 }
 
-/// Describes the contexts in which a pair was seen.
-pub(super) fn contexts(pair: &Driven) -> String {
+/// Describes the contexts in which a pair was seen, from the words of a report: "two threads".
+pub(crate) fn contexts(kinds: &[String]) -> String {
     let word = |kind: &String| match kind.as_str() {
         "thread-thread" => "two threads".to_owned(),
         "thread-task" => "a thread and a task".to_owned(),
@@ -44,12 +51,17 @@ pub(super) fn contexts(pair: &Driven) -> String {
         "same-looper" => "two tasks of one looper".to_owned(),
         other => clean(other),
     };
-    let words: Vec<String> = pair.contexts.iter().map(word).collect();
+    let words: Vec<String> = kinds.iter().map(word).collect();
     if words.is_empty() { "not seen by detection".to_owned() } else { words.join(", ") }
 }
 
+/// Describes how a pair was found: the contexts in which detection saw it, or the search that alone has found it.
+pub(super) fn seen(pair: &Pair) -> String {
+    if pair.detectors.is_empty() { contexts(&pair.contexts) } else { "found by exhaustive search".to_owned() }
+}
+
 /// Returns a name for the statement of a pair that comes first.
-pub(crate) fn side(pair: &Driven, first: &str) -> String {
+pub(crate) fn side(pair: &Pair, first: &str) -> String {
     let a_first = first == "a";
     if pair.a != pair.b {
         let own = if a_first { &pair.a } else { &pair.b };
@@ -59,21 +71,14 @@ pub(crate) fn side(pair: &Driven, first: &str) -> String {
         };
     }
     // Both sides are one statement, so the thread or task that performs it distinguishes them.
-    match &pair.verdict {
-        VerdictWord::Flipped { a, b, .. } => {
+    match &pair.proof {
+        Proof::Flipped { a, b, .. } => {
             let who = if a_first { a } else { b };
             clean(who.rsplit_once(" visit ").map_or(who.as_str(), |(context, _)| context))
         }
         _ if a_first => "one instance".to_owned(),
         _ => "the other instance".to_owned(),
     }
-}
-
-// The same rule as in `PairReport::best_way`.
-fn best_way(pair: &Driven) -> Option<&Way> {
-    let directed = pair.verdict == VerdictWord::Adjacent;
-    let proves = |w: &&Way| w.hits > 0 && w.strategy.starts_with("hold:") != directed;
-    pair.ways.iter().filter(proves).max_by_key(|w| (w.hits, w.trials))
 }
 
 fn rate(way: &Way) -> String {
@@ -84,21 +89,34 @@ fn rate(way: &Way) -> String {
 }
 
 /// Describes the proof of the verdict on a pair.
-pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
-    let searched = pair.proof.iter().any(|run| run.strategy == SEARCHED);
-    let by = match best_way(pair) {
-        Some(way) => rate(way),
-        None if searched => format!("a search of all {}", counted(report.searched.map_or(0, |s| s.states), "state")),
-        None if pair.trials == 0 => "the runs of detection".to_owned(),
-        None => counted(pair.trials, "trial"),
-    };
-    match &pair.verdict {
-        VerdictWord::Adjacent => format!("side by side in {by}"),
-        VerdictWord::Flipped { cut: None, .. } => format!("the same two accesses in both orders, in {by}"),
-        VerdictWord::Flipped { cut: Some(first), .. } => {
-            format!("both orders, in {by} (with {} first, the other access was never reached)", side(pair, first))
+pub(super) fn proof(report: &ConfirmReport, pair: &Pair) -> String {
+    let trials = counted(pair.trials, "trial");
+    let way = best_way(&pair.ways, pair.proof == Proof::Adjacent, |w| (&w.strategy, w.hits, w.trials));
+    // A search has found the runs that prove the pair, and no trial.
+    let searched = way.is_none() && pair.evidence.iter().any(|run| run.strategy == SEARCHED);
+    let search = || format!("by a search of all {}", counted(report.searched.map_or(0, |s| s.states), "state"));
+    match &pair.proof {
+        Proof::Adjacent => match way {
+            Some(way) => format!("side by side in {}", rate(way)),
+            None if searched => format!("side by side, {}", search()),
+            None => format!("side by side in {} of {trials}", pair.adjacent),
+        },
+        Proof::Flipped { cut, .. } => {
+            let by = match way {
+                Some(way) => format!("brought about in {}", rate(way)),
+                None if searched => search(),
+                None if pair.trials == 0 => "in the runs of detection".to_owned(),
+                None => format!("in {trials}"),
+            };
+            match cut {
+                None => format!("the same two accesses in both orders, {by}"),
+                Some(first) => {
+                    let side = side(pair, first);
+                    format!("both orders, {by} (with {side} first, the other access was never reached)")
+                }
+            }
         }
-        VerdictWord::Refuted { states, never_first, never_then } => {
+        Proof::Refuted { states, never_first, never_then } => {
             let never = match (never_first, never_then) {
                 (Some(first), Some(then)) if first == then => {
                     "never in two threads or tasks on the same memory".to_owned()
@@ -108,74 +126,92 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Driven) -> String {
             };
             format!("{never}, in all {}", counted(*states, "state"))
         }
-        VerdictWord::Unconfirmed if pair.trials == 0 => "no trial was made".to_owned(),
-        VerdictWord::Unconfirmed => {
-            let bound = match pair.reached {
-                0 => "none reached both".to_owned(),
-                n => format!("{n} reached both, so p <= {:.2}", at_most(n)),
-            };
-            format!("never side by side and never in both orders, in {} ({bound})", counted(pair.trials, "trial"))
+        Proof::Unconfirmed => unconfirmed(report, pair),
+    }
+}
+
+// Describes what was tried without success.
+fn unconfirmed(report: &ConfirmReport, pair: &Pair) -> String {
+    let states = report.searched.map_or(0, |s| s.states);
+    let all = counted(states, "state");
+    let searched = match pair.undecided_by_search.as_deref() {
+        None => "no search was asked for".to_owned(),
+        Some("both-orders") => {
+            format!("both orders happen, but not of the same two accesses that were found, in all {all}")
+        }
+        Some("cut-off") => format!(
+            "one order never happens in all {all}, but a run ended after the other access that may have cut it off"
+        ),
+        Some(_) if report.searched.is_some_and(|s| s.complete) => {
+            "its orders have too many states, so it is not refuted".to_owned()
+        }
+        Some(_) => format!("there are more than {states} states, so it is not refuted"),
+    };
+    let bound = match pair.reached {
+        0 => "none reached both".to_owned(),
+        n => format!("{n} reached both, so p <= {:.2}", at_most(n)),
+    };
+    match pair.trials {
+        0 => format!("no trial was made; {searched}"),
+        n => {
+            let trials = counted(n, "trial");
+            format!("never side by side and never in both orders, in {trials} ({bound}); {searched}")
         }
     }
 }
 
 /// Formats a failure in one line.
-pub(crate) fn failure(fails: &Fails) -> String {
-    clean(fails.told())
+pub(crate) fn failure(fails: &Failure) -> String {
+    clean(fails.text())
 }
 
 /// Returns line and column of a failure, and its place in the real app if the model names one. What the report lacks
 /// comes from a replay, if the run can be replayed.
 pub(super) fn place(
     report: &ConfirmReport,
-    fails: &Fails,
+    fails: &Failure,
     replays: &mut dyn Replays,
 ) -> (Option<(u32, u32)>, Option<String>) {
     let again = replays.run(&report.about, &fails.again, &[]).and_then(|run| run.failing);
-    let at = fails.told.place().or_else(|| again.as_ref().and_then(|failing| failing.line.zip(failing.column)));
+    let at = fails.ending.place().or_else(|| again.as_ref().and_then(|failing| failing.line.zip(failing.column)));
     (at, again.and_then(|failing| failing.from))
 }
 
-/// Said of a pair whose comparison was stopped.
-pub(crate) const INTERRUPTED: &str = "interrupted before both orders were compared";
-
-/// Describes the harm of a pair.
-pub(super) fn harm(pair: &Driven) -> String {
-    match pair.harm {
-        Harm::Harmful => {
+/// Describes the harm of a pair; empty if the pair is not confirmed.
+pub(super) fn harm(pair: &Pair) -> String {
+    let unseen = || pair.orders.iter().find(|o| o.runs == 0);
+    match (pair.harm, unseen()) {
+        (Harm::Harmful, _) => {
             let mut each = Vec::new();
             for (order, fails) in hurting(pair) {
-                let is_it = |h: &&Hurts| h.first == order.first && h.signature == fails.signature;
+                let is_it = |h: &&HarmClaim| h.first == order.first && h.signature == fails.signature;
                 let why = pair.harms.iter().find(is_it).map_or_else(String::new, |h| format!(" ({})", claim(h)));
                 each.push(format!("{} with {} first{why}", failure(fails), side(pair, &order.first)));
             }
             each.join("; ")
         }
-        Harm::FailsEitherWay => {
+        (Harm::Interrupted, _) => "interrupted before both orders were compared".to_owned(),
+        (Harm::Unknown, _) => String::new(),
+        (_, Some(order)) => format!("no run took {} first: there is nothing to compare", side(pair, &order.first)),
+        (Harm::FailsEitherWay, None) => {
             let shown = pair.orders.iter().all(|o| !o.failures.is_empty());
             let by = if shown { "" } else { ", as a search of what follows shows" };
             let mut each = vec![format!("fails either way{by}")];
             for more in &pair.more_often {
-                let mut all = pair.orders.iter().flat_map(|o| &o.failures);
-                let fails = all.find(|f| f.signature == more.signature);
+                let fails = pair.failures().into_iter().find(|f| f.signature == more.signature);
                 let text = fails.map_or_else(|| clean(&more.signature), failure);
                 each.push(format!("{text} {}", often(more, &side(pair, &more.first))));
             }
             each.join("; ")
         }
-        Harm::NoFailure => "no failure was seen in either order".to_owned(),
-        Harm::OneOrderOnly => match pair.orders.iter().find(|o| o.runs == 0) {
-            Some(order) => format!("no run took {} first: there is nothing to compare", side(pair, &order.first)),
-            None => "too few runs of the other order to say that it does not fail so".to_owned(),
-        },
-        Harm::Interrupted => INTERRUPTED.to_owned(),
-        Harm::Unknown => String::new(),
+        (Harm::NoFailure, None) => "no failure was seen in either order".to_owned(),
+        (Harm::OneOrderOnly, None) => "too few runs of the other order to say that it does not fail so".to_owned(),
     }
 }
 
 /// Describes the evidence for a harm: `not in any of the 12 states that follow with the other order`, `in 40 of 832
 /// runs, and in none of 832 with the other order: below 1/64 at 99.9 %`.
-pub(crate) fn claim(harm: &Hurts) -> String {
+fn claim(harm: &HarmClaim) -> String {
     match (harm.exhaustive, harm.none_of) {
         (Some(1), _) => "not in the one state that follows with the other order".to_owned(),
         (Some(states), _) => format!("not in any of the {states} states that follow with the other order"),
@@ -192,111 +228,127 @@ pub(crate) fn claim(harm: &Hurts) -> String {
 }
 
 /// Describes a failure of both orders: `fails more often with @a first (60 of 64 runs against 12 of 64)`.
-pub(crate) fn often(more: &Often, side: &str) -> String {
-    let Often { fails, runs, other_fails, other_runs, .. } = more;
+fn often(more: &MoreOften, side: &str) -> String {
+    let MoreOften { fails, runs, other_fails, other_runs, .. } = more;
     format!("fails more often with {side} first ({fails} of {runs} runs against {other_fails} of {other_runs})")
 }
 
-/// Returns the failures that are the harm of a pair, each with its order.
-pub(crate) fn hurting(pair: &Driven) -> Vec<(&Order, &Fails)> {
-    let all = pair.orders.iter().flat_map(|o| o.failures.iter().map(move |f| (o, f)));
-    all.filter(|(o, f)| pair.harms.iter().any(|h| h.first == o.first && h.signature == f.signature)).collect()
+/// Returns whether this failure of this order is harm of the pair.
+pub(super) fn is_harm(pair: &Pair, order: &Order, fails: &Failure) -> bool {
+    pair.harms.iter().any(|h| h.first == order.first && h.signature == fails.signature)
 }
 
-/// The description of an order or a failure, with the commands that replay one of its runs.
-pub(super) struct Told {
+/// Returns the failures that are the harm of a pair, each with its order.
+pub(crate) fn hurting(pair: &Pair) -> Vec<(&Order, &Failure)> {
+    let all = pair.orders.iter().flat_map(|o| o.failures.iter().map(move |f| (o, f)));
+    all.filter(|(o, f)| is_harm(pair, o, f)).collect()
+}
+
+/// The description of an order or of a failure, with one of its runs.
+pub(super) struct Example<'r> {
     /// The description: `@B first: 64 runs, 64 fail: NullPointer at :40 in main`.
-    pub(super) head: String,
+    pub(super) head: Line,
     /// The commands that replay the run.
     pub(super) commands: Vec<String>,
+    /// The run, if it fails.
+    pub(super) failing: Option<&'r Evidence>,
 }
 
 /// Describes both orders of a pair, with an entry for each failure.
-pub(super) fn orders(report: &ConfirmReport, pair: &Driven, replays: &mut dyn Replays) -> Vec<Told> {
-    let runs = if matches!(pair.verdict, VerdictWord::Unconfirmed) { "trial" } else { "run" };
-    let mut told = Vec::new();
+pub(super) fn orders<'r>(report: &ConfirmReport, pair: &'r Pair, replays: &mut dyn Replays) -> Vec<Example<'r>> {
+    let runs = if pair.verdict().confirmed() { "run" } else { "trial" };
+    let mut examples = Vec::new();
     for order in pair.orders.iter().filter(|o| o.runs > 0) {
-        let never = never_reached(order.cut_off, order.runs, || side(pair, if order.first == "a" { "b" } else { "a" }));
+        let never = never_reached(pair, order);
         let head = format!("{} first: {}{never}", side(pair, &order.first), counted(order.runs, runs));
         for f in &order.failures {
             let verb = if f.runs == 1 { "fails" } else { "fail" };
-            let text = failure(f);
-            let head = format!("{head}, {} {verb}: {text}{}", f.runs, stall(f));
-            told.push(Told { head, commands: commands(report, &f.again, replays) });
+            let head = Line::new(format!("{head}, {} {verb}: ", f.runs)).with(Role::Bad, failure(f)).and(stall(f));
+            examples.push(Example { head, commands: commands(report, &f.again, replays), failing: Some(&f.again) });
         }
         if order.failures.is_empty() {
             let commands = order.passes.as_ref().map_or_else(Vec::new, |again| commands(report, again, replays));
-            told.push(Told { head: format!("{head}, none fails"), commands });
+            examples.push(Example { head: Line::new(format!("{head}, none fails")), commands, failing: None });
         }
     }
-    told
+    examples
 }
 
-/// Formats a remark about the runs of an order: ` (in 5 of them @B was never reached)`. Empty if `cut_off` is 0.
-pub(crate) fn never_reached(cut_off: u32, runs: u32, other: impl FnOnce() -> String) -> String {
-    match cut_off {
+// Formats a remark about the runs of an order: ` (in 5 of them @B was never reached)`.
+fn never_reached(pair: &Pair, order: &Order) -> String {
+    let other = side(pair, if order.first == "a" { "b" } else { "a" });
+    match order.cut_off {
         0 => String::new(),
-        n if n == runs => format!(" (in all of them {} was never reached)", other()),
-        n => format!(" (in {n} of them {} was never reached)", other()),
+        n if n == order.runs => format!(" (in all of them {other} was never reached)"),
+        n => format!(" (in {n} of them {other} was never reached)"),
     }
 }
 
-/// Describes a failure that is not the harm of one order, in one line.
-pub(super) fn fails(report: &ConfirmReport, fails: &Fails, of: Of, replays: &mut dyn Replays) -> Told {
-    let head = format!("{}, {}{}", failure(fails), counted(fails.runs, of.word()), stall(fails));
-    Told { head, commands: commands(report, &fails.again, replays) }
+/// Describes a failure that is not the harm of one order.
+pub(super) fn fails<'r>(
+    report: &ConfirmReport,
+    fails: &'r Failure,
+    runs: RunKind,
+    replays: &mut dyn Replays,
+) -> Example<'r> {
+    let counts = format!(", {}{}", counted(fails.runs, runs.word()), stall(fails));
+    let head = Line::default().with(Role::Bad, failure(fails)).and(counts);
+    Example { head, commands: commands(report, &fails.again, replays), failing: Some(&fails.again) }
 }
 
 /// Describes how other pairs are related to a finding, one line for each pair. Empty if there are none.
-pub(super) fn belonging(finding: &Finding<'_>) -> Vec<String> {
-    let line = |p: &&Driven| match finding.subject {
-        Subject::Pair { .. } => format!("the same failure with the pair {}{}", pair(p), sources(p)),
-        Subject::Failure(..) => format!("whatever the order of the pair {}{}", pair(p), sources(p)),
+pub(super) fn belonging(entry: &Entry<'_>) -> Vec<String> {
+    let line = |p: &&Pair| match entry.finding.subject {
+        Subject::Pair { .. } => format!("the same failure with the pair {}", located(p)),
+        Subject::Failure(..) => format!("whatever the order of the pair {}", located(p)),
     };
-    finding.pairs.iter().map(line).chain(harm_of_others(finding)).collect()
+    let others = match entry.finding.subject {
+        Subject::Pair { pair, .. } => harm_of_others(entry.report, pair, located),
+        Subject::Failure(..) => Vec::new(),
+    };
+    entry.finding.pairs.iter().map(line).chain(others).collect()
 }
 
-// Describes the failures of a pair that are the harm of another pair.
-fn harm_of_others(finding: &Finding<'_>) -> Vec<String> {
-    let Subject::Pair { pair: this, .. } = finding.subject else { return Vec::new() };
-    let hurts = |p: &Driven, f: &Fails| p.harms.iter().any(|h| h.signature == f.signature);
-    let mut told = std::collections::BTreeSet::new();
+/// Describes the failures of a pair that are the harm of another pair, which is the one to fix. `name` formats the
+/// other pair.
+pub(super) fn harm_of_others(report: &ConfirmReport, this: &Pair, name: fn(&Pair) -> String) -> Vec<String> {
+    let mut known = BTreeSet::new();
     let mut lines = Vec::new();
-    for f in this.orders.iter().flat_map(|o| &o.failures) {
-        if hurts(this, f) || !told.insert(&f.signature) {
+    for f in this.failures() {
+        if this.is_blamed_for(f) || !known.insert(&f.signature) {
             continue;
         }
-        let mut all = finding.report.pairs.iter().chain(&finding.report.order_pairs);
-        if let Some(other) = all.find(|p| hurts(p, f)) {
-            lines.push(format!(
-                "the same failure as the harm of the pair {}{}: {}",
-                pair(other),
-                sources(other),
-                failure(f)
-            ));
+        if let Some(other) = report.pairs.iter().chain(&report.order_pairs).find(|p| p.is_blamed_for(f)) {
+            let (verdict, other, text) = (Verdict::Harmful, name(other), failure(f));
+            lines.push(format!("the same failure as the harm of the {verdict} pair {other}: {text}"));
         }
     }
     lines
 }
 
+// Formats a pair with the places of its statements in the real app.
+fn located(of: &Pair) -> String {
+    format!("{}{}", pair(of), sources(of))
+}
+
 // Formats the places in the real app in parentheses: ` (Main.java:12 ~ Main.java:30)`.
-fn sources(pair: &Driven) -> String {
+fn sources(pair: &Pair) -> String {
     source(pair).map_or(String::new(), |text| format!(" ({text})"))
 }
 
 /// Returns the places of both statements in the real app. `None` if the model names neither.
-pub(crate) fn source(pair: &Driven) -> Option<String> {
+pub(crate) fn source(pair: &Pair) -> Option<String> {
     let side = |a: &Access| a.from.clone().unwrap_or_else(|| access(a));
     let any = pair.a.from.is_some() || pair.b.from.is_some();
     any.then(|| clean(&format!("{} ~ {}", side(&pair.a), side(&pair.b))))
 }
 
 /// Returns the commands that replay a run.
-pub(super) fn commands(report: &ConfirmReport, again: &Again, replays: &mut dyn Replays) -> Vec<String> {
+pub(super) fn commands(report: &ConfirmReport, again: &Evidence, replays: &mut dyn Replays) -> Vec<String> {
     replays.commands(&report.about, again).iter().map(|c| clean(c)).collect()
 }
 
-fn stall(fails: &Fails) -> String {
+fn stall(fails: &Failure) -> String {
     stalls(fails.stall, fails.least_stall)
 }
 
@@ -316,12 +368,12 @@ pub(crate) fn livelock(endless: &Endless) -> String {
     clean(&format!("possible livelock: {} never {verb} to an end", endless.threads.join(", ")))
 }
 
-impl Finding<'_> {
-    /// Describes the finding: an entry for each failure of each order of a pair, or one for a failure.
-    pub(super) fn told(&self, replays: &mut dyn Replays) -> Vec<Told> {
-        match self.subject {
+impl<'r> Entry<'r> {
+    /// Describes the finding: an example for each failure of each order of a pair, or one for a failure.
+    pub(super) fn examples(&self, replays: &mut dyn Replays) -> Vec<Example<'r>> {
+        match self.finding.subject {
             Subject::Pair { pair, .. } => orders(self.report, pair, replays),
-            Subject::Failure(f, of) => vec![fails(self.report, f, of, replays)],
+            Subject::Failure(f, runs) => vec![fails(self.report, f, runs, replays)],
         }
     }
 }

@@ -18,10 +18,11 @@ mod rules;
 pub mod tested;
 
 use super::words::{self, side};
-use super::{Class, Finding, Replays, Subject, all, counted, place};
+use super::{Entry, Replays, Subject, all, counted, place};
 use crate::base::Digester;
 use crate::base::clean;
-use crate::formats::campaign::{Access, Again, ConfirmReport, Driven, Harm};
+use crate::campaign::{Judged, Verdict};
+use crate::formats::campaign::{Access, ConfirmReport, Evidence, Pair};
 use flows::{by_thread, locations, merged};
 use objects::{
     ArtifactLocation, AutomationDetails, CodeFlow, Driver, Invocation, Log, Notification, PhysicalLocation, Place,
@@ -42,20 +43,20 @@ const MOST_LOCATIONS: usize = 200_000;
 /// Renders all reports as one log.
 #[must_use]
 pub fn render(reports: &[ConfirmReport], replays: &mut dyn Replays) -> String {
-    let mut findings: Vec<Finding<'_>> = all(reports).filter(|f| f.class != Class::Refuted).collect();
+    let mut entries: Vec<Entry<'_>> = all(reports).filter(|e| e.finding.verdict() != Some(Verdict::Refuted)).collect();
     let mut notes: Vec<String> = Vec::new();
     for report in reports {
         let variant = words::variant(&report.about, &place::path(&replays.path(&report.about.file)));
         notes.extend(words::caveats(report).into_iter().map(|c| format!("{variant}: {c}")));
     }
-    if findings.len() > MOST_RESULTS {
-        let left_out = counted((findings.len() - MOST_RESULTS) as u64, "result");
+    if entries.len() > MOST_RESULTS {
+        let left_out = counted((entries.len() - MOST_RESULTS) as u64, "result");
         notes.push(format!("{left_out} left out: code scanning takes {MOST_RESULTS}"));
-        findings.sort_by_key(|f| f.class);
-        findings.truncate(MOST_RESULTS);
+        entries.sort_by_key(|e| e.finding.importance());
+        entries.truncate(MOST_RESULTS);
     }
     let mut writer = Writer { replays, prints: BTreeMap::new(), room: MOST_LOCATIONS };
-    let results = findings.iter().map(|f| writer.result(f)).collect();
+    let results = entries.iter().map(|e| writer.result(e)).collect();
     let notification = |n: &String| Notification { level: "warning", message: text(n) };
     let run = ToolRun {
         tool: Tool {
@@ -123,12 +124,12 @@ struct Writer<'w> {
 struct Shown<'r> {
     first: Option<String>,
     signature: String,
-    again: &'r Again,
+    again: &'r Evidence,
 }
 
 impl Writer<'_> {
-    fn result(&mut self, finding: &Finding<'_>) -> ResultObject {
-        let report = finding.report;
+    fn result(&mut self, entry: &Entry<'_>) -> ResultObject {
+        let Entry { report, finding } = entry;
         let uri = place::uri(&self.replays.path(&report.about.file));
         let (order, print, shown) = match finding.subject {
             Subject::Pair { pair, order } => (order, pair_print(pair), shown(pair)),
@@ -137,12 +138,12 @@ impl Writer<'_> {
                 (false, vec![fails.signature.clone()], vec![one])
             }
         };
-        let (message, locations, related) = self.words(finding, &uri);
+        let (message, locations, related) = self.words(entry, &uri);
         let either = !finding.pairs.is_empty();
-        let rule = rule_of(finding.class, order, either);
+        let rule = rule_of(finding.verdict(), order, either);
         let rules::Row { id, level, precision, .. } = RULES[rule];
-        let open = finding.class == Class::Unconfirmed;
-        let code_flows = if open { Vec::new() } else { self.flows(finding, &uri, &shown) };
+        let open = finding.verdict() == Some(Verdict::Unconfirmed);
+        let code_flows = if open { Vec::new() } else { self.flows(entry, &uri, &shown) };
         let flows = (!open && code_flows.is_empty() && !shown.is_empty()).then_some("the runs could not be made again");
         let flows = if self.room == 0 { Some("left out: the file would be too large") } else { flows };
         ResultObject {
@@ -155,43 +156,43 @@ impl Writer<'_> {
             related_locations: related,
             code_flows,
             partial_fingerprints: BTreeMap::from([("raceflip/v1", self.fingerprint(report, id, &print))]),
-            properties: self.properties(finding, precision, &shown, flows),
+            properties: self.properties(entry, precision, &shown, flows),
         }
     }
 
     // Returns the message, the locations, and the related locations: the other statement, and other pairs.
-    fn words(&mut self, finding: &Finding<'_>, uri: &str) -> (String, Vec<Place>, Vec<Place>) {
-        let report = finding.report;
+    fn words(&mut self, entry: &Entry<'_>, uri: &str) -> (String, Vec<Place>, Vec<Place>) {
+        let Entry { report, finding } = entry;
         match finding.subject {
             Subject::Pair { pair, .. } => {
                 let (a, b) = (&pair.a, &pair.b);
                 let real = |a: &Access| a.from.as_ref().map_or(String::new(), |from| format!(" ({from})"));
                 let link = format!("[{}{}](1)", escape(&words::access(b)), escape(&real(b)));
-                let what = if matches!(finding.class, Class::Unconfirmed) { "potential pair" } else { "pair" };
+                let what = if pair.verdict() == Verdict::Unconfirmed { "potential pair" } else { "pair" };
                 let head = escape(&format!("{}: {what} {}{}", pair.location, words::access(a), real(a)));
                 let proof = escape(&words::proof(report, pair));
                 let harm = escape(&words::harm(pair));
                 let harm = if harm.is_empty() { harm } else { format!(" {}.", harm.trim_end_matches('.')) };
                 let mut others = related(uri, b, &format!("the other statement: {}", words::access(b)));
-                others.extend(of_pairs(finding, uri));
+                others.extend(of_pairs(entry, uri));
                 (1..).zip(&mut others).for_each(|(id, other)| other.id = Some(id));
-                let same = same(finding);
+                let same = same(entry);
                 let at = places(a.from.as_deref(), uri, Some((a.line, a.column)));
                 (format!("{head} ~ {link}; {proof}.{harm}{same}"), at, others)
             }
-            Subject::Failure(fails, of) => {
-                let told = words::fails(report, fails, of, self.replays);
+            Subject::Failure(fails, runs) => {
+                let head = words::fails(report, fails, runs, self.replays).head.plain();
                 let (at, from) = words::place(report, fails, self.replays);
-                let mut others: Vec<Place> = of_pairs(finding, uri);
+                let mut others: Vec<Place> = of_pairs(entry, uri);
                 (1..).zip(&mut others).for_each(|(id, other)| other.id = Some(id));
                 let at = places(from.as_deref(), uri, at);
-                (escape(&format!("{}.", told.head)) + &same(finding), at, others)
+                (escape(&format!("{head}.")) + &same(entry), at, others)
             }
         }
     }
 
-    fn flows(&mut self, finding: &Finding<'_>, uri: &str, shown: &[Shown<'_>]) -> Vec<CodeFlow> {
-        let marked: Vec<&Access> = match finding.subject {
+    fn flows(&mut self, entry: &Entry<'_>, uri: &str, shown: &[Shown<'_>]) -> Vec<CodeFlow> {
+        let marked: Vec<&Access> = match entry.finding.subject {
             Subject::Pair { pair, .. } => vec![&pair.a, &pair.b],
             Subject::Failure(..) => Vec::new(),
         };
@@ -203,7 +204,7 @@ impl Writer<'_> {
                 continue;
             }
             orders.push(&s.first);
-            let Some(run) = self.replays.run(&finding.report.about, s.again, &marked) else { continue };
+            let Some(run) = self.replays.run(&entry.report.about, s.again, &marked) else { continue };
             let end = run.failing.as_ref().map_or("no failure".to_owned(), |f| f.text.clone());
             let head = s.first.as_ref().map_or(end.clone(), |first| format!("{first} first: {end}"));
             let steps = locations(&run, uri);
@@ -233,12 +234,12 @@ impl Writer<'_> {
 
     fn properties(
         &mut self,
-        finding: &Finding<'_>,
+        entry: &Entry<'_>,
         precision: &'static str,
         shown: &[Shown<'_>],
         flows: Option<&'static str>,
     ) -> Properties {
-        let report = finding.report;
+        let Entry { report, finding } = entry;
         let mut runs = Vec::new();
         for s in shown {
             let replay = words::commands(report, s.again, self.replays);
@@ -251,13 +252,7 @@ impl Writer<'_> {
         };
         Properties {
             precision,
-            verdict: match finding.class {
-                Class::Harmful => "harmful",
-                Class::Failure => "failure",
-                Class::Real => "real",
-                Class::Unconfirmed => "unconfirmed",
-                Class::Refuted => "refuted",
-            },
+            verdict: finding.verdict().map_or("failure", Verdict::word),
             program: report.about.program.clone(),
             defines: report.about.defines.clone(),
             rank,
@@ -278,14 +273,14 @@ fn related(uri: &str, access: &Access, what: &str) -> Vec<Place> {
 }
 
 // Returns the locations of the pairs that belong to a finding.
-fn of_pairs(finding: &Finding<'_>, uri: &str) -> Vec<Place> {
-    let sides = finding.pairs.iter().take(MOST_PAIRS).flat_map(|pair| [(pair, &pair.a), (pair, &pair.b)]);
+fn of_pairs(entry: &Entry<'_>, uri: &str) -> Vec<Place> {
+    let sides = entry.finding.pairs.iter().take(MOST_PAIRS).flat_map(|pair| [(pair, &pair.a), (pair, &pair.b)]);
     sides.flat_map(|(pair, side)| related(uri, side, &format!("of the pair {}", words::pair(pair)))).collect()
 }
 
 // Describes how other pairs are related to a finding, as further sentences of the message.
-fn same(finding: &Finding<'_>) -> String {
-    let lines = words::belonging(finding);
+fn same(entry: &Entry<'_>) -> String {
+    let lines = words::belonging(entry);
     let more = lines.len().saturating_sub(MOST_PAIRS);
     let mut text: String = lines.iter().take(MOST_PAIRS).map(|line| format!(" It is {}.", escape(line))).collect();
     text = text.replace(" It is whatever the order", " It comes whatever the order");
@@ -297,7 +292,7 @@ fn same(finding: &Finding<'_>) -> String {
 
 // Returns the identity of a pair: place, kind and label of both statements, in an order that does not depend on which
 // one is `a`.
-fn pair_print(pair: &Driven) -> Vec<String> {
+fn pair_print(pair: &Pair) -> Vec<String> {
     let side = |a: &Access| {
         let of = |text: &Option<String>| text.clone().unwrap_or_default();
         [a.kind.clone(), a.place.clone(), of(&a.label), of(&a.from)]
@@ -308,18 +303,18 @@ fn pair_print(pair: &Driven) -> Vec<String> {
 }
 
 // Returns a run for each end of both orders, the harmful ones first.
-fn shown(pair: &Driven) -> Vec<Shown<'_>> {
+fn shown(pair: &Pair) -> Vec<Shown<'_>> {
     let mut all: Vec<(usize, Shown<'_>)> = Vec::new();
     for order in &pair.orders {
         let first = Some(side(pair, &order.first));
         for f in &order.failures {
-            let hurts = pair.harms.iter().any(|h| h.first == order.first && h.signature == f.signature);
+            let hurts = words::is_harm(pair, order, f);
             let shown = Shown { first: first.clone(), signature: f.signature.clone(), again: &f.again };
             all.push((if hurts { 0 } else { 2 }, shown));
         }
         if let Some(again) = &order.passes {
             // Beside a harmful run, a run without a failure is the most useful one.
-            let rank = if pair.harm == Harm::Harmful { 1 } else { 3 };
+            let rank = if pair.verdict() == Verdict::Harmful { 1 } else { 3 };
             all.push((rank, Shown { first, signature: "ok".to_owned(), again }));
         }
     }

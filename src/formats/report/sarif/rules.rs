@@ -2,7 +2,7 @@
 
 use super::objects::{Configuration, Rule, RuleProperties};
 use super::text;
-use crate::formats::report::Class;
+use crate::campaign::Verdict;
 
 /// The properties of a rule.
 pub(super) struct Row {
@@ -80,16 +80,16 @@ pub(super) const RULES: [Row; 6] = [
     },
 ];
 
-/// Returns the index of the rule for a finding of this class. `order` tells whether it is an order pair, and `either`
-/// whether a failure occurs in runs of some confirmed pair.
-pub(super) fn rule_of(class: Class, order: bool, either: bool) -> usize {
-    match class {
-        Class::Failure if either => 5,
-        Class::Harmful if order => 2,
-        Class::Harmful => 0,
-        Class::Real => 1,
-        Class::Failure => 3,
-        Class::Unconfirmed | Class::Refuted => 4,
+/// Returns the index of the rule for a pair with this verdict, or for a failure. `order` tells whether it is an order
+/// pair, and `either` whether a failure occurs in runs of some confirmed pair.
+pub(super) fn rule_of(verdict: Option<Verdict>, order: bool, either: bool) -> usize {
+    match verdict {
+        None if either => 5,
+        None => 3,
+        Some(Verdict::Harmful) if order => 2,
+        Some(Verdict::Harmful) => 0,
+        Some(Verdict::Real) => 1,
+        Some(Verdict::Unconfirmed | Verdict::Refuted) => 4,
     }
 }
 

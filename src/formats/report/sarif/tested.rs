@@ -67,7 +67,8 @@ fn result(variant: &Variant, expected: &Expected, prints: &mut BTreeMap<String, 
     digest.text(&line);
     let print = format!("{:032x}", digest.finish());
     let n = prints.entry(print.clone()).and_modify(|n| *n += 1).or_insert(1);
-    let why: Vec<String> = tested::told(variant, expected).into_iter().filter(|line| !line.starts_with("  ")).collect();
+    let why: Vec<String> =
+        tested::reasons(variant, expected).into_iter().filter(|line| !line.starts_with("  ")).collect();
     let at = (expected.line > 0).then_some((expected.line, 1));
     ResultObject {
         rule_id: ID,

@@ -1,0 +1,367 @@
+//! Decides what a campaign has found: the verdict on each pair, its harm, and the list of findings, with the failures
+//! that no order of a pair is to blame for.
+//!
+//! The same decisions apply to the result of a campaign ([`PairReport`]) and to a report that was read from a file.
+//! Both implement [`Judged`], so that each decision is written once.
+
+use super::alike::same_failure;
+use super::confirm::Confirmation;
+use super::report::{FailureReport, PairReport, Proof};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Verdict on a pair. `docs/verdicts.md` says what each one promises. The order of the variants is their importance.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Verdict {
+    /// The pair is real, and some failure comes with one order and not with the other one.
+    Harmful,
+    /// The pair is real. No harm of it is known.
+    Real,
+    /// The pair is neither confirmed nor refuted.
+    Unconfirmed,
+    /// The pair is false.
+    Refuted,
+}
+
+impl Verdict {
+    /// Returns the verdict in small letters: `harmful`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Harmful => "harmful",
+            Verdict::Real => "real",
+            Verdict::Unconfirmed => "unconfirmed",
+            Verdict::Refuted => "refuted",
+        }
+    }
+
+    /// Returns whether the pair is proved to be real.
+    #[must_use]
+    pub fn confirmed(self) -> bool {
+        matches!(self, Verdict::Harmful | Verdict::Real)
+    }
+}
+
+/// Prints the verdict as reports show it: `HARMFUL`.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Harmful => "HARMFUL",
+            Verdict::Real => "REAL",
+            Verdict::Unconfirmed => "UNCONFIRMED",
+            Verdict::Refuted => "REFUTED",
+        })
+    }
+}
+
+/// State of the proof of a pair, without its harm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// The pair is proved to be real.
+    Confirmed,
+    /// The pair is proved to be false.
+    Refuted,
+    /// Neither is proved.
+    Open,
+}
+
+/// Result of the comparison of both orders of a pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Harm {
+    /// Some failure comes with one order, and not with the other one from the same state.
+    Harmful,
+    /// Both orders fail, and no order is to blame.
+    FailsEitherWay,
+    /// Both orders were seen, and no run failed.
+    NoFailure,
+    /// There is nothing to compare: an order was not seen, or only one order failed, and too few runs of the other one
+    /// were made to blame it.
+    OneOrderOnly,
+    /// The campaign was stopped before both orders were compared to the end.
+    Interrupted,
+    /// The pair is not confirmed.
+    Unknown,
+}
+
+/// Pair with what its verdict rests on.
+pub trait Judged {
+    /// Report of a failure.
+    type Failure: fmt::Debug;
+
+    /// Returns the state of the proof.
+    fn status(&self) -> Status;
+
+    /// Returns the signatures of the failures that one order of the pair is to blame for.
+    fn harms(&self) -> Vec<&str>;
+
+    /// Returns the failures of the runs of both orders.
+    fn failures(&self) -> Vec<&Self::Failure>;
+
+    /// Returns the signature of a failure.
+    fn signature(failure: &Self::Failure) -> &str;
+
+    /// Returns the verdict on the pair.
+    fn verdict(&self) -> Verdict {
+        match (self.status(), self.harms().is_empty()) {
+            (Status::Confirmed, false) => Verdict::Harmful,
+            (Status::Confirmed, true) => Verdict::Real,
+            (Status::Refuted, _) => Verdict::Refuted,
+            (Status::Open, _) => Verdict::Unconfirmed,
+        }
+    }
+
+    /// Returns whether one order of the pair is to blame for this failure.
+    fn is_blamed_for(&self, failure: &Self::Failure) -> bool {
+        self.harms().contains(&Self::signature(failure))
+    }
+}
+
+impl Judged for PairReport {
+    type Failure = FailureReport;
+
+    fn status(&self) -> Status {
+        match &self.proof {
+            Proof::Adjacent | Proof::Flipped(_) => Status::Confirmed,
+            Proof::Refuted(_) => Status::Refuted,
+            Proof::Unconfirmed => Status::Open,
+        }
+    }
+
+    fn harms(&self) -> Vec<&str> {
+        self.hurts().into_iter().map(|(_, f)| f.signature.as_str()).collect()
+    }
+
+    fn failures(&self) -> Vec<&FailureReport> {
+        self.comparison.failures().collect()
+    }
+
+    fn signature(failure: &FailureReport) -> &str {
+        &failure.signature
+    }
+}
+
+impl PairReport {
+    /// Returns the verdict on the pair.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use raceflip::campaign::{Context, Plan, Silent, Verdict, confirm};
+    /// # use raceflip::vm::Model;
+    /// # use std::sync::atomic::AtomicBool;
+    /// let text = "var x = 0; thread a { x = 1 }; thread b { assert x == 0 }";
+    /// let model = Model::from_text("flag.race", text, &[])?;
+    /// # let stop = AtomicBool::new(false);
+    /// let found = confirm(&Plan::new(&model), Context { stop: &stop, progress: &Silent });
+    /// // The assertion fails if the write comes first, and only then.
+    /// assert_eq!(found.pairs[0].verdict(), Verdict::Harmful);
+    /// assert_eq!(found.pairs[0].verdict().to_string(), "HARMFUL");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        Judged::verdict(self)
+    }
+
+    /// Returns the result of the comparison of both orders.
+    #[must_use]
+    pub fn harm(&self) -> Harm {
+        let [a, b] = &self.comparison.orders;
+        match self.verdict() {
+            Verdict::Refuted | Verdict::Unconfirmed => Harm::Unknown,
+            Verdict::Harmful => Harm::Harmful,
+            // An interrupted comparison supports no statement about the harm.
+            Verdict::Real if !self.complete => Harm::Interrupted,
+            Verdict::Real if self.fails_either_way() => Harm::FailsEitherWay,
+            Verdict::Real if a.runs == 0 || b.runs == 0 || a.failed() + b.failed() > 0 => Harm::OneOrderOnly,
+            Verdict::Real => Harm::NoFailure,
+        }
+    }
+}
+
+/// Kind of the runs in which a failure is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunKind {
+    /// Detection runs.
+    Detection,
+    /// Trials of pairs.
+    Trial,
+    /// Continuations of one order of a confirmed pair.
+    Continuation,
+}
+
+impl RunKind {
+    /// Returns the noun for one run of this kind: `detection run`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            RunKind::Detection => "detection run",
+            RunKind::Trial => "trial",
+            RunKind::Continuation => "run",
+        }
+    }
+}
+
+/// Subject of a finding.
+#[derive(Debug)]
+pub enum Subject<'r, P: Judged> {
+    /// A pair.
+    Pair {
+        /// The pair.
+        pair: &'r P,
+        /// Whether it is an order pair.
+        order: bool,
+    },
+    /// A failure that no order of a confirmed pair is to blame for, and the kind of the runs that are counted.
+    Failure(&'r P::Failure, RunKind),
+}
+
+impl<P: Judged> Clone for Subject<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Judged> Copy for Subject<'_, P> {}
+
+/// Entry of the list of findings.
+#[derive(Debug)]
+pub struct Finding<'r, P: Judged> {
+    /// Pair or failure that was found.
+    pub subject: Subject<'r, P>,
+    /// Pairs that belong to the finding. For a harmful pair: later pairs with the same harms, which show the same
+    /// failures. For a failure: the confirmed pairs in whose runs it occurs.
+    pub pairs: Vec<&'r P>,
+}
+
+impl<P: Judged> Finding<'_, P> {
+    /// Returns the verdict on the pair; `None` for a failure.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self.subject {
+            Subject::Pair { pair, .. } => Some(pair.verdict()),
+            Subject::Failure(..) => None,
+        }
+    }
+
+    /// Returns a key that sorts findings by their importance: harmful pairs, failures, and the other pairs by their
+    /// verdicts.
+    #[must_use]
+    pub fn importance(&self) -> (Verdict, bool) {
+        // A failure comes between harmful and real pairs.
+        self.verdict().map_or((Verdict::Harmful, true), |verdict| (verdict, false))
+    }
+
+    /// Returns the number of pairs with the verdict of this finding; 1 for a failure.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        match self.subject {
+            Subject::Pair { .. } => 1 + self.pairs.len() as u64,
+            Subject::Failure(..) => 1,
+        }
+    }
+}
+
+/// Parts of the result of a campaign from which its findings follow.
+#[derive(Debug)]
+pub struct Results<'r, P: Judged> {
+    /// Potential pairs.
+    pub pairs: &'r [P],
+    /// Order pairs.
+    pub orders: &'r [P],
+    /// Failures of detection runs.
+    pub detection: &'r [P::Failure],
+    /// Failures of trials that no order of a pair has.
+    pub trials: &'r [P::Failure],
+}
+
+impl<'r, P: Judged> Results<'r, P> {
+    /// Returns the findings in their order: pairs, harmful order pairs, and failures that are not the harm of a pair,
+    /// whatever the verdicts of their pairs are. A model that fails in every run has failed, even if no order causes
+    /// it. A harmful pair with the same harms as an earlier one belongs to the finding of that one.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding<'r, P>> {
+        let mut findings: Vec<Finding<'r, P>> = Vec::new();
+        let pairs = self.pairs.iter().map(|pair| (pair, false));
+        for (pair, order) in pairs.chain(harmful(self.orders).map(|pair| (pair, true))) {
+            match findings.iter_mut().find(|lead| shows_the_same(pair, lead)) {
+                Some(lead) => lead.pairs.push(pair),
+                None => findings.push(Finding { subject: Subject::Pair { pair, order }, pairs: Vec::new() }),
+            }
+        }
+        findings.extend(self.failures());
+        findings
+    }
+
+    // Returns each failure that is not the harm of a reported pair once, with the confirmed pairs in whose runs it
+    // occurs.
+    fn failures(&self) -> Vec<Finding<'r, P>> {
+        let confirmed: Vec<&P> = reported(self.pairs, self.orders).filter(|p| p.verdict().confirmed()).collect();
+        let name = |f: &P::Failure| same_failure(P::signature(f));
+        let harms: BTreeSet<String> = confirmed.iter().flat_map(|p| p.harms()).map(same_failure).collect();
+        let detection = self.detection.iter().map(|f| (f, RunKind::Detection));
+        let trials = self.trials.iter().map(|f| (f, RunKind::Trial));
+        let continued = confirmed.iter().flat_map(|p| p.failures()).map(|f| (f, RunKind::Continuation));
+        let mut known = BTreeSet::new();
+        let mut findings = Vec::new();
+        for (failure, runs) in detection.chain(trials).chain(continued) {
+            let this = name(failure);
+            if !harms.contains(&this) && known.insert(this.clone()) {
+                let has = |p: &&P| p.failures().iter().any(|f| name(f) == this);
+                let pairs = confirmed.iter().copied().filter(has).collect();
+                findings.push(Finding { subject: Subject::Failure(failure, runs), pairs });
+            }
+        }
+        findings
+    }
+}
+
+// Returns the pairs that reports contain. Order pairs without harm are left out: they are no finding, and they explain
+// no failure.
+fn reported<'r, P: Judged>(pairs: &'r [P], orders: &'r [P]) -> impl Iterator<Item = &'r P> {
+    pairs.iter().chain(harmful(orders))
+}
+
+fn harmful<P: Judged>(orders: &[P]) -> impl Iterator<Item = &P> {
+    orders.iter().filter(|p| p.verdict() == Verdict::Harmful)
+}
+
+// Returns whether a harmful pair shows the same failures as the pair of an earlier finding.
+fn shows_the_same<P: Judged>(pair: &P, lead: &Finding<'_, P>) -> bool {
+    let Subject::Pair { pair: first, .. } = lead.subject else { return false };
+    let ways = |p: &P| p.harms().into_iter().map(same_failure).collect::<BTreeSet<_>>();
+    [pair, first].iter().all(|p| p.verdict() == Verdict::Harmful) && ways(pair) == ways(first)
+}
+
+/// Returns whether the failure of a trial is also the failure of a detection run, or of a run with a known order of a
+/// reported pair. `(pairs, orders)` are all pairs and all order pairs.
+pub(super) fn is_explained(
+    failure: &FailureReport,
+    detection: &[FailureReport],
+    (pairs, orders): (&[PairReport], &[PairReport]),
+) -> bool {
+    let of_orders = reported(pairs, orders).flat_map(|p| p.comparison.failures());
+    detection.iter().chain(of_orders).any(|f| f.signature == failure.signature)
+}
+
+impl Confirmation {
+    /// Returns the findings of the campaign. See [`Results::findings`].
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding<'_, PairReport>> {
+        let (pairs, orders) = (&self.pairs, &self.orders);
+        Results { pairs, orders, detection: &self.phase1.failures, trials: &self.unexplained }.findings()
+    }
+}
+
+/// Returns the strategy with the most hits of the kind that proves the verdict: both statements side by side if
+/// `directed`, an order otherwise. `of` returns name, hits and trials of a strategy.
+pub(crate) fn best_way<'w, W>(ways: &'w [W], directed: bool, of: impl Fn(&W) -> (&str, u32, u32)) -> Option<&'w W> {
+    let proves = |way: &&W| {
+        let (strategy, hits, _) = of(way);
+        hits > 0 && strategy.starts_with("hold:") != directed
+    };
+    ways.iter().filter(proves).max_by_key(|way| {
+        let (_, hits, trials) = of(way);
+        (hits, trials)
+    })
+}

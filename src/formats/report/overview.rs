@@ -1,0 +1,133 @@
+//! Renders a campaign over many variants as text for people: a line for each variant, and each harmful pair with the
+//! command that shows it. Everything comes from the reports, whether they are new, read from a journal, or merged.
+
+use super::counts::Counts;
+use super::line::{Line, Role};
+use super::text::verdict;
+use super::{Subject, counted, words};
+use crate::campaign::{Judged, Verdict};
+use crate::formats::campaign::{ConfirmReport, Failure, Pair};
+use crate::formats::campaigns::{CampaignReport, variant_name};
+use crate::formats::shell;
+
+/// Renders the result of a variant: one line, and unless `quiet` each harmful pair and each other failure.
+#[must_use]
+pub fn variant(report: &ConfirmReport, quiet: bool) -> Vec<Line> {
+    let mut lines = vec![head(report)];
+    if quiet {
+        return lines;
+    }
+    for finding in report.findings() {
+        match finding.subject {
+            Subject::Pair { pair, .. } if pair.verdict() == Verdict::Harmful => {
+                lines.extend(harmful(report, pair));
+                lines.extend(finding.pairs.iter().map(|same| named(same).and(": the same failure")));
+            }
+            Subject::Pair { .. } => {}
+            Subject::Failure(other, _) => {
+                let line = Line::new("  ").with(Role::Bad, words::failure(other));
+                lines.push(line.and(format!(", {}", counted(other.runs, "run"))));
+                lines.push(replay(report, other));
+            }
+        }
+    }
+    lines
+}
+
+/// Renders the summary of a campaign.
+#[must_use]
+pub fn summary(campaign: &CampaignReport) -> Vec<Line> {
+    let (mut pairs, mut orders, mut others) = (Counts::default(), Counts::default(), 0);
+    for result in &campaign.results {
+        pairs.add(Counts::of(&result.report.pairs));
+        orders.add(Counts::of(&result.report.order_pairs));
+        others += failures(&result.report);
+    }
+    let finished = campaign.finished();
+    let mut variants = counted(finished as u64, "variant");
+    if finished < campaign.results.len() {
+        variants = format!("{variants} and {} not to the end", campaign.results.len() - finished);
+    }
+    let of = |counts: Counts, what: &str| match counts.all() {
+        0 => format!("no {what}"),
+        n => format!("{} ({})", counted(n as u64, what), counts.words()),
+    };
+    let others = if others == 0 { String::new() } else { format!(", {}", unexplained(others)) };
+    let counts = format!("{variants}: {}, {}{others}", of(pairs, "pair"), of(orders, "order pair"));
+    let unknown = unknown(campaign.results.iter().map(|r| &r.report));
+    let unknown = (!unknown.is_empty()).then(|| Line::default().with(Role::Open, unknown.join(", ")));
+    [Line::new(""), Line::new(counts)].into_iter().chain(unknown).collect()
+}
+
+// Renders the line of a variant.
+fn head(report: &ConfirmReport) -> Line {
+    let about = &report.about;
+    let (counts, others) = (Counts::of(&report.pairs), failures(report));
+    let orders = Counts::of(&report.order_pairs).harmful;
+    let mut parts = vec![counted(counts.all() as u64, "pair")];
+    if counts.all() > 0 {
+        parts[0] = format!("{}: {}", parts[0], counts.words());
+    }
+    if orders > 0 {
+        parts.push(format!("{} harmful", counted(orders as u64, "order pair")));
+    }
+    if others > 0 {
+        parts.push(unexplained(others));
+    }
+    parts.extend(unknown(std::iter::once(report)));
+    if !about.complete {
+        parts.push("not to its end".to_owned());
+    }
+    let role = match () {
+        () if counts.harmful + orders > 0 || others > 0 => Role::Bad,
+        () if counts.real + counts.unconfirmed > 0 || parts.len() > 1 => Role::Open,
+        () => Role::Good,
+    };
+    let name = Line::default().with(Role::Name, variant_name(&about.file, &about.defines));
+    name.and("  ").with(role, parts.join("; "))
+}
+
+// Renders a harmful pair: each failure that one of its orders is to blame for.
+fn harmful(report: &ConfirmReport, pair: &Pair) -> Vec<Line> {
+    let mut lines = vec![named(pair)];
+    lines.extend(words::source(pair).map(|source| Line::new(format!("    {source}"))));
+    for (order, fails) in words::hurting(pair) {
+        let rate = format!("{} of {}", fails.runs, counted(order.runs, "run"));
+        let (side, failure) = (words::side(pair, &order.first), words::failure(fails));
+        lines.push(Line::new(format!("    {side} first: {failure} in {rate}")));
+        lines.push(replay(report, fails));
+    }
+    lines
+}
+
+// Renders verdict, location and statements of a pair.
+fn named(pair: &Pair) -> Line {
+    let line = Line::new("  ").join(verdict(pair.verdict())).and("  ");
+    line.with(Role::Name, &pair.location).and(format!("  {}", words::pair(pair)))
+}
+
+fn replay(report: &ConfirmReport, fails: &Failure) -> Line {
+    let token = &fails.again.token;
+    Line::new(if token.len() > shell::LONGEST_ARGUMENT {
+        "      its token is in the JSON (--out): too long for an argument".to_owned()
+    } else {
+        format!("      raceflip replay {} {token}", shell::path(&report.about.file))
+    })
+}
+
+// Number of failures that are not the harm of one order.
+fn failures(report: &ConfirmReport) -> usize {
+    report.findings().iter().filter(|finding| finding.verdict().is_none()).count()
+}
+
+fn unexplained(failures: usize) -> String {
+    format!("{} that no pair's order explains", counted(failures as u64, "failure"))
+}
+
+// Lists what is unknown about one or more variants: `23 runs came to a limit`, `1 possible livelock`.
+fn unknown<'r>(reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> Vec<String> {
+    let cut: u64 = reports.clone().flat_map(|r| &r.detection_limits).map(|c| u64::from(c.runs)).sum();
+    let endless = reports.flat_map(|r| r.livelocks.iter().flatten()).count() as u64;
+    let cut = (cut > 0).then(|| format!("{} came to a limit", counted(cut, "run")));
+    cut.into_iter().chain((endless > 0).then(|| counted(endless, "possible livelock"))).collect()
+}

@@ -1,0 +1,237 @@
+//! Renders the result of one model as text for people: each pair with its verdict, its runs, and the commands that
+//! replay them.
+
+use super::counts::Counts;
+use super::line::{Line, Role};
+use super::words::{self, Example};
+use super::{Replays, Subject, counted};
+use crate::campaign::{Finding, Judged, RunKind, Verdict, same_failure};
+use crate::detect::Rank;
+use crate::formats::campaign::{Access, ConfirmReport, Evidence, Failure, Harm, Pair};
+use std::collections::BTreeSet;
+
+/// The extent of the text.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Extent {
+    /// Whether the text contains neither pairs nor failures, but only what concerns the whole model.
+    pub quiet: bool,
+    /// Whether the text contains also the order pairs without harm. A user who names an order pair wants its result.
+    pub all_orders: bool,
+}
+
+/// A part of the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Block<'r> {
+    /// A line.
+    Line(Line),
+    /// The place for the timeline of a failing run, with the steps of these statements marked.
+    Timeline {
+        /// The run.
+        again: &'r Evidence,
+        /// The statements of the pair.
+        marked: Vec<&'r Access>,
+    },
+}
+
+/// Renders the report of one model. The commands come from `replays`.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::campaign::{Context, Plan, Silent, confirm};
+/// use raceflip::formats::campaign::ConfirmReport;
+/// use raceflip::formats::report::{NoReplays, text};
+/// # use raceflip::vm::Model;
+/// # use std::sync::atomic::AtomicBool;
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x = 1 }; thread b { assert x == 0 }", &[])?;
+/// # let stop = AtomicBool::new(false);
+/// let plan = Plan::new(&model);
+/// let found = confirm(&plan, Context { stop: &stop, progress: &Silent });
+/// let report = ConfirmReport::new("add.race", model.digest(), &plan, &found);
+/// for block in text::render(&report, text::Extent::default(), &mut NoReplays) {
+///     if let text::Block::Line(line) = block {
+///         println!("{}", line.plain());
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn render<'r>(report: &'r ConfirmReport, extent: Extent, replays: &mut dyn Replays) -> Vec<Block<'r>> {
+    let mut writer = Writer { report, findings: report.findings(), replays, blocks: Vec::new() };
+    writer.livelocks(extent.quiet);
+    if !extent.quiet {
+        writer.pairs(extent.all_orders);
+        writer.failures();
+        writer.line("");
+    }
+    writer.summary();
+    writer.blocks
+}
+
+struct Writer<'r, 'w> {
+    report: &'r ConfirmReport,
+    findings: Vec<Finding<'r, Pair>>,
+    replays: &'w mut dyn Replays,
+    blocks: Vec<Block<'r>>,
+}
+
+impl<'r> Writer<'r, '_> {
+    fn push(&mut self, line: Line) {
+        self.blocks.push(Block::Line(line));
+    }
+
+    fn line(&mut self, text: impl Into<String>) {
+        self.push(Line::new(text));
+    }
+
+    fn commands(&mut self, commands: &[String]) {
+        commands.iter().for_each(|command| self.line(format!("    {command}")));
+    }
+
+    fn livelocks(&mut self, quiet: bool) {
+        for endless in self.report.livelocks.iter().flatten() {
+            self.push(Line::default().with(Role::Open, words::livelock(endless)));
+            if !quiet {
+                let commands = words::commands(self.report, &endless.again, self.replays);
+                self.commands(&commands);
+            }
+        }
+    }
+
+    fn pairs(&mut self, all_orders: bool) {
+        let orders = self.report.order_pairs.iter().filter(|p| all_orders || p.verdict() == Verdict::Harmful);
+        for pair in self.report.pairs.iter().chain(orders) {
+            self.line("");
+            self.head(pair);
+            self.push(Line::new(format!("  {}; {}", words::seen(pair), words::proof(self.report, pair))).prose());
+            match self.lead(pair) {
+                Some(lead) => {
+                    self.push(harm(pair));
+                    self.line(format!("  the same failure as with {}: its runs are there", words::pair(lead)));
+                }
+                None => self.runs(pair),
+            }
+        }
+    }
+
+    // Returns the earlier pair with the same harms, if there is one.
+    fn lead(&self, pair: &Pair) -> Option<&'r Pair> {
+        let mut leads = self.findings.iter().filter(|f| f.pairs.iter().any(|p| std::ptr::eq(*p, pair)));
+        leads.find_map(|f| if let Subject::Pair { pair, .. } = f.subject { Some(pair) } else { None })
+    }
+
+    // Renders the verdict, the location, the statements, and where these are in the real app.
+    fn head(&mut self, pair: &Pair) {
+        let order = if pair.rank == Rank::Order.letter() { " order" } else { "" };
+        let line = verdict(pair.verdict()).and(format!("{order}  "));
+        self.push(line.with(Role::Name, &pair.location).and(format!("  {}", words::pair(pair))));
+        if let Some(source) = words::source(pair) {
+            self.push(Line::new("  ").with(Role::Name, source));
+        }
+    }
+
+    // Renders the runs of both orders, and what follows from them.
+    fn runs(&mut self, pair: &'r Pair) {
+        for example in words::orders(self.report, pair, self.replays) {
+            self.example(example, vec![&pair.a, &pair.b]);
+        }
+        let verdict = pair.verdict();
+        let runs = if verdict.confirmed() { "run" } else { "trial" };
+        if pair.undecided > 0 && verdict != Verdict::Refuted {
+            self.line(format!("  in {} neither order was seen", counted(pair.undecided, runs)));
+        }
+        if pair.limits > 0 {
+            self.line(format!("  {} came to a limit", counted(pair.limits, "trial")));
+        }
+        if verdict.confirmed() {
+            self.push(harm(pair));
+        }
+        for line in words::harm_of_others(self.report, pair, words::pair) {
+            self.line(format!("  {line}"));
+        }
+    }
+
+    fn example(&mut self, example: Example<'r>, marked: Vec<&'r Access>) {
+        self.push(Line::new("  ").join(example.head));
+        self.commands(&example.commands);
+        self.blocks.extend(example.failing.map(|again| Block::Timeline { again, marked }));
+    }
+
+    // Renders the failures that are not the harm of one order.
+    fn failures(&mut self) {
+        let failures = failures(&self.findings);
+        if failures.is_empty() {
+            return;
+        }
+        self.line("");
+        self.line(format!("{} that no pair's order explains:", counted(failures.len() as u64, "failure")));
+        for (failure, runs, pairs) in failures {
+            let example = words::fails(self.report, failure, runs, self.replays);
+            self.push(Line::new("  ").join(example.head));
+            for pair in pairs {
+                self.line(format!("    whatever the order of {}", words::pair(pair)));
+            }
+            self.commands(&example.commands);
+            self.blocks.extend(example.failing.map(|again| Block::Timeline { again, marked: Vec::new() }));
+        }
+    }
+
+    fn summary(&mut self) {
+        let report = self.report;
+        let Counts { harmful, real, refuted, unconfirmed } = Counts::of(&report.pairs);
+        let pairs = counted(report.pairs.len() as u64, "pair");
+        self.line(format!("{pairs}: {harmful} harmful, {real} real, {refuted} refuted, {unconfirmed} unconfirmed"));
+        if !report.order_pairs.is_empty() {
+            let Counts { harmful, real, refuted, unconfirmed } = Counts::of(&report.order_pairs);
+            let all = counted(report.order_pairs.len() as u64, "order pair");
+            self.line(format!(
+                "{all}: {harmful} harmful, {real} of no harm, {refuted} refuted, {unconfirmed} not flipped"
+            ));
+        }
+        let pairs = report.pairs.iter().chain(&report.order_pairs);
+        let harms: BTreeSet<String> = pairs.flat_map(|p| p.harms()).map(same_failure).collect();
+        let what = match (harms.len() as u64, failures(&self.findings).len() as u64) {
+            (0, 0) => return,
+            (n, 0) => format!("{}: harm of one order", counted(n, "failure")),
+            (0, n) => format!("{}: not the harm of one order", counted(n, "failure")),
+            (n, m) => format!("{}: {n} the harm of one order, {m} not", counted(n + m, "failure")),
+        };
+        self.push(Line::default().with(Role::Bad, what));
+    }
+}
+
+/// Renders a verdict: `HARMFUL`.
+pub(super) fn verdict(verdict: Verdict) -> Line {
+    let role = match verdict {
+        Verdict::Harmful => Role::Bad,
+        Verdict::Real | Verdict::Unconfirmed => Role::Open,
+        Verdict::Refuted => Role::Good,
+    };
+    Line::default().with(role, verdict.to_string())
+}
+
+// Renders the harm of a confirmed pair.
+fn harm(pair: &Pair) -> Line {
+    let text = words::harm(pair);
+    let line = Line::new("  ").prose();
+    match pair.harm {
+        Harm::Harmful => {
+            let rest = format!(", and not in the other order from the same state: {text}");
+            line.with(Role::Bad, "it hurts").and(rest)
+        }
+        Harm::NoFailure => line.with(Role::Good, text),
+        _ => line.and(text),
+    }
+}
+
+// A failure that is not the harm of one order, the kind of the runs that are counted, and the pairs in whose runs it
+// occurs.
+type Apart<'r> = (&'r Failure, RunKind, Vec<&'r Pair>);
+
+fn failures<'r>(findings: &[Finding<'r, Pair>]) -> Vec<Apart<'r>> {
+    let failure = |f: &Finding<'r, Pair>| match f.subject {
+        Subject::Failure(failure, runs) => Some((failure, runs, f.pairs.clone())),
+        Subject::Pair { .. } => None,
+    };
+    findings.iter().filter_map(failure).collect()
+}
