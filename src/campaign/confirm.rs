@@ -3,57 +3,25 @@
 //! It follows RaceFuzzer's two phases, and adds the flip for two tasks of one looper. Both orders of a confirmed pair
 //! are compared, and searches prove that other pairs are false.
 
-use super::continued::{compare, seen};
-use super::detection::{add_searched, detect_in, may_add};
-use super::drive::Driven;
-use super::endless::endless;
-use super::failures::{Failures, evidence};
-use super::finding::is_explained;
-use super::refute::{self, States};
-use super::report::{
-    Comparison, Discovery, Endless, FailureReport, MadeTrial, PairReport, Phase1, Proof, Refutation, Searched, Trials,
-    Undecided,
+use crate::campaign::drive::driven::Driven;
+use crate::campaign::drive::portfolio::resist;
+use crate::campaign::find::detection::{add_searched, detect_in, may_add};
+use crate::campaign::finding::Confirmation;
+use crate::campaign::finding::is_explained;
+use crate::campaign::judge::compare::{compare, seen};
+use crate::campaign::judge::livelocks::endless;
+use crate::campaign::report::{
+    Comparison, Discovery, MadeTrial, PairReport, Proof, Refutation, Searched, Trials, Undecided,
 };
-use super::resist::resist;
-use super::stream::Stream;
-use super::trial::{Run, RunId};
-use super::{Context, Explore, Plan};
+use crate::campaign::run::{Run, RunId};
+use crate::campaign::runs::failures::{Failures, evidence};
+use crate::campaign::runs::states::{States, states};
+use crate::campaign::runs::stream::Stream;
+use crate::campaign::{Context, Explore, Plan};
 use crate::detect::{Candidate, Candidates, Detector, Pair};
 use crate::event::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-
-/// Result of a whole campaign.
-#[derive(Clone, Debug)]
-pub struct Confirmation {
-    /// Result of detection.
-    pub phase1: Phase1,
-    /// Report of each potential pair, in the order of `phase1.candidates`.
-    pub pairs: Vec<PairReport>,
-    /// Report of each order pair, in the order of `phase1.orders`; empty if order pairs were not driven.
-    pub orders: Vec<PairReport>,
-    /// Failures of trials that no order of any pair has, and no detection run either. Of order pairs only the harmful
-    /// ones explain a failure.
-    pub unexplained: Vec<FailureReport>,
-    /// Search of all states; `None` if there was none.
-    pub searched: Option<Searched>,
-    /// Possible livelocks; `None` if they were not looked for, or if there are too many states.
-    pub livelocks: Option<Vec<Endless>>,
-    /// Whether the stop flag was set before the campaign ended. The pair in progress may have a weaker result than it
-    /// would have had.
-    pub interrupted: bool,
-}
-
-impl Confirmation {
-    /// Returns whether the campaign is complete: nothing was interrupted or left out.
-    #[must_use]
-    pub fn complete(&self) -> bool {
-        !self.interrupted
-            && self.phase1.coverage.complete
-            && self.pairs.len() == self.phase1.candidates.len()
-            && self.pairs.iter().chain(&self.orders).all(|p| p.complete)
-    }
-}
 
 /// Performs a campaign: both phases, the comparison of both orders, and the proofs.
 ///
@@ -185,7 +153,7 @@ impl<'c> Campaign<'c> {
         let searches = plan.explore != Explore::Off;
         let asks = plan.explore == Explore::Only || !driven.is_confirmed();
         if asks && searches && driven.complete {
-            match self.states.get_or_insert_with(|| refute::states(plan, plan.states, context)) {
+            match self.states.get_or_insert_with(|| states(plan, plan.states, context)) {
                 Ok(states) => {
                     let judged =
                         if candidate.is_race() { states.judge(&mut driven) } else { states.judge_order(&mut driven) };

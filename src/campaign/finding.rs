@@ -4,9 +4,8 @@
 //! The same decisions apply to the result of a campaign ([`PairReport`]) and to a report that was read from a file.
 //! Both implement [`Judged`], so that each decision is written once.
 
-use super::alike::same_failure;
-use super::confirm::Confirmation;
-use super::report::{FailureReport, PairReport, Proof};
+use crate::campaign::report::{Endless, FailureReport, PairReport, Phase1, Proof, Searched};
+use crate::campaign::runs::alike::same_failure;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -344,6 +343,38 @@ pub(super) fn is_explained(
     detection.iter().chain(of_orders).any(|f| f.signature == failure.signature)
 }
 
+/// Result of a whole campaign.
+#[derive(Clone, Debug)]
+pub struct Confirmation {
+    /// Result of detection.
+    pub phase1: Phase1,
+    /// Report of each potential pair, in the order of `phase1.candidates`.
+    pub pairs: Vec<PairReport>,
+    /// Report of each order pair, in the order of `phase1.orders`; empty if order pairs were not driven.
+    pub orders: Vec<PairReport>,
+    /// Failures of trials that no order of any pair has, and no detection run either. Of order pairs only the harmful
+    /// ones explain a failure.
+    pub unexplained: Vec<FailureReport>,
+    /// Search of all states; `None` if there was none.
+    pub searched: Option<Searched>,
+    /// Possible livelocks; `None` if they were not looked for, or if there are too many states.
+    pub livelocks: Option<Vec<Endless>>,
+    /// Whether the stop flag was set before the campaign ended. The pair in progress may have a weaker result than it
+    /// would have had.
+    pub interrupted: bool,
+}
+
+impl Confirmation {
+    /// Returns whether the campaign is complete: nothing was interrupted or left out.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        !self.interrupted
+            && self.phase1.coverage.complete
+            && self.pairs.len() == self.phase1.candidates.len()
+            && self.pairs.iter().chain(&self.orders).all(|p| p.complete)
+    }
+}
+
 impl Confirmation {
     /// Returns the findings of the campaign. See [`Results::findings`].
     #[must_use]
@@ -351,17 +382,4 @@ impl Confirmation {
         let (pairs, orders) = (&self.pairs, &self.orders);
         Results { pairs, orders, detection: &self.phase1.failures, trials: &self.unexplained }.findings()
     }
-}
-
-/// Returns the strategy with the most hits of the kind that proves the verdict: both statements side by side if
-/// `directed`, an order otherwise. `of` returns name, hits and trials of a strategy.
-pub(crate) fn best_way<'w, W>(ways: &'w [W], directed: bool, of: impl Fn(&W) -> (&str, u32, u32)) -> Option<&'w W> {
-    let proves = |way: &&W| {
-        let (strategy, hits, _) = of(way);
-        hits > 0 && strategy.starts_with("hold:") != directed
-    };
-    ways.iter().filter(proves).max_by_key(|way| {
-        let (_, hits, trials) = of(way);
-        (hits, trials)
-    })
 }

@@ -1,7 +1,6 @@
 //! Defines what a campaign reports about a program: plain data that other modules print or write.
 
-use super::finding::best_way;
-use super::orders::{First, Flip};
+use crate::campaign::order::{First, Flip};
 use crate::detect::{Candidate, ContextKind, Pair, Rank};
 use crate::event::{LimitKind, Outcome, SiteId};
 use crate::sched::Released;
@@ -384,4 +383,17 @@ impl PairReport {
         let all = orders.iter().flat_map(|o| o.failures.iter().map(move |f| (o, f)));
         all.filter(|(o, f)| of(o, f)).map(|(o, f)| (o.first, f)).collect()
     }
+}
+
+/// Returns the strategy with the most hits of the kind that proves the verdict: both statements side by side if
+/// `directed`, an order otherwise. `of` returns name, hits and trials of a strategy.
+pub(crate) fn best_way<'w, W>(ways: &'w [W], directed: bool, of: impl Fn(&W) -> (&str, u32, u32)) -> Option<&'w W> {
+    let proves = |way: &&W| {
+        let (strategy, hits, _) = of(way);
+        hits > 0 && strategy.starts_with("hold:") != directed
+    };
+    ways.iter().filter(proves).max_by_key(|way| {
+        let (_, hits, trials) = of(way);
+        (hits, trials)
+    })
 }

@@ -72,12 +72,17 @@ fn module(path: &str) -> Option<&str> {
 /// Returns the modules that a text names after `crate::`, also in a group such as `use crate::{base::X, event}`, each
 /// with its line.
 fn used(text: &str) -> Vec<(usize, String)> {
+    named(text, "crate::")
+}
+
+/// Returns the names that follow a path in the code of a text, also in a group, each with its line.
+fn named(text: &str, path: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let code: Vec<&str> = text.lines().map(code).collect();
     let text = code.join("\n");
-    for (at, _) in text.match_indices("crate::") {
+    for (at, _) in text.match_indices(path) {
         let line = text[..at].matches('\n').count() + 1;
-        let rest = &text[at + "crate::".len()..];
+        let rest = &text[at + path.len()..];
         let names: Vec<&str> = match rest.strip_prefix('{') {
             Some(group) => top_level(group),
             None => vec![rest],
@@ -137,6 +142,56 @@ fn modules_use_only_those_below_them() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Rooms of `campaign`, from the lowest one.
+const ROOMS: [&str; 11] =
+    ["plan", "run", "order", "report", "runs", "find", "drive", "judge", "finding", "confirm", "expect"];
+
+/// Returns the rooms of the names that `campaign` exports.
+fn exports() -> BTreeMap<String, String> {
+    let text = crate::support::read("src/campaign/mod.rs");
+    let uses = text.split(';').filter_map(|item| item.split_once(" use ").or(item.split_once("\nuse ")));
+    let mut rooms = BTreeMap::new();
+    for (_, path) in uses {
+        let room = path.split("::").next().expect("a first name").trim();
+        for name in path.split(|c: char| !c.is_alphanumeric() && c != '_').skip(1).filter(|name| !name.is_empty()) {
+            rooms.insert(name.to_owned(), room.to_owned());
+        }
+    }
+    rooms
+}
+
+#[test]
+fn rooms_of_a_campaign_use_only_those_below_them() {
+    let exports = exports();
+    assert_eq!(exports["Plan"], "plan");
+    let (mut wrong, mut uses) = (Vec::new(), 0);
+    for (path, text) in rust_files("src/campaign") {
+        let inside = path.strip_prefix("src/campaign/").expect("below it");
+        let room = inside.split('/').next().expect("a room").trim_end_matches(".rs");
+        if room == "mod" {
+            continue;
+        }
+        let height = ROOMS.iter().position(|r| *r == room);
+        let Some(height) = height else {
+            wrong.push(format!("{path}: the room `{room}` has no place in the order"));
+            continue;
+        };
+        for (line, name) in named(&text, "crate::campaign::") {
+            let other = exports.get(&name).unwrap_or(&name);
+            uses += 1;
+            match ROOMS.iter().position(|r| r == other) {
+                None => wrong.push(format!("{path}:{line}: `crate::campaign::{name}` has no place in the order")),
+                Some(other) if other > height => wrong.push(format!("{path}:{line}: `{name}` is above `{room}`")),
+                Some(_) => {}
+            }
+        }
+        if !inside.contains('/') && text.lines().any(|line| line.starts_with("use super::")) {
+            wrong.push(format!("{path}: a room names the others by `crate::campaign::`, so that this test sees them"));
+        }
+    }
+    assert!(wrong.is_empty() && uses > 50, "{uses}: {}", wrong.join("\n"));
 }
 
 #[test]

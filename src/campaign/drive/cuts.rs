@@ -1,0 +1,234 @@
+//! Decides whether a run cut off an order: it performed `y`, and then failed or went past `x`, so that `x` never came.
+//! `x` may have been still to come when `y` was performed, or it may have been settled long before that `x` would not
+//! come. The statements performed so far look the same in both cases, since they do not show values.
+//!
+//! So the module tries it out. It performs the run again up to the step right before `y`. There the task of `y` (or its
+//! thread, if it runs no task) is abandoned together with its locks, as if it had ended. If `x` comes in a run from
+//! there, it was still to come: `y`, or what its task did afterwards, has prevented it.
+//!
+//! If `x` comes in none of these runs, a proof needs a search of all runs from there. If none of them performs the
+//! statement of `x`, it had been settled before that `x` would not come.
+//!
+//! A semaphore has no owner: a unit that the task has taken may be a lock that guards `y`, or a signal.
+//!
+//! - For a proof that `x` was still to come no unit is given back. Otherwise a thread could continue that no thread has
+//!   woken up.
+//! - For a proof that `x` was not to come any more, `x` must not come with the units given back either, unless the task
+//!   gives them back itself later in the run. In that case `x` could not come before the task had left that section.
+//!   The order of the two is then the order of the sections, and not one of its own.
+
+use crate::base::mix;
+use crate::campaign::Plan;
+use crate::campaign::order::{First, InstancePair};
+use crate::campaign::run::Run;
+use crate::campaign::runs::sightings::Watch;
+use crate::campaign::runs::trial::{UpTo, Worker};
+use crate::event::{Actor, Choice, ContextId, Event, Happening, Op, SemaphoreId, SiteId, ThreadId};
+use crate::exec::{Observer, go_on, run};
+use crate::sched::{Guide, Holding, Holds, Prefixed, RandomWalk, Strategy};
+use crate::vm::Vm;
+use crate::world::{Machine, Question, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+// Number of runs from such a state. The first one follows a run that performed both accesses, the others are random
+// walks.
+const TRIES: u64 = 24;
+
+// Maximum number of states that are visited to prove that an access does not come any more.
+const MOST_STATES: usize = 4_096;
+
+// Maximum number of states of one order from which no run performed the other access. After that no further state of
+// this order is tried.
+const MOST_IN_VAIN: usize = 32;
+
+/// Cuts of one pair that were tried out.
+#[derive(Default)]
+pub(super) struct Cuts {
+    guides: BTreeMap<InstancePair, Guide>,
+    // Whether the other access was still to come, by the state right before the first access.
+    states: BTreeMap<(InstancePair, First, u128), bool>,
+    // Whether no run performs the other access any more, by the state right before the first access.
+    settled: BTreeMap<(InstancePair, First, u128), bool>,
+}
+
+/// Run that may be a cut.
+pub(in crate::campaign) struct Suspect<'s> {
+    pub(in crate::campaign) run: &'s Run,
+    pub(in crate::campaign) pair: &'s InstancePair,
+    /// Access that the run performed.
+    pub(in crate::campaign) first: First,
+    /// Step at which the run performed it.
+    pub(in crate::campaign) step: u64,
+}
+
+/// Plan, statements that runs are watched for, and stop flag.
+pub(super) struct Trying<'t> {
+    pub(in crate::campaign) plan: &'t Plan,
+    pub(in crate::campaign) sites: &'t [SiteId],
+    pub(in crate::campaign) stop: &'t AtomicBool,
+}
+
+impl Cuts {
+    /// Returns whether the other access was still to come: true only if a run from the state before the first access
+    /// performs it. `known` is a run that performed both.
+    pub(in crate::campaign) fn is_cut(&mut self, trying: &Trying<'_>, suspect: &Suspect<'_>, known: &Run) -> bool {
+        let Suspect { pair, first, .. } = *suspect;
+        let Trying { plan, stop, .. } = *trying;
+        let guide = self.guides.entry(pair.clone()).or_insert_with(|| Worker::new(plan).guide(known)).clone();
+        let Before { mut machine, watch, strategy, thread, .. } = before(trying, suspect, guide);
+        let key = (pair.clone(), first, machine.canonical().digest());
+        if let Some(known) = self.states.get(&key) {
+            return *known;
+        }
+        let of_order = |k: &(InstancePair, First, u128)| k.0 == *pair && k.1 == first;
+        if self.states.iter().filter(|(k, comes)| of_order(k) && !**comes).count() >= MOST_IN_VAIN {
+            return false;
+        }
+        let x = if first == First::A { &pair.b } else { &pair.a };
+        let Some(thread) = thread else { return false };
+        machine.abandon(thread);
+        let comes = (0..TRIES).any(|i| {
+            let (mut machine, mut watch) = (machine.clone(), watch.clone());
+            if i == 0 {
+                go_on(&mut machine, &mut strategy.clone(), &mut watch, stop);
+            } else {
+                let mut walk = RandomWalk::new();
+                walk.begin(mix(plan.seed, 1 << 49 | i));
+                go_on(&mut machine, &mut walk, &mut watch, stop);
+            }
+            watch.finish(&machine.world).seen.iter().any(|s| s.instance == *x && s.is_at(&pair.place))
+        });
+        self.states.insert(key, comes);
+        comes
+    }
+
+    /// Returns whether it is proved that the other access was not to come any more.
+    pub(super) fn is_settled(&mut self, trying: &Trying<'_>, suspect: &Suspect<'_>) -> bool {
+        let Suspect { pair, first, .. } = *suspect;
+        let Before { mut machine, thread, taken, .. } = before(trying, suspect, Guide::default());
+        let key = (pair.clone(), first, machine.canonical().digest());
+        if let Some(known) = self.settled.get(&key) {
+            return *known;
+        }
+        let Some(thread) = thread else { return false };
+        let x = if first == First::A { &pair.b } else { &pair.a };
+        let mut without = machine.clone();
+        without.abandon(thread);
+        let mut settled = never_performs(without, x.site, trying.stop);
+        if settled && !taken.is_empty() && !gives_back(trying, suspect, machine.world.thread(thread).context, &taken) {
+            taken.iter().for_each(|(semaphore, units)| machine.world.give_back(*semaphore, *units));
+            machine.abandon(thread);
+            settled = never_performs(machine, x.site, trying.stop);
+        }
+        self.settled.insert(key, settled);
+        settled
+    }
+}
+
+// Run up to the step right before the first access.
+struct Before<'t> {
+    machine: Machine<Vm>,
+    watch: Watch<'t>,
+    strategy: Prefixed<Holding>,
+    // Thread that is about to perform the first access, if it is enabled.
+    thread: Option<ThreadId>,
+    // Units of semaphores that the task of that thread (or the thread, if it runs none) has taken and not given back.
+    taken: Vec<(SemaphoreId, u64)>,
+}
+
+// Performs the run of a suspect again up to the step right before its first access. From there `strategy` follows the
+// guide.
+fn before<'t>(trying: &Trying<'t>, suspect: &Suspect<'_>, guide: Guide) -> Before<'t> {
+    let Suspect { run: of, pair, first, step } = *suspect;
+    let Trying { plan, sites, stop } = *trying;
+    let following = Holding::new(Arc::new(Holds { guide, ..Holds::default() }), None).guided();
+    let mut beginning = UpTo::new(Prefixed::new(Worker::new(plan).choices(of), step, vec![], following), step);
+    let mut machine = plan.model.machine(plan.limits);
+    let (mut watch, mut units) = (Watch::new(sites), Units::default());
+    run(&mut machine, &mut beginning, 0, &mut (&mut watch, &mut units), stop);
+    let strategy = beginning.inner;
+    let y = if first == First::A { &pair.a } else { &pair.b };
+    let world = &machine.world;
+    let whose = |context| world.contexts().name(world.setup(), context);
+    let thread = world.enabled().iter().find(|t| whose(world.thread(*t).context) == y.context);
+    let taken = thread.map_or(Vec::new(), |thread| units.taken(world.thread(thread).context));
+    Before { machine, watch, strategy, thread, taken }
+}
+
+// Whether the task has given back all these units at the end of the whole run.
+fn gives_back(trying: &Trying<'_>, suspect: &Suspect<'_>, task: ContextId, taken: &[(SemaphoreId, u64)]) -> bool {
+    let mut units = Units::default();
+    Worker::new(trying.plan).perform(suspect.run, &mut units, trying.stop);
+    let left = units.taken(task);
+    taken.iter().all(|(semaphore, _)| left.iter().all(|(other, _)| other != semaphore))
+}
+
+// Units of semaphores that each thread or task has taken, minus those that it has given back.
+#[derive(Default)]
+struct Units {
+    taken: BTreeMap<(ContextId, SemaphoreId), i64>,
+}
+
+impl Units {
+    fn taken(&self, of: ContextId) -> Vec<(SemaphoreId, u64)> {
+        let mine = self.taken.iter().filter(|((context, _), _)| *context == of);
+        mine.filter_map(|((_, semaphore), units)| Some((*semaphore, u64::try_from(*units).ok().filter(|n| *n > 0)?)))
+            .collect()
+    }
+}
+
+impl Observer for Units {
+    fn event(&mut self, _: &World, event: &Event) {
+        let (Happening::Performed { op, value, .. }, Some(context)) = (&event.what, event.context) else { return };
+        let (semaphore, units) = match (op, op.taken(*value)) {
+            (_, Some(semaphore)) => (semaphore, 1),
+            (Op::Up(semaphore), None) => (*semaphore, -1),
+            _ => return,
+        };
+        *self.taken.entry((context, semaphore)).or_default() += units;
+    }
+}
+
+// Whether no run from this state performs the statement; the clock advances by single milliseconds. Also `false` if
+// there are too many states, or on a stop.
+fn never_performs(machine: Machine<Vm>, site: SiteId, stop: &AtomicBool) -> bool {
+    // Instants that the model posts `at` are no deadlines, and this search does not handle them: nothing is proved for
+    // such models.
+    if !machine.world.setup().instants.is_empty() {
+        return false;
+    }
+    let (mut seen, mut open) = (BTreeSet::new(), vec![machine]);
+    while let Some(machine) = open.pop() {
+        let world = &machine.world;
+        if world.outcome().is_some() {
+            continue;
+        }
+        let openings = world.openings();
+        let actors = world.open_actors(openings).filter(|a| *a != Actor::Stop);
+        let choices = actors.flat_map(|actor| {
+            let arguments = match world.question(actor) {
+                None => 0..1,
+                Some(Question::Branch) => 0..2,
+                Some(Question::Waiter(waiters)) => 0..waiters as u64,
+                Some(Question::Instant) => world.now() + 1..world.now() + 2,
+            };
+            arguments.map(move |argument| Choice { actor, argument })
+        });
+        for choice in choices {
+            let mut next = machine.clone();
+            next.step(choice);
+            if stop.load(Ordering::Relaxed) || next.world.recorded().iter().any(|event| event.site == Some(site)) {
+                return false;
+            }
+            if seen.insert(next.canonical().digest()) {
+                if seen.len() > MOST_STATES {
+                    return false;
+                }
+                open.push(next);
+            }
+        }
+    }
+    true
+}

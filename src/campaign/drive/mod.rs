@@ -1,0 +1,7 @@
+//! Phase 2: drives each pair to both orders.
+
+pub(super) mod causes;
+pub(super) mod cuts;
+pub(super) mod driven;
+pub(super) mod portfolio;
+pub(super) mod ways;

@@ -1,0 +1,206 @@
+//! Finds the ways to force an order of two operations, from one run that performs both.
+
+use super::causes::Causes;
+use crate::campaign::Plan;
+use crate::campaign::order::{First, InstancePair};
+use crate::campaign::runs::stream::Stream;
+use crate::campaign::runs::trial::Worker;
+use crate::detect::{Hybrid, Pair};
+use crate::event::{Event, SiteId};
+use crate::exec::{Observer, run};
+use crate::sched::{
+    Counts, EventCounter, HoldSpec, Holds, Moment, RoundRobin, SiteSpec, SpecError, StrategySpec, SurwSpec,
+};
+use crate::vm::Model;
+use crate::world::{Limits, World};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Ways to force the orders of one pair of instances by holding.
+pub(in crate::campaign) struct Held {
+    // Ways of both orders, with their hits, the nearest ones first.
+    pub(in crate::campaign) ways: Vec<HeldWay>,
+    /// Instances that the ways flip.
+    pub(in crate::campaign) instances: InstancePair,
+    /// Statements of the two instances and of all their causes.
+    pub(in crate::campaign) causes: Vec<SiteId>,
+}
+
+/// Way to force an order, with its trials and hits.
+#[derive(Clone)]
+pub(in crate::campaign) struct HeldWay {
+    pub(super) spec: HoldSpec,
+    pub(in crate::campaign) wanted: First,
+    pub(in crate::campaign) trials: u32,
+    pub(in crate::campaign) hits: u32,
+}
+
+impl Held {
+    /// Returns the index of the best way to force this order.
+    pub(in crate::campaign) fn best(&self, wanted: First) -> Option<usize> {
+        self.best_of(|way| way.wanted == wanted)
+    }
+
+    /// Returns the strategy of the best way that does not hold the clock. A clock that is held keeps timeouts from
+    /// expiring, whatever the order is.
+    pub(in crate::campaign) fn strategy(&self, wanted: First) -> Option<StrategySpec> {
+        let best = self.best_of(|way| way.wanted == wanted && !way.stops_the_clock());
+        best.map(|at| StrategySpec::Hold(self.ways[at].spec.clone()))
+    }
+
+    // Returns the way with the highest hit rate among these, if it has any hits. Of equally good ones the nearest wins.
+    fn best_of(&self, counts: impl Fn(&HeldWay) -> bool) -> Option<usize> {
+        let of = self.ways.iter().enumerate().filter(|(_, way)| way.hits > 0 && counts(way));
+        let best = of.reduce(|best, other| {
+            let (x, y) = (best.1, other.1);
+            let better = u64::from(y.hits) * u64::from(x.trials) > u64::from(x.hits) * u64::from(y.trials);
+            if better { other } else { best }
+        });
+        best.map(|(at, _)| at)
+    }
+}
+
+impl HeldWay {
+    fn stops_the_clock(&self) -> bool {
+        let number = self.spec.way.map_or(0, |way| way as usize - 1);
+        let hold = self.spec.holds.as_ref().and_then(|holds| holds.ways.get(number));
+        hold.is_some_and(|hold| hold.what == Moment::Tick)
+    }
+}
+
+/// Returns the number of steps after which a hold is released.
+pub(super) fn patience(longest: u64) -> u64 {
+    (10 * longest).max(1_000)
+}
+
+// Observers of the run that shows the causes.
+struct Profile {
+    causes: Causes,
+    hybrid: Hybrid,
+}
+
+impl Observer for Profile {
+    fn event(&mut self, world: &World, event: &Event) {
+        self.causes.event(world, event);
+        self.hybrid.observe(world, event);
+    }
+}
+
+// Ways for two accesses of a pair, in each order, with the instances that are meant.
+struct Ways {
+    // Index of this pair of instances among those of the two statements, as in `HoldSpec::later`.
+    later: u32,
+    // Ways that let the first statement's instance come first, then ways that let the second's.
+    of: [Holds; 2],
+    instances: InstancePair,
+    causes: Vec<SiteId>,
+}
+
+// Finds the ways for the first two accesses, then for later tasks. Empty if the run does not perform both on one
+// location.
+fn ways(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Ways> {
+    let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
+    let mut worker = Worker::new(plan);
+    let profiled = stream.run(profile);
+    let guide = worker.guide(&profiled);
+    let trial = worker.perform(&profiled, &mut seen, stop);
+    let world = &worker.machine.world;
+    let (races, orders) = seen.hybrid.finish_both();
+    let steps = races.into_iter().chain(orders).find(|c| c.pair == pair).map(|c| c.evidence.steps);
+    let Some(first) = seen.causes.pair(world, (pair.a, pair.b), steps) else { return Vec::new() };
+    let all = std::iter::once(first).chain(seen.causes.later(world, (pair.a, pair.b), first));
+    let patience = patience(trial.summary.steps);
+    let holds = |first, then| Holds { ways: seen.causes.ways(world, first, then), patience, guide: guide.clone() };
+    let of_two = |(later, (mut a, mut b)): (usize, (usize, usize))| {
+        let mut instances = seen.causes.instances(world, a, b)?;
+        if pair.a == pair.b && instances.a > instances.b {
+            (a, b) = (b, a);
+            instances = seen.causes.instances(world, a, b)?;
+        }
+        let causes = seen.causes.sites((a, b));
+        Some(Ways { later: later as u32, of: [holds(a, b), holds(b, a)], instances, causes })
+    };
+    let mut all = all.enumerate();
+    // Without ways for the first two accesses there are none for later ones.
+    let first = all.next().and_then(of_two);
+    let later = first.is_some().then(|| all.filter_map(of_two));
+    first.into_iter().chain(later.into_iter().flatten()).collect()
+}
+
+/// Returns the ways to force both orders of a pair, untried, as the detection run with the seed `profile` shows them:
+/// for the first two accesses, then for later tasks. Empty if the run does not perform both on one location.
+pub(super) fn prepare(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Held> {
+    ways(plan, stream, pair, profile, stop).into_iter().map(|ways| of_ways(plan, pair, profile, ways)).collect()
+}
+
+// Turns the ways into `hold` strategies of both orders.
+fn of_ways(plan: &Plan, pair: Pair, profile: u64, ways: Ways) -> Held {
+    let Ways { later, of: [a_first, b_first], instances, causes } = ways;
+    let (a, b) = (plan.site(pair.a), plan.site(pair.b));
+    let directions: Vec<(SiteSpec, SiteSpec, Holds, Vec<First>)> = if pair.a == pair.b {
+        let (holds, wanted) = of_one_site(a_first, b_first);
+        vec![(a, b, holds, wanted)]
+    } else {
+        let (m, n) = (a_first.ways.len(), b_first.ways.len());
+        vec![(a.clone(), b.clone(), a_first, vec![First::A; m]), (b, a, b_first, vec![First::B; n])]
+    };
+    let mut all = Vec::new();
+    for (first, then, holds, wanted) in directions {
+        let holds = Arc::new(holds);
+        for (i, wanted) in wanted.into_iter().enumerate() {
+            let (first, then, holds) = (first.clone(), then.clone(), Some(holds.clone()));
+            let spec = HoldSpec { first, then, way: Some(i as u32 + 1), guided: false, profile, later, holds };
+            all.push((i, HeldWay { spec, wanted, trials: 0, hits: 0 }));
+        }
+    }
+    // The nearest ways of both orders come first.
+    all.sort_by_key(|(i, _)| *i);
+    Held { ways: all.into_iter().map(|(_, way)| way).collect(), instances, causes }
+}
+
+// For one statement twice both orders have the same name: the ways of one order come first, then those of the other.
+fn of_one_site(mut a_first: Holds, b_first: Holds) -> (Holds, Vec<First>) {
+    let (m, n) = (a_first.ways.len(), b_first.ways.len());
+    a_first.ways.extend(b_first.ways);
+    (a_first, [vec![First::A; m], vec![First::B; n]].concat())
+}
+
+/// Returns the ways to force the order that a `hold` strategy names, as the run that it names shows them. If the names
+/// cover several pairs of statements, the first pair counts that the run performs on one location.
+///
+/// # Errors
+///
+/// If there is no such statement.
+pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
+    let sites = &plan.model.code.setup.sites;
+    let (firsts, thens) = (spec.first.resolve(sites)?, spec.then.resolve(sites)?);
+    let stop = AtomicBool::new(false);
+    let stream = Stream::new(plan, &stop);
+    for first in firsts {
+        for then in &thens {
+            let pair = Pair::new(first, *then);
+            let found =
+                ways(plan, &stream, pair, spec.profile, &stop).into_iter().find(|ways| ways.later == spec.later);
+            let Some(Ways { of: [a_first, b_first], .. }) = found else { continue };
+            return Ok(match (pair.a == pair.b, first == pair.a) {
+                (true, _) => of_one_site(a_first, b_first).0,
+                (_, true) => a_first,
+                _ => b_first,
+            });
+        }
+    }
+    Ok(Holds::default())
+}
+
+/// Counts the interesting events of each thread and task of the model, which a `surw` strategy needs. They are counted
+/// in a round robin, which is the same every time.
+///
+/// # Errors
+///
+/// If the model has no such statement.
+pub fn counts(model: &Model, limits: Limits, spec: &SurwSpec) -> Result<Counts, SpecError> {
+    let mut machine = model.machine(limits);
+    let mut counter = EventCounter::new(spec.interesting(&model.code.setup.sites)?);
+    run(&mut machine, &mut RoundRobin::default(), 0, &mut counter, &AtomicBool::new(false));
+    Ok(counter.counts(&machine.world))
+}

@@ -1,0 +1,12 @@
+//! Judges the `expect` lines of a model.
+
+pub(super) mod ends;
+pub(super) mod implied;
+pub(super) mod order;
+pub(super) mod race;
+pub(super) mod saved;
+pub(super) mod search;
+pub(super) mod smaller;
+pub(super) mod tested;
+pub(super) mod truth;
+pub(super) mod variant;

@@ -1,0 +1,73 @@
+//! Judges `expect race`, `expect order @a ~ @b` and `expect races` lines by the result of a campaign.
+
+use crate::campaign::{Confirmation, PairReport, Verdict};
+use crate::lang::program::{ExpectationKind, SiteRef};
+
+/// Whether a line is about pairs, so that a campaign is needed to judge it.
+#[must_use]
+pub(super) fn is_about_pairs(expectation: &ExpectationKind) -> bool {
+    matches!(expectation, ExpectationKind::Race { .. } | ExpectationKind::Races { .. })
+}
+
+/// Whether a line is about order pairs, which a campaign drives only if its plan says so.
+#[must_use]
+pub(super) fn is_about_order_pairs(expectation: &ExpectationKind) -> bool {
+    matches!(expectation, ExpectationKind::Race { order: true, .. })
+}
+
+/// Reason why a line about pairs does not hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken {
+    /// Text of the reason.
+    pub why: String,
+    /// Whether more runs may show what the line misses.
+    pub more_may_help: bool,
+}
+
+/// Judges a line about pairs by a campaign. Returns `None` if it holds, or if it is not about pairs.
+#[must_use]
+pub fn judge_pairs(expectation: &ExpectationKind, found: &Confirmation) -> Option<Broken> {
+    let broken = |why: &str, more_may_help| Some(Broken { why: why.to_owned(), more_may_help });
+    match expectation {
+        ExpectationKind::Race { no, order, left, right, real, harmful, false_ } => {
+            let word = if *order { "order" } else { "race" };
+            let pairs = selected(if *order { &found.orders } else { &found.pairs }, left, right);
+            let confirmed = pairs.iter().filter(|p| p.verdict().confirmed()).count();
+            let hurts = pairs.iter().any(|p| p.verdict() == Verdict::Harmful);
+            match (no, pairs.is_empty()) {
+                (true, true) => None,
+                (true, false) => {
+                    let (left, right) = (&left.text, &right.text);
+                    let meant =
+                        format!("`{word} {left} ~ {right}: false` says that it is reported, and never confirmed");
+                    broken(
+                        &format!("it was reported, and `no {word}` says that no detector reports it; {meant}"),
+                        false,
+                    )
+                }
+                (false, true) => broken("it was not reported", true),
+                (false, false) if *false_ && confirmed > 0 => broken("it was confirmed", false),
+                (false, false) if (*real || *harmful) && confirmed == 0 => {
+                    broken("it was reported, and not confirmed", true)
+                }
+                (false, false) if *harmful && !hurts => broken("it was confirmed, and no order hurts", true),
+                (false, false) => None,
+            }
+        }
+        ExpectationKind::Races { potential, real } => {
+            let reported = found.pairs.len() as i64;
+            let confirmed = found.pairs.iter().filter(|p| p.verdict().confirmed()).count() as i64;
+            let holds = reported == *potential && real.is_none_or(|real| real == confirmed);
+            let too_many = reported > *potential || real.is_some_and(|real| confirmed > real);
+            let why = format!("{reported} reported, {confirmed} of them real");
+            (!holds).then_some(Broken { why, more_may_help: !too_many })
+        }
+        _ => None,
+    }
+}
+
+/// Returns the pairs whose statements the two references cover, in either order.
+pub(super) fn selected<'c>(pairs: &'c [PairReport], left: &SiteRef, right: &SiteRef) -> Vec<&'c PairReport> {
+    let is = |p: &PairReport, x: &SiteRef, y: &SiteRef| x.sites.contains(&p.pair.a) && y.sites.contains(&p.pair.b);
+    pairs.iter().filter(|p| is(p, left, right) || is(p, right, left)).collect()
+}

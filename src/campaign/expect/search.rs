@@ -1,0 +1,102 @@
+//! Judges a variant by a search of all its states, if it has few. What a line misses can never happen then, and what it
+//! forbids comes with a shortest run.
+
+use super::ends::named;
+use super::order::{OrderTally, OrderWatch};
+use super::tested::TestPlan;
+use crate::campaign::runs::trial::remake;
+use crate::event::Outcome;
+use crate::exec::Ended;
+use crate::explore::{self, Bounds, End, Explored, Monitor, Nothing, Way, exhaust, livelocks};
+use crate::lang::program::ExpectationKind;
+use crate::world::{Canonicalizer, World, signature};
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+/// Result of a complete search.
+pub(in crate::campaign) struct Searched {
+    /// Number of states.
+    pub(in crate::campaign) states: u64,
+    /// All ends, each with its outcome, its signature and the token of a run.
+    pub(in crate::campaign) ends: Vec<(Ended, Outcome, String, String)>,
+    /// Tallies of the lines about order, in the order of the lines.
+    pub(in crate::campaign) orders: Vec<OrderTally>,
+    /// Whether some run may go on for ever; `None` if no line asks for it.
+    pub(in crate::campaign) livelock: Option<bool>,
+}
+
+// Memory of a search beside other work, in bytes.
+const MEMORY: u64 = 1 << 30;
+
+/// Searches all states of the variant. Returns `None` if there are more than the plan allows, if the model has no
+/// `expect` lines, if there are too many lines about order to follow, or if the search was interrupted.
+pub(in crate::campaign) fn search(plan: &TestPlan<'_>, stop: &AtomicBool) -> Option<Searched> {
+    // Without expectations there is nothing to search for.
+    if plan.states == 0 || plan.model.program.expectations.is_empty() {
+        return None;
+    }
+    let bounds = Bounds { states: plan.states, memory: MEMORY, ..Bounds::default() };
+    let model = plan.model;
+    let expectations = &model.program.expectations;
+    let watch = OrderWatch::new(expectations);
+    if !watch.fits_a_word() {
+        return None;
+    }
+    let reduce = watch.is_idle();
+    let (limits, jobs, observe) = (plan.campaign.limits, plan.campaign.jobs, named(&model.program));
+    let plan = explore::Plan { limits, jobs, bounds, reduce, observe, ..explore::Plan::new(model) };
+    let context = explore::Context { stop, progress: &explore::Silent };
+    let found = if reduce { exhaust(&plan, &Nothing, context) } else { exhaust(&plan, &watch, context) }.ok()?;
+    let asks = expectations.iter().any(|e| matches!(e.kind, ExpectationKind::Livelock { .. }));
+    let livelock = match asks.then(|| livelocks(&plan, context)) {
+        Some((_, Some(_))) => return None,
+        livelocks => livelocks.map(|(found, _)| !found.is_empty()),
+    };
+    let orders = tallies(&watch, &plan, &found);
+    // Ends that differ only in the lines about order are one end.
+    let mut seen = BTreeSet::new();
+    let distinct = found.ends.iter().filter(|(end, _)| seen.insert(end.ended.clone()));
+    let told = |(end, way): (&End, &Way)| {
+        let token = remake(model, &limits, way).token;
+        (end.ended.clone(), way.outcome.clone(), token.signature.clone(), token.to_string())
+    };
+    Some(Searched { states: found.states, ends: distinct.map(told).collect(), orders, livelock })
+}
+
+// Counts the ends for each line about order. The marks show the orders of runs that never end.
+fn tallies(watch: &OrderWatch<'_>, plan: &explore::Plan<'_>, found: &Explored) -> Vec<OrderTally> {
+    let mut anywhere = vec![false; watch.questions()];
+    for mark in &found.marks {
+        anywhere.iter_mut().zip(watch.at(*mark).finish(None)).for_each(|(any, shows)| *any |= shows);
+    }
+    let mut tallies: Vec<OrderTally> = anywhere.into_iter().map(OrderTally::of_ends).collect();
+    for (end, way) in &found.ends {
+        let failure = match &way.outcome {
+            Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. } => {
+                Some(signature(&plan.model.code.setup, &way.outcome))
+            }
+            Outcome::Ok | Outcome::Limit(..) => None,
+        };
+        let shown = watch.at(end.mark).finish(Some(&way.outcome));
+        for (tally, shows) in tallies.iter_mut().zip(shown) {
+            tally.add(shows, failure.as_deref());
+        }
+    }
+    tallies
+}
+
+impl Monitor for OrderWatch<'_> {
+    const WATCHES: bool = true;
+
+    fn event(&mut self, world: &World, event: &crate::event::Event) {
+        crate::exec::Observer::event(self, world, event);
+    }
+
+    fn write(&self, _: &World, state: &mut Canonicalizer) {
+        state.tell_apart(self.code());
+    }
+
+    fn mark(&self) -> u64 {
+        self.code()
+    }
+}

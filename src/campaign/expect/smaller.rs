@@ -1,0 +1,33 @@
+//! Shrinks runs before they are shown against a line. The smaller run has the same end, as far as the line
+//! distinguishes ends, with fewer preemptions and reorderings.
+
+use super::ends::{named, told_apart};
+use super::tested::TestPlan;
+use crate::event::Outcome;
+use crate::exec::{EndKind, Ended};
+use crate::lang::program::ExpectationKind;
+use crate::shrink::{Effort, Shrunk, shrink_to};
+use crate::token::Token;
+use crate::world::{World, signature};
+use std::sync::atomic::AtomicBool;
+
+/// Returns a smaller run with the same end. `None` if none was found, or if the end is a limit of the tool.
+pub(in crate::campaign) fn smaller(
+    plan: &TestPlan<'_>,
+    line: &ExpectationKind,
+    end: &Ended,
+    token: &Token,
+    stop: &AtomicBool,
+) -> Option<Shrunk> {
+    if !plan.shrinks || matches!(end.kind, EndKind::Limit(_)) {
+        return None;
+    }
+    let (code, of) = (&plan.model.code, named(&plan.model.program));
+    let same = |world: &World, outcome: &Outcome| {
+        let values = || told_apart(line, &Ended::new(&plan.model.program, &of, outcome, world)).values;
+        // The values of some runs are not known.
+        signature(&code.setup, outcome) == token.signature && (end.values.is_empty() || values() == end.values)
+    };
+    let shrunk = shrink_to(code, token, &same, Effort::QUICK, stop, &|_| {}).ok()?;
+    shrunk.is_smaller().then_some(shrunk)
+}

@@ -1,0 +1,452 @@
+//! Tests one variant of a model: performs runs of it, and judges its `expect` lines by them.
+//!
+//! 1. Saved runs come first.
+//! 2. A search of all states follows. If there are few enough, it judges the lines about ends and orders (`searched`).
+//! 3. Otherwise seeded random walks are performed, as many as the plan says.
+//! 4. A campaign follows if lines are about pairs, or if walks did not show an end or order that a line requires.
+//! 5. Rare ends and orders get more runs as long as a required one is missing: up to [`RARE`] times as many walks, and
+//!    a second campaign that is ten times as large if it is about pairs.
+//!
+//! Walks stop as soon as all required ends are seen only if no line forbids anything. Rounds have a fixed size, so that
+//! the number of workers does not change a result.
+
+use super::ends::{Unmet, is_of_absence, judge, named, told_apart, unchecked};
+use super::implied::expecting_no_failure;
+use super::order::{OrderTally, OrderWatch, is_about_order};
+use super::race::{is_about_order_pairs, is_about_pairs, judge_pairs};
+use super::saved::{Again, SavedEnd, replay_saved};
+use super::search::search;
+use super::smaller::smaller;
+use super::tested::{Line, LineVerdict, Origin, Shown, TestPlan, Tested};
+use super::truth::Known;
+use crate::base::mix;
+use crate::campaign::run::{Run, RunId};
+use crate::campaign::runs::parallel;
+use crate::campaign::runs::trial::{Trial, Worker};
+use crate::campaign::{Confirmation, Context, Plan, confirm};
+use crate::event::{LimitKind, Outcome, SiteId};
+use crate::exec::{End, EndKind, Ended, Unobserved};
+use crate::lang::program::{Expectation, ExpectationKind};
+use crate::sched::StrategySpec;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+
+/// Maximum number of walks for a required end that was not seen, as a multiple of the plan's.
+pub const RARE: u32 = 100;
+
+// Size of the second campaign: multiple of the planned runs and trials.
+const LARGER: u32 = 10;
+
+// Maximum number of steps of all walks together, after which rare ends are not looked for any more. Walks do not find
+// what is rare in long runs.
+const RARE_STEPS: u64 = 50_000_000;
+
+// Maximum number of ends that are shown against one line.
+const MOST_SHOWN: usize = 20;
+
+// Number of walks between two checks whether more are needed.
+const ROUND: u32 = 250;
+
+// All runs with the same end.
+#[derive(Clone)]
+struct Seen {
+    outcome: Outcome,
+    signature: String,
+    runs: u32,
+    origin: Origin,
+    // Token of the first run. A walk has none until it is needed.
+    token: Option<String>,
+}
+
+// Test of a variant in progress: its plan, and what its runs have shown so far.
+struct Test<'t> {
+    plan: &'t TestPlan<'t>,
+    context: Context<'t>,
+    ends: BTreeMap<Ended, Seen>,
+    orders: Vec<(usize, OrderTally)>,
+    searched: Option<(u64, Option<bool>)>,
+    walks: u32,
+    steps: u64,
+    limits: BTreeMap<(LimitKind, u64), u32>,
+    found: Option<Confirmation>,
+    trials: u32,
+    saved: Vec<SavedEnd>,
+}
+
+/// Tests a variant. A model without `expect` lines expects that no run fails, deadlocks or is stuck. These implied
+/// lines have the number 0.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::campaign::{Context, LineVerdict, Plan, Silent, TestPlan, test};
+/// # use raceflip::vm::Model;
+/// # let stop = std::sync::atomic::AtomicBool::new(false);
+/// let text = "var x = 0; thread a { x += 1 }; thread b { x += 1 }
+///     expect outcomes of x: ok 1, ok 2
+///     expect deadlock";
+/// let model = Model::from_text("add.race", text, &[])?;
+/// let plan = TestPlan { model: &model, campaign: Plan::new(&model), walks: 100, states: 0, saved: &[], shrinks: true };
+/// let tested = test(&plan, Context { stop: &stop, progress: &Silent });
+/// assert!(!tested.passed());
+/// assert!(matches!(tested.lines[0].verdict, LineVerdict::Met));
+/// let LineVerdict::Unmet(why, ..) = &tested.lines[1].verdict else { panic!("there is no deadlock") };
+/// println!("{}: {}", tested.lines[1].text, why.join(", "));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn test(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
+    match expecting_no_failure(plan.model) {
+        // The model has no `expect` lines: runs are enough, and there is no search.
+        Some(model) => {
+            let TestPlan { walks, saved, shrinks, .. } = *plan;
+            test_lines(
+                &TestPlan { model: &model, campaign: plan.campaign.clone(), walks, states: 0, saved, shrinks },
+                context,
+            )
+        }
+        None => test_lines(plan, context),
+    }
+}
+
+fn test_lines(plan: &TestPlan<'_>, context: Context<'_>) -> Tested {
+    let about_order = plan.model.program.expectations.iter().enumerate().filter(|(_, e)| is_about_order(&e.kind));
+    let mut test = Test {
+        plan,
+        context,
+        ends: BTreeMap::new(),
+        orders: about_order.map(|(i, _)| (i, OrderTally::default())).collect(),
+        searched: None,
+        walks: 0,
+        steps: 0,
+        limits: BTreeMap::new(),
+        found: None,
+        trials: 0,
+        saved: Vec::new(),
+    };
+    let complete = test.perform();
+    test.finish(complete)
+}
+
+impl Test<'_> {
+    // Performs all runs. Returns whether none was interrupted.
+    fn perform(&mut self) -> bool {
+        self.replay_saved();
+        self.search();
+        if self.context.stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let kinds = || self.plan.model.program.expectations.iter().map(|e| &e.kind);
+        let walked = kinds().any(|k| !is_about_pairs(k) && unchecked(k).is_none());
+        let forbids = kinds().any(|k| {
+            use ExpectationKind as K;
+            is_of_absence(k) || matches!(k, K::Outcomes { .. } | K::Order { .. })
+        });
+        let pairs = kinds().any(is_about_pairs);
+        let n = if walked && self.searched.is_none() { self.plan.walks } else { 0 };
+        while self.walks < n && (forbids || self.misses()) {
+            if !self.round(ROUND.min(n - self.walks)) {
+                return false;
+            }
+        }
+        let orders = self.plan.campaign.orders || kinds().any(is_about_order_pairs);
+        let plan = Plan { orders, ..self.plan.campaign.clone() };
+        if (pairs || self.misses()) && !self.campaign(&plan) {
+            return false;
+        }
+        while self.misses() && self.walks < n.saturating_mul(RARE) && self.steps < RARE_STEPS {
+            if !self.round(ROUND) {
+                return false;
+            }
+        }
+        if self.misses_pairs() && !self.campaign(&plan.larger(LARGER)) {
+            return false;
+        }
+        !self.context.stop.load(Ordering::Relaxed)
+    }
+
+    fn unmet(&self, kind: &ExpectationKind) -> Option<Unmet> {
+        judge(kind, self.ends.keys())
+    }
+
+    // Searches all states, if there are few enough, and adds their ends and orders.
+    fn search(&mut self) {
+        let Some(searched) = search(self.plan, self.context.stop) else { return };
+        for (end, outcome, signature, token) in searched.ends {
+            self.merge(end, Seen { outcome, signature, runs: 1, origin: Origin::Searched, token: Some(token) });
+        }
+        self.orders.iter_mut().zip(searched.orders).for_each(|((_, tally), of_search)| *tally = of_search);
+        self.searched = Some((searched.states, searched.livelock));
+    }
+
+    // Whether a required end or order is missing, and more runs may show it.
+    fn misses(&self) -> bool {
+        if self.searched.is_some() {
+            return false;
+        }
+        let lines = &self.plan.model.program.expectations;
+        lines.iter().any(|e| self.unmet(&e.kind).is_some_and(|u| !u.missing.is_empty()))
+            || self.orders.iter().any(|(i, tally)| tally.wants_more(&lines[*i].kind))
+    }
+
+    // Whether a required pair is missing, or its required verdict, and more runs may show it.
+    fn misses_pairs(&self) -> bool {
+        let Some(found) = &self.found else { return false };
+        let lines = self.plan.model.program.expectations.iter();
+        lines.filter_map(|e| judge_pairs(&e.kind, found)).any(|b| b.more_may_help)
+    }
+
+    // Performs the next `n` walks. Returns false if they were interrupted.
+    fn round(&mut self, n: u32) -> bool {
+        let (plan, from, stop) = (self.plan, self.walks, self.context.stop);
+        let of = named(&plan.model.program);
+        let done = parallel::map(
+            plan.campaign.jobs,
+            n as usize,
+            stop,
+            || Worker::new(&plan.campaign),
+            |worker, i| {
+                let seed = mix(plan.campaign.seed, u64::from(from) + i as u64);
+                let run = walk(seed);
+                let mut watch = OrderWatch::new(&plan.model.program.expectations);
+                let trial = if self.orders.is_empty() {
+                    worker.perform(&run, &mut Unobserved, stop)
+                } else {
+                    worker.perform(&run, &mut watch, stop)
+                };
+                let outcome = trial.summary.outcome();
+                let end = outcome.map(|o| Ended::new(&plan.model.program, &of, o, &worker.machine.world));
+                let orders = watch.finish(outcome);
+                (trial, end, orders)
+            },
+            || {},
+        );
+        for (trial, end, orders) in done.into_iter().flatten() {
+            let Some(end) = end else { continue };
+            self.walks += 1;
+            self.context.progress.done();
+            self.steps += trial.summary.steps;
+            let failure = trial.failed().then_some(trial.signature.as_str());
+            for ((_, tally), shows) in self.orders.iter_mut().zip(orders) {
+                tally.add(shows, failure);
+            }
+            if let Some(Outcome::Limit(kind, limit)) = trial.summary.outcome() {
+                *self.limits.entry((*kind, *limit)).or_default() += 1;
+            }
+            self.add(end, &trial);
+        }
+        self.walks == from + n
+    }
+
+    fn add(&mut self, end: Ended, trial: &Trial) {
+        let End::Outcome(outcome) = &trial.summary.end else { return };
+        let Run::Drawn(id) = &trial.run else { return };
+        let seen = Seen {
+            outcome: outcome.clone(),
+            signature: trial.signature.clone(),
+            runs: 1,
+            origin: Origin::Drawn { strategy: id.strategy.to_string(), seed: id.seed },
+            token: None,
+        };
+        self.merge(end, seen);
+    }
+
+    fn merge(&mut self, end: Ended, seen: Seen) {
+        match self.ends.get_mut(&end) {
+            None => {
+                self.ends.insert(end, seen);
+            }
+            Some(known) => known.runs += seen.runs,
+        }
+    }
+
+    // Performs a campaign: for the lines about pairs, and because directed runs may show ends that no walk does.
+    fn campaign(&mut self, plan: &Plan) -> bool {
+        let found = confirm(plan, self.context);
+        self.trials += found.phase1.runs + found.pairs.iter().map(|p| p.trials.count).sum::<u32>();
+        let of_pairs = found.pairs.iter().flat_map(|p| p.comparison.failures());
+        for failure in found.phase1.failures.iter().chain(of_pairs).chain(&found.unexplained) {
+            let end = Ended { kind: EndKind::of(&failure.outcome), values: BTreeMap::new(), stuck: false };
+            let seen = Seen {
+                outcome: failure.outcome.clone(),
+                signature: failure.signature.clone(),
+                runs: failure.runs,
+                origin: Origin::Drawn { strategy: failure.evidence.strategy.clone(), seed: failure.evidence.seed },
+                token: Some(failure.evidence.token.clone()),
+            };
+            self.merge(end, seen);
+        }
+        let complete = found.complete();
+        self.found = Some(found);
+        complete
+    }
+
+    // Replays the saved runs, and adds their ends.
+    fn replay_saved(&mut self) {
+        let of = named(&self.plan.model.program);
+        for (number, saved) in self.plan.saved.iter().enumerate() {
+            let (result, again) = replay_saved(self.plan, &of, saved, self.context.stop);
+            // A limit says nothing about the program.
+            if let Some(Again { end, outcome, token }) = again.filter(|a| !matches!(a.outcome, Outcome::Limit(..))) {
+                let signature = token.signature.clone();
+                let origin = Origin::Saved(number);
+                self.merge(end, Seen { outcome, signature, runs: 1, origin, token: Some(token.to_string()) });
+            }
+            self.saved.push(result);
+        }
+    }
+
+    // Judges all lines, and finds the corrections of those that do not hold. `complete` is false after an interruption.
+    fn finish(self, complete: bool) -> Tested {
+        let mut worker = Worker::new(&self.plan.campaign);
+        let expectations = &self.plan.model.program.expectations;
+        let line = |(i, e): (usize, &Expectation)| {
+            let verdict = match self.verdict(i, &e.kind, &mut worker) {
+                // Runs that contradict the line stay valid after an interruption. A missing end might still have come.
+                LineVerdict::Unmet(_, shown, more) if !complete && !shown.is_empty() => {
+                    LineVerdict::Unmet(vec![], shown, more)
+                }
+                LineVerdict::Unmet(..) | LineVerdict::Met | LineVerdict::Cut if !complete => {
+                    LineVerdict::Unchecked(INTERRUPTED)
+                }
+                verdict => verdict,
+            };
+            let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
+            let known = Known { searched: self.searched.is_some(), tally, found: self.found.as_ref() };
+            let truth = known.truth(&e.kind, &verdict, self.ends.keys());
+            Line { line: e.line, text: e.text.clone(), verdict, truth }
+        };
+        let lines = expectations.iter().enumerate().map(line).collect();
+        Tested {
+            states: self.searched.map(|(states, _)| states),
+            lines,
+            walks: self.walks,
+            trials: self.found.is_some().then_some(self.trials),
+            limits: self.limits,
+            saved: self.saved,
+            complete,
+        }
+    }
+
+    // Judges the line with index `i`: by the ends, by its tally if it is about order, or by the campaign if it is about
+    // pairs.
+    fn verdict(&self, i: usize, kind: &ExpectationKind, worker: &mut Worker<'_>) -> LineVerdict {
+        if let Some(why) = unchecked(kind) {
+            return LineVerdict::Unchecked(why);
+        }
+        let unmet = |why: &str| LineVerdict::Unmet(vec![why.to_owned()], Vec::new(), 0);
+        if let ExpectationKind::Livelock { no } = kind {
+            return match self.searched {
+                Some((_, Some(found))) if found != *no => LineVerdict::Met,
+                Some((_, Some(true))) => unmet("some run may go on for ever: `raceflip explore` shows it"),
+                Some((_, Some(false))) => unmet("no run goes on for ever"),
+                _ => LineVerdict::Unchecked("livelocks are found by search, and there are too many states"),
+            };
+        }
+        let met = if is_of_absence(kind) && self.all_cut() { LineVerdict::Cut } else { LineVerdict::Met };
+        if let Some(unmet) = self.unmet(kind) {
+            if unmet.is_met() {
+                return met;
+            }
+            let never = if self.searched.is_some() { "can never be" } else { "was never seen" };
+            let elsewhere = self.elsewhere(kind).map_or(String::new(), |hint| format!(": {hint}"));
+            let why = unmet.missing.iter().map(|m| format!("`{m}` {never}{elsewhere}")).collect();
+            let surplus = self.surplus(kind, &unmet.surplus);
+            let shown: Vec<Shown> =
+                surplus.iter().take(MOST_SHOWN).map(|(e, s)| self.shown(kind, e, s, worker)).collect();
+            let more = surplus.len() - shown.len();
+            return LineVerdict::Unmet(why, shown, more);
+        }
+        let tally = self.orders.iter().find(|(n, _)| *n == i).map(|(_, tally)| tally);
+        let why = match (tally, &self.found) {
+            (Some(tally), _) => tally.judge(kind),
+            (None, Some(found)) => judge_pairs(kind, found).map(|b| b.why),
+            // The test was interrupted before the campaign.
+            (None, None) => return LineVerdict::Unchecked(INTERRUPTED),
+        };
+        why.map_or(met, |why| LineVerdict::Unmet(vec![why], Vec::new(), 0))
+    }
+
+    // Hint for a failure line that is not met: the places at which runs fail in the same way, outside the place that
+    // the line names.
+    fn elsewhere(&self, kind: &ExpectationKind) -> Option<String> {
+        let ExpectationKind::Failure { no: false, what, site: Some(at) } = kind else { return None };
+        let anywhere = ExpectationKind::Failure { no: true, what: what.clone(), site: None };
+        let sites = &self.plan.model.program.sites;
+        let failing = self.unmet(&anywhere)?.surplus;
+        let site = |(i, end): (usize, &Ended)| match end.kind {
+            EndKind::Failure { site: Some(site), .. } if failing.binary_search(&i).is_ok() => Some(site),
+            _ => None,
+        };
+        let places: BTreeSet<SiteId> = self.ends.keys().enumerate().filter_map(site).collect();
+        let place = |id: &SiteId| {
+            let label = sites[*id].label.as_ref().map_or(String::new(), |label| format!(" (@{label})"));
+            format!(":{}:{}{label}", sites[*id].line, sites[*id].column)
+        };
+        let places: Vec<String> = places.iter().map(place).collect();
+        let text = &at.text;
+        (!places.is_empty()).then(|| {
+            format!("runs fail so at {}, which `{text}` does not cover: label that statement", places.join(", "))
+        })
+    }
+
+    // Whether all runs hit a limit.
+    fn all_cut(&self) -> bool {
+        // A search without ends proves that there are none.
+        let known = self.walks > 0 || self.searched.is_some() && !self.ends.is_empty();
+        known && self.ends.keys().all(|end| matches!(end.kind, EndKind::Limit(_)))
+    }
+
+    // Returns the ends with these indices, merged as far as the line does not distinguish them: first the saved and
+    // searched ones, then one end of each signature before the rest.
+    fn surplus(&self, kind: &ExpectationKind, numbers: &[usize]) -> Vec<(Ended, Seen)> {
+        let of_these = self.ends.iter().enumerate().filter(|(i, _)| numbers.binary_search(i).is_ok());
+        let mut all: Vec<_> = of_these.map(|(_, end)| end).collect();
+        all.sort_by_key(|(_, seen)| matches!(seen.origin, Origin::Drawn { .. }));
+        let mut merged: Vec<(Ended, Seen)> = Vec::new();
+        let mut places = BTreeMap::new();
+        for (end, seen) in all {
+            let end = told_apart(kind, end);
+            let place = *places.entry(end.clone()).or_insert(merged.len());
+            match merged.get_mut(place) {
+                Some((_, known)) => known.runs += seen.runs,
+                None => merged.push((end, seen.clone())),
+            }
+        }
+        let mut known = BTreeSet::new();
+        let (mut ends, rest): (Vec<_>, Vec<_>) =
+            merged.into_iter().partition(|(_, seen)| known.insert(seen.signature.clone()));
+        ends.extend(rest);
+        ends
+    }
+
+    // Returns an end to show. A drawn run is shrunk first, as far as its end stays the same for the line.
+    fn shown(&self, kind: &ExpectationKind, end: &Ended, seen: &Seen, worker: &mut Worker<'_>) -> Shown {
+        let (mut token, mut shrunk) = (seen.token.clone().unwrap_or_default(), None);
+        let mut outcome = seen.outcome.clone();
+        if let Origin::Drawn { seed, .. } = seen.origin {
+            let drawn = token.parse().unwrap_or_else(|_| worker.token(&walk(seed)));
+            let smaller = smaller(self.plan, kind, end, &drawn, self.context.stop);
+            shrunk = smaller.as_ref().map(|s| (s.before, s.after));
+            // The outcome is that of the run that is shown.
+            outcome = smaller.as_ref().map_or(outcome, |s| s.outcome.clone());
+            token = smaller.map_or(drawn, |s| s.token).to_string();
+        }
+        Shown {
+            text: end.text(),
+            outcome,
+            signature: seen.signature.clone(),
+            runs: seen.runs,
+            origin: seen.origin.clone(),
+            token,
+            shrunk,
+        }
+    }
+}
+
+// Run of a random walk.
+fn walk(seed: u64) -> Run {
+    Run::Drawn(RunId { strategy: StrategySpec::default(), seed })
+}
+
+const INTERRUPTED: &str = "it was interrupted";

@@ -1,0 +1,4 @@
+//! Phase 1: finds potential pairs.
+
+pub(super) mod detection;
+pub(super) mod flips;

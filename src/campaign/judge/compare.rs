@@ -1,0 +1,253 @@
+//! Compares both orders of a confirmed pair. From the states in which the order is open, both orders are continued with
+//! the same seeds, so that they differ in the order and in nothing before it.
+//!
+//! `claims` decides which failures an order is to blame for. A failure of both orders may come more often with one of
+//! them. That is reported as well, and is no harm.
+
+use super::claims::{CHANCE, claims};
+use super::continuations::{Continued, Continuing, Point};
+use crate::base::fisher;
+use crate::campaign::drive::driven::Driven;
+use crate::campaign::order::{First, InstancePair};
+use crate::campaign::report::{Claim, Comparison, Evidence, MoreOften, OrderReport, Proof};
+use crate::campaign::run::Run;
+use crate::campaign::runs::alike::key;
+use crate::campaign::runs::failures::{Told, evidence};
+use crate::campaign::runs::orders::Came;
+use crate::campaign::runs::sightings::Watch;
+use crate::campaign::runs::tally::Tallies;
+use crate::campaign::runs::trial::{Trial, Worker};
+use crate::event::Outcome;
+use crate::exec::RunSummary;
+use crate::sched::Replay;
+use crate::shrink::{Effort, Shrunk, shrink_to};
+use crate::token::Token;
+use crate::world::{World, signature};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+// Effort to shrink a run that is shown.
+const EFFORT: Effort = Effort { runs: 300, steps: 200_000 };
+
+// Maximum number of failing runs that are checked for their order; for one failure those with the least stall.
+const MOST_KNOWN: usize = 32;
+
+/// Continues both orders of a confirmed pair, and compares them.
+pub(in crate::campaign) fn compare(driven: &mut Driven<'_>, proof: &Proof) -> Comparison {
+    let mut continuing = Continuing::new(driven, proof);
+    let pilot = continuing.pilot();
+    let (claims, either) = claims(&mut continuing);
+    let Continuing { driven, scenes, points, of_points, .. } = continuing;
+    // Points with a claim come first, so that the run that is shown starts from a state for which the claim holds.
+    let claimed: BTreeSet<usize> = claims.values().map(|(_, at)| *at).collect();
+    let mut in_turn: Vec<usize> = (0..points.len()).collect();
+    in_turn.sort_by_key(|at| !claimed.contains(at));
+    let (mut all, mut scene_of) = (Tallies::default(), SceneOf::new());
+    for &at in &in_turn {
+        scenes_of(&mut scene_of, points[at].scene, &of_points[at]);
+        all.join(of_points[at].clone());
+    }
+    // Some order could not be forced from any of the states. Then the trials are reported instead of the continuations.
+    if all.of.iter().any(|tally| tally.runs == 0) && points.iter().any(|p| p.threads.is_none()) {
+        (all, scene_of) = (Tallies::default(), SceneOf::new());
+        for point in points.iter().filter(|p| p.threads.is_none() && p.scene == 0) {
+            scenes_of(&mut scene_of, point.scene, &point.before);
+            all.join(point.before.clone());
+        }
+    }
+    // "No failure" is reported only if no run of a known order fails. Otherwise the failing runs from before the
+    // comparison are counted as well.
+    if !all.fail() {
+        let known = known_failing(driven, proof, &points);
+        for (scene, tallies) in known.into_iter().filter(|(_, tallies)| tallies.fail()) {
+            scenes_of(&mut scene_of, scene, &tallies);
+            all.join(tallies);
+        }
+    }
+    // A hold or a directed scheduler may cause more stall than the failure needs. Trials and detection runs with the
+    // same failure and order are shown if they have less.
+    for point in points.iter().filter(|p| p.is_start) {
+        scenes_of(&mut scene_of, point.scene, &point.before);
+        all.show(&point.before);
+    }
+    if *proof == Proof::Adjacent && driven.pair.a != driven.pair.b {
+        show_known(driven, &mut all);
+    }
+    let more_often = if driven.complete { more_often(&pilot, points.len(), &claims) } else { Vec::new() };
+    // A search may show a failure that none of the reported runs of its first order has. It is not reported then.
+    let either = either.iter().any(|(first, failure)| all.of[*first as usize].keys().contains(failure));
+    let Tallies { of: [for_a, for_b], undecided } = all;
+    let mut harms = BTreeMap::new();
+    let orders = [(First::A, for_a), (First::B, for_b)].map(|(first, tally)| {
+        for (signature, _) in tally.failures.counts() {
+            if let Some((claim, _)) = claims.get(&(first, key(signature))) {
+                harms.insert((first, signature.to_owned()), *claim);
+            }
+        }
+        let mut shows = |run: &Run, end: Option<&Trial>| {
+            let scene = scene_of.get(&(first, end.map(|trial| trial.signature.clone())));
+            let instances = scene.and_then(|(_, scene)| scenes[*scene].instances.as_ref());
+            shown(driven, instances, first, run, end.map_or(u64::MAX, |trial| trial.summary.stall))
+        };
+        let passes = tally.passes.as_ref().map(|run| shows(run, None).0);
+        let failures = tally.failures.finish_with(|trial| shows(&trial.run, Some(trial)));
+        OrderReport { first, runs: tally.runs, cut_off: tally.cut_off, failures, passes }
+    });
+    Comparison { orders, undecided, harms, more_often, either }
+}
+
+/// Returns the orders of the trials of an unconfirmed pair, without a comparison.
+pub(in crate::campaign) fn seen(driven: &Driven<'_>) -> Comparison {
+    let decided = |runs: &mut dyn Iterator<Item = usize>| {
+        let mut all = Tallies::default();
+        runs.for_each(|i| all.add(driven.decided[i].map(Came::both), &driven.trials[i]));
+        all
+    };
+    let mut all = decided(&mut driven.trials().into_iter());
+    all.show(&decided(&mut (0..driven.trials.len())));
+    let Tallies { of: [for_a, for_b], undecided } = all;
+    let orders = [(First::A, for_a), (First::B, for_b)].map(|(first, tally)| OrderReport {
+        first,
+        runs: tally.runs,
+        cut_off: tally.cut_off,
+        failures: tally.failures.finish(driven.plan),
+        passes: tally.passes.map(|run| evidence(driven.plan, &run)),
+    });
+    Comparison { orders, undecided, ..Comparison::nothing() }
+}
+
+// Returns the runs from before the comparison, each with its scene: for a held pair the trials from the start, for a
+// pair that is side by side the runs that failed.
+fn known_failing(driven: &mut Driven<'_>, proof: &Proof, points: &[Point]) -> Vec<(usize, Tallies)> {
+    if *proof != Proof::Adjacent {
+        return points.iter().filter(|p| p.is_start).map(|p| (p.scene, p.before.clone())).collect();
+    }
+    let mut failed = Tallies::default();
+    // For one statement twice it is not known which thread is meant.
+    if driven.pair.a != driven.pair.b {
+        let fails: Vec<usize> = (0..driven.trials.len()).filter(|i| driven.trials[*i].failed()).collect();
+        for i in fails.into_iter().take(MOST_KNOWN) {
+            let came = driven.any_order(i).map(Came::both);
+            if came.is_some() {
+                failed.add(came, &driven.trials[i]);
+            }
+        }
+    }
+    vec![(0, failed)]
+}
+
+// Shows those trials and detection runs that have less stall for the same failure and order.
+fn show_known(driven: &mut Driven<'_>, all: &mut Tallies) {
+    for (first, tally) in [First::A, First::B].into_iter().zip(&mut all.of) {
+        let shown: Vec<(String, u64)> =
+            tally.failures.shown().map(|t| (t.signature.clone(), t.summary.stall)).collect();
+        for (signature, stall) in shown {
+            let less = |i: &usize| {
+                let trial = &driven.trials[*i];
+                trial.summary.stall < stall && trial.signature == signature
+            };
+            let mut known: Vec<usize> = (0..driven.trials.len()).filter(less).collect();
+            known.sort_by_key(|i| driven.trials[*i].summary.stall);
+            if let Some(i) = known.into_iter().take(MOST_KNOWN).find(|i| driven.any_order(*i) == Some(first)) {
+                tally.failures.show(&driven.trials[i]);
+            }
+        }
+    }
+}
+
+// Stall and scene of the run that is shown, by order and signature (`None` for a run that does not fail).
+type SceneOf = BTreeMap<(First, Option<String>), (u64, usize)>;
+
+// Records the scene of the run that is shown of each end: the first one with the least stall.
+fn scenes_of(scenes: &mut SceneOf, scene: usize, tallies: &Tallies) {
+    for (first, tally) in [First::A, First::B].into_iter().zip(&tallies.of) {
+        let fails = tally.failures.shown().map(|t| (Some(t.signature.clone()), t.summary.stall));
+        for (end, stall) in fails.chain(tally.passes.iter().map(|_| (None, 0))) {
+            let known = scenes.entry((first, end)).or_insert((stall, scene));
+            if stall < known.0 {
+                *known = (stall, scene);
+            }
+        }
+    }
+}
+
+// Failures of both orders whose rates differ significantly. Only runs of the pilot count, and from each point the same
+// number for both orders. So the choice of points influences both orders alike.
+fn more_often(
+    pilot: &[Continued],
+    points: usize,
+    claims: &BTreeMap<(First, String), (Claim, usize)>,
+) -> Vec<MoreOften> {
+    let mut of_points: Vec<[Vec<&str>; 2]> = vec![Default::default(); points];
+    for Continued { at, first, trial } in pilot {
+        if let Some(first) = first {
+            of_points[*at][*first as usize].push(if trial.failed() { &trial.signature } else { "" });
+        }
+    }
+    let mut runs = 0;
+    let mut fails: BTreeMap<String, [u32; 2]> = BTreeMap::new();
+    let mut names: BTreeMap<String, &str> = BTreeMap::new();
+    for [a, b] in &of_points {
+        let n = a.len().min(b.len());
+        runs += n as u32;
+        for (order, ends) in [a, b].into_iter().enumerate() {
+            for signature in ends[..n].iter().filter(|s| !s.is_empty()) {
+                fails.entry(key(signature)).or_default()[order] += 1;
+                names.entry(key(signature)).or_insert(signature);
+            }
+        }
+    }
+    fails.retain(|_, [a, b]| *a > 0 && *b > 0);
+    let compared = fails.len() as f64;
+    let rate = |(failure, [a, b]): (String, [u32; 2])| {
+        let chance = fisher((a, runs), (b, runs));
+        let first = if a > b { First::A } else { First::B };
+        let (this, other) = ((a.max(b), runs), (a.min(b), runs));
+        let is_harm = claims.contains_key(&(first, failure.clone()));
+        let signature = (*names.get(&failure)?).to_owned();
+        (chance * compared < CHANCE && !is_harm).then_some(MoreOften { first, signature, this, other, chance })
+    };
+    fails.into_iter().filter_map(rate).collect()
+}
+
+// Returns the run to show, shrunk as far as the end and the order stay the same and the stall does not grow. The
+// summary is that of the smaller run, if there is one.
+fn shown(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run, most_stall: u64) -> Told {
+    let drawn = Worker::new(driven.plan).token(run);
+    match smaller(driven, instances, first, (&drawn, most_stall)) {
+        Some((token, summary)) => (Evidence::of(&token), Some(summary)),
+        None => (Evidence::of(&drawn), None),
+    }
+}
+
+fn smaller(
+    driven: &mut Driven<'_>,
+    instances: Option<&InstancePair>,
+    first: First,
+    (drawn, most_stall): (&Token, u64),
+) -> Option<(Token, RunSummary)> {
+    let code = &driven.plan.model.code;
+    let same = |world: &World, outcome: &Outcome| {
+        signature(&code.setup, outcome) == drawn.signature && world.stall() <= most_stall
+    };
+    let shrunk = shrink_to(code, drawn, &same, EFFORT, driven.context.stop, &|_| {}).ok().filter(Shrunk::is_smaller)?;
+    let (order, summary) = order_of(driven, instances, &shrunk.token);
+    (order == Some(first)).then_some((shrunk.token, summary))
+}
+
+// Returns which access comes first in the run of a token, and the summary of that run.
+fn order_of(driven: &mut Driven<'_>, instances: Option<&InstancePair>, token: &Token) -> (Option<First>, RunSummary) {
+    let mut worker = Worker::new(driven.plan);
+    let mut watch = Watch::new(&driven.sites);
+    let replay = Replay::new(Arc::new(token.schedule.clone()));
+    let trial = worker.make(replay, 0, &mut watch, &AtomicBool::new(false));
+    let sightings = watch.finish(&worker.machine.world);
+    let order = match instances {
+        Some(instances) => driven.order_in(&trial, &sightings, instances).map(|came| came.first),
+        // For one statement twice it is not known which thread is meant.
+        None if driven.pair.a == driven.pair.b => None,
+        None => driven.any_order_in(&trial, &sightings),
+    };
+    (order, trial.summary)
+}

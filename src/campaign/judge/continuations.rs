@@ -1,0 +1,304 @@
+//! Finds the states from which both orders of a pair are continued, and performs the runs from there.
+//!
+//! If the accesses are side by side, such a state is known. If one access was held, it is the state in which the hold
+//! began: from there the hold continues, or the other order is forced in the same way. Each pair of instances is a
+//! scene of its own.
+
+use crate::base::mix;
+use crate::campaign::drive::driven::Driven;
+use crate::campaign::drive::ways::Held;
+use crate::campaign::order::{First, InstancePair};
+use crate::campaign::report::Proof;
+use crate::campaign::run::Run;
+use crate::campaign::runs::orders::Came;
+use crate::campaign::runs::parallel;
+use crate::campaign::runs::sightings::{Sightings, Watch};
+use crate::campaign::runs::tally::Tallies;
+use crate::campaign::runs::trial::{Trial, Worker};
+use crate::event::ThreadId;
+use crate::exec::{End, Unobserved};
+use crate::explore;
+use crate::sched::{Hit, Named, Prefixed, RandomWalk, RawChoices, StrategySpec};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Minimum number of seeds with which each order is continued from each state.
+pub const SEEDS: u64 = 8;
+
+// Minimum number of runs of each order, from all states of a scene together.
+const LEAST_RUNS: u64 = 64;
+
+// Maximum number of states from which a pair is continued, and from which each pair of instances in later tasks is.
+const POINTS: usize = 12;
+const LATER_POINTS: usize = 4;
+
+// First seed of the runs after the pilot.
+const FURTHER: u64 = 1 << 32;
+
+/// Pair whose order is forced: two threads that are side by side, or two instances.
+pub(super) struct Scene {
+    /// Instances, if one of them was held; `None` if the accesses are side by side.
+    pub(in crate::campaign) instances: Option<InstancePair>,
+    /// Instances with the pedigrees that a search needs.
+    pub(super) pedigrees: Option<[explore::Instance; 2]>,
+    // Strategy that forces each order if an access was held: the best way of the order, or a random walk if no way was
+    // successful.
+    ways: [Named; 2],
+}
+
+/// State in which the order is open.
+pub(super) struct Point {
+    pub(in crate::campaign) choices: Arc<RawChoices>,
+    pub(in crate::campaign) steps: u64,
+    /// Threads that are pending at the two statements, if they are side by side: that of the first statement, then that
+    /// of the second.
+    pub(in crate::campaign) threads: Option<[ThreadId; 2]>,
+    /// Names of the two threads or tasks.
+    pub(in crate::campaign) roles: [String; 2],
+    pub(super) scene: usize,
+    /// Whether the point is the start of the program, from which all trials run.
+    pub(super) is_start: bool,
+    /// Trials from the start of the program, by order; empty for other points.
+    pub(in crate::campaign) before: Tallies,
+}
+
+/// Index of a point, order to force, and seed.
+type Work = (usize, First, u64);
+
+/// Continued run: the index of its point, the order that it has (`None` if neither was seen), and the run.
+pub(in crate::campaign) struct Continued {
+    pub(in crate::campaign) at: usize,
+    pub(in crate::campaign) first: Option<First>,
+    pub(in crate::campaign) trial: Trial,
+}
+
+/// Both orders of a confirmed pair, with the points that they are continued from.
+pub(in crate::campaign) struct Continuing<'c, 'd> {
+    pub(in crate::campaign) driven: &'c mut Driven<'d>,
+    pub(super) scenes: Vec<Scene>,
+    pub(super) points: Vec<Point>,
+    /// Continued runs of each point, by order.
+    pub(super) of_points: Vec<Tallies>,
+    // Next seed of each point and order, for runs after the pilot.
+    taken: BTreeMap<(usize, First), u64>,
+}
+
+impl<'c, 'd> Continuing<'c, 'd> {
+    /// Collects the points: the states that are side by side, or the states in which a hold began, and the start of the
+    /// program.
+    pub(in crate::campaign) fn new(driven: &'c mut Driven<'d>, proof: &Proof) -> Self {
+        let mut all =
+            Self { driven, scenes: Vec::new(), points: Vec::new(), of_points: Vec::new(), taken: BTreeMap::new() };
+        match proof {
+            Proof::Flipped(flip) => {
+                let held = all.driven.held.take();
+                all.instances(flip.instances.clone(), held.as_ref(), POINTS);
+                all.driven.held = held;
+                for later in std::mem::take(&mut all.driven.later) {
+                    if later.instances != flip.instances {
+                        all.instances(later.instances.clone(), Some(&later), LATER_POINTS);
+                    }
+                }
+                all.add_the_start();
+            }
+            _ => all.side_by_side(),
+        }
+        all.of_points = vec![Tallies::default(); all.points.len()];
+        all
+    }
+
+    /// Returns whether the continuation is interrupted or incomplete.
+    pub(super) fn is_stopped(&self) -> bool {
+        !self.driven.complete || self.driven.context.stop.load(Ordering::Relaxed)
+    }
+
+    /// Continues both orders from every point except the start, with the same seeds, and returns the runs.
+    pub(in crate::campaign) fn pilot(&mut self) -> Vec<Continued> {
+        let mut work = Vec::new();
+        for at in (0..self.points.len()).filter(|at| !self.points[*at].is_start) {
+            let scene = self.points[at].scene;
+            let of_scene = self.points.iter().filter(|p| p.scene == scene && !p.is_start).count() as u64;
+            let seeds = SEEDS.max(LEAST_RUNS.div_ceil(of_scene));
+            let both = [First::A, First::B].into_iter();
+            work.extend(both.flat_map(|first| (0..seeds).map(move |seed| (at, first, seed))));
+        }
+        self.go_on(&work)
+    }
+
+    /// Performs `n` further runs from one point that are meant to have the given order.
+    pub(in crate::campaign) fn further(&mut self, at: usize, first: First, n: u64) -> Vec<Continued> {
+        let taken = self.taken.entry((at, first)).or_insert(FURTHER);
+        let from = *taken;
+        *taken += n;
+        let work: Vec<Work> = (from..from + n).map(|seed| (at, first, seed)).collect();
+        self.go_on(&work)
+    }
+
+    // Adds the states in which both accesses are side by side, in the order of their runs, each state once.
+    fn side_by_side(&mut self) {
+        self.scenes.push(Scene { instances: None, pedigrees: None, ways: [walk(), walk()] });
+        let mut worker = Worker::new(self.driven.plan);
+        let mut states = BTreeSet::new();
+        for (at, hit) in by_turns(self.driven) {
+            let choices = worker.choices(&self.driven.trials[at].run);
+            let machine = worker.machine_after(&choices, hit.step);
+            let world = &machine.world;
+            let (x, y) = hit.threads;
+            // If both are one statement, the thread with the lesser name counts as the first.
+            let swaps = match self.driven.pair.a == self.driven.pair.b {
+                true => world.thread_name(x) > world.thread_name(y),
+                false => hit.first != self.driven.pair.a,
+            };
+            let threads = if swaps { [y, x] } else { [x, y] };
+            let roles = threads.map(|t| world.contexts().name(world.setup(), world.thread(t).context));
+            if states.insert((machine.canonical().digest(), threads)) {
+                self.points.push(Point { threads: Some(threads), ..Point::new(choices, hit.step, roles, 0) });
+            }
+            if self.points.len() == POINTS {
+                break;
+            }
+        }
+    }
+
+    // Adds a pair of instances as a scene, with the different states in which a hold began. Only runs in which the two
+    // came in some order count.
+    fn instances(&mut self, instances: InstancePair, held: Option<&Held>, most: usize) {
+        let scene = self.scenes.len();
+        let roles = [instances.a.context.clone(), instances.b.context.clone()];
+        let mut worker = Worker::new(self.driven.plan);
+        let mut states = BTreeSet::new();
+        for i in self.driven.from..self.driven.trials.len() {
+            let Some(steps) = self.driven.trials[i].engaged else { continue };
+            if states.len() == most || self.driven.order(i, &instances).is_none() {
+                continue;
+            }
+            let choices = worker.choices(&self.driven.trials[i].run);
+            if states.insert(worker.machine_after(&choices, steps).canonical().digest()) {
+                self.points.push(Point::new(choices, steps, roles.clone(), scene));
+            }
+        }
+        let sites = &self.driven.plan.model.code.setup.sites;
+        let ways = [First::A, First::B].map(|first| {
+            let way: Option<StrategySpec> = held.and_then(|held| held.strategy(first));
+            way.and_then(|way| way.build(sites).ok()).unwrap_or_else(walk)
+        });
+        let pedigrees = pedigrees(self.driven, &instances, &mut worker);
+        self.scenes.push(Scene { instances: Some(instances), pedigrees, ways });
+    }
+
+    // Adds the start of the program to each scene: from some states an order cannot be forced, but all trials run from
+    // the start.
+    fn add_the_start(&mut self) {
+        for (scene, of) in self.scenes.iter().enumerate() {
+            let Some(instances) = of.instances.as_ref() else { continue };
+            let mut before = Tallies::default();
+            for i in 0..self.driven.trials.len() {
+                before.add(self.driven.order(i, instances), &self.driven.trials[i]);
+            }
+            let roles = [instances.a.context.clone(), instances.b.context.clone()];
+            let start = Point::new(Arc::new(RawChoices::default()), 0, roles, scene);
+            self.points.push(Point { is_start: true, before, ..start });
+        }
+    }
+
+    // Returns the strategy that forces an order from a point.
+    fn strategy(&self, at: usize, first: First) -> Prefixed<Named> {
+        let point = &self.points[at];
+        let (forced, then) = match point.in_order(first) {
+            // Both threads act at once. A conflict of one access with a later statement of the other thread belongs to
+            // another pair.
+            Some(threads) => (threads.to_vec(), walk()),
+            None => (vec![], self.scenes[point.scene].ways[first as usize].clone()),
+        };
+        Prefixed::new(point.choices.clone(), point.steps, forced, then)
+    }
+
+    // Performs these runs, judges their order, and counts them.
+    fn go_on(&mut self, work: &[Work]) -> Vec<Continued> {
+        let context = self.driven.context;
+        context.progress.phase("both orders", work.len() as u64);
+        let results: Vec<Option<(Trial, Option<Sightings>)>> = parallel::map(
+            self.driven.plan.jobs,
+            work.len(),
+            context.stop,
+            || Worker::new(self.driven.plan),
+            |worker, i| {
+                let (at, first, seed) = work[i];
+                let strategy = self.strategy(at, first);
+                // Both orders use the same seeds.
+                let seed = mix(mix(self.driven.plan.seed, 1 << 48 | at as u64), seed);
+                if self.points[at].threads.is_some() {
+                    return (worker.make(strategy, seed, &mut Unobserved, context.stop), None);
+                }
+                let mut watch = Watch::new(&self.driven.sites);
+                let trial = worker.make(strategy, seed, &mut watch, context.stop);
+                (trial, Some(watch.finish(&worker.machine.world)))
+            },
+            || context.progress.done(),
+        );
+        let mut all = Vec::new();
+        for (result, (at, wanted, _)) in results.into_iter().zip(work) {
+            let Some((trial, sightings)) = result.filter(|(t, _)| t.summary.end != End::Interrupted) else {
+                self.driven.complete = false;
+                continue;
+            };
+            let instances = self.scenes[self.points[*at].scene].instances.as_ref();
+            let came = match (sightings, instances) {
+                (Some(sightings), Some(instances)) => self.driven.order_in(&trial, &sightings, instances),
+                _ => Some(Came::both(*wanted)),
+            };
+            self.of_points[*at].add(came, &trial);
+            all.push(Continued { at: *at, first: came.map(|came| came.first), trial });
+        }
+        all
+    }
+}
+
+impl Point {
+    fn new(choices: Arc<RawChoices>, steps: u64, roles: [String; 2], scene: usize) -> Self {
+        Self { choices, steps, threads: None, roles, scene, is_start: false, before: Tallies::default() }
+    }
+
+    /// Returns the threads that are side by side at the point, in the order in which they act.
+    pub(in crate::campaign) fn in_order(&self, first: First) -> Option<[ThreadId; 2]> {
+        self.threads.map(|[a, b]| if first == First::A { [a, b] } else { [b, a] })
+    }
+}
+
+fn walk() -> Named {
+    Named::Random(RandomWalk::new())
+}
+
+// Returns the runs with both accesses side by side, one of each strategy in turn: the first visits say little about
+// later ones.
+fn by_turns(driven: &Driven<'_>) -> Vec<(usize, Hit)> {
+    let mut made: Vec<(&StrategySpec, usize)> = Vec::new();
+    let turn = |(at, hit): &(usize, Hit)| {
+        let Run::Drawn(id) = &driven.trials[*at].run else { return (0, *at, *hit) };
+        let i = made.iter().position(|(strategy, _)| **strategy == id.strategy).unwrap_or_else(|| {
+            made.push((&id.strategy, 0));
+            made.len() - 1
+        });
+        made[i].1 += 1;
+        (made[i].1, *at, *hit)
+    };
+    let mut all: Vec<_> = driven.hits.iter().map(turn).collect();
+    all.sort_by_key(|(turn, at, _)| (*turn, *at));
+    all.into_iter().map(|(_, at, hit)| (at, hit)).collect()
+}
+
+// Returns the two instances with their pedigrees, as a search needs them. A run that performed both has the pedigrees
+// for the names.
+fn pedigrees(driven: &Driven<'_>, pair: &InstancePair, worker: &mut Worker<'_>) -> Option<[explore::Instance; 2]> {
+    let run = driven.trials[driven.orders.known(pair)?].run.clone();
+    // The run must reach its end even after Ctrl-C: an interrupted run may lack these threads.
+    worker.perform(&run, &mut Unobserved, &AtomicBool::new(false));
+    let world = &worker.machine.world;
+    let [a, b] = [&pair.a, &pair.b].map(|instance| {
+        let context = world.contexts().named(world.setup(), &instance.context)?;
+        let pedigree = world.contexts().chain(context);
+        Some(explore::Instance { site: instance.site, pedigree, visit: instance.visit })
+    });
+    Some([a?, b?])
+}

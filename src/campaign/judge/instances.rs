@@ -1,0 +1,190 @@
+//! Searches for orders of instances over all runs: a product of the program with an automaton that knows which
+//! instances of a pair's statements were performed.
+//!
+//! Two statements may come in both orders although no two of their instances do. For example, the handler of an event's
+//! first firing always comes before that of the second one, since both are messages of one queue. So the search looks
+//! for a run in which two instances come in an order that is not known yet. Each such run makes more orders known. If
+//! there is none, all orders are known.
+//!
+//! Two paths to a state are distinguished unless both have performed the same instances on the same memory, and all
+//! contexts that can still act have the same names. Otherwise later instances would have different names.
+
+use crate::base::{Digester, Id};
+use crate::campaign::runs::sightings::{Touch, touched};
+use crate::detect::{Instance, Pair};
+use crate::event::{AccessKind, AccessPlace, ContextId, Event, Happening, SiteId};
+use crate::explore::{Context, Monitor, Order, Plan, search_for};
+use crate::world::{Canonicalizer, Made, MessageKind, World};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Two instances in the order in which they came.
+pub(in crate::campaign) type Came = (Instance, Instance);
+
+/// Searches for a run in which two instances of the pair come in an order that is not in `known`. They must be of
+/// different threads or tasks, and on the same memory, lock or queue. Also returns the number of states that were
+/// visited.
+pub(super) fn new_order(plan: &Plan<'_>, pair: Pair, known: &BTreeSet<Came>, context: Context<'_>) -> (Order, u64) {
+    let races = plan.model.code.setup.sites[pair.a].kind.access().is_some()
+        && plan.model.code.setup.sites[pair.b].kind.access().is_some();
+    search_for(plan, &Instances { pair, known, races, done: Vec::new(), found: false }, context)
+}
+
+// Instance that was performed.
+#[derive(Clone)]
+struct Done {
+    instance: Arc<Instance>,
+    context: ContextId,
+    touch: Arc<Touch>,
+}
+
+#[derive(Clone)]
+struct Instances<'k> {
+    pair: Pair,
+    known: &'k BTreeSet<Came>,
+    // Whether both statements are accesses of plain memory. Names of objects do not matter then.
+    races: bool,
+    done: Vec<Done>,
+    found: bool,
+}
+
+impl Instances<'_> {
+    fn is_pair(&self, x: SiteId, y: SiteId) -> bool {
+        Pair::new(x, y) == self.pair
+    }
+}
+
+impl Monitor for Instances<'_> {
+    const WATCHES: bool = true;
+
+    fn event(&mut self, world: &World, event: &Event) {
+        let (Some(site), Some(context)) = (event.site, event.context) else { return };
+        if site != self.pair.a && site != self.pair.b {
+            return;
+        }
+        let Happening::Performed { op, value, .. } = &event.what else { return };
+        let Some((touch, _)) = touched(world, event.thread, op, *value) else { return };
+        let before = self.done.iter().filter(|d| d.context == context && d.instance.site == site).count();
+        let name = world.contexts().name(world.setup(), context);
+        let instance = Arc::new(Instance { site, context: name, visit: before as u32 + 1 });
+        let meets =
+            |d: &&Done| d.context != context && self.is_pair(d.instance.site, site) && d.touch.conflicts(&touch);
+        let is_new = |d: &Done| !self.known.contains(&((*d.instance).clone(), (*instance).clone()));
+        self.found |= self.done.iter().filter(meets).any(is_new);
+        self.done.push(Done { instance, context, touch: Arc::new(touch) });
+    }
+
+    fn write(&self, world: &World, state: &mut Canonicalizer) {
+        state.tell_apart(u64::from(self.found));
+        let live = names(world, state);
+        if !self.races {
+            names_of_objects(world, state);
+        }
+        let mut done: Vec<u128> =
+            self.done.iter().filter_map(|d| digest(d, world, state, live.contains(&d.context))).collect();
+        done.sort_unstable();
+        for word in done {
+            state.tell_apart(word as u64);
+            state.tell_apart((word >> 64) as u64);
+        }
+    }
+
+    fn accepts(&self) -> bool {
+        self.found
+    }
+}
+
+// Digest of a performed instance, in the numbers of the state. `None` if it no longer matters: its thread or task has
+// ended, and no thread can reach that memory any more.
+fn digest(done: &Done, world: &World, state: &Canonicalizer, lives: bool) -> Option<u128> {
+    let mut digester = Digester::new();
+    let Instance { site, context, visit } = &*done.instance;
+    digester.word(u64::from(site.0)).text(context).word(u64::from(*visit));
+    let mut gone = false;
+    match &*done.touch {
+        Touch::Anything => _ = digester.word(0),
+        Touch::Things(names) => names.iter().for_each(|name| _ = digester.word(1).text(name)),
+        Touch::Memory(access) => {
+            let writes = u64::from(access.kind == AccessKind::Write);
+            let number = |object| state.object(object).map(u64::from);
+            let place = match access.place {
+                AccessPlace::Cell(at) => match at.object {
+                    None => Some((2, 0, u64::from(at.cell))),
+                    Some(object) => {
+                        let base = world.memory().object(object).base;
+                        number(object).map(|n| (3, n, u64::from(at.cell - base)))
+                    }
+                },
+                AccessPlace::Life(object) => number(object).map(|n| (4, n, 0)),
+            };
+            gone = place.is_none();
+            let (kind, object, cell) = place.unwrap_or((5, 0, 0));
+            digester.word(kind).word(writes).word(object).word(cell);
+        }
+    }
+    (lives || !gone).then(|| digester.finish())
+}
+
+// Adds to the state the names of all contexts that can still act, and how many contexts each of them has made. Returns
+// these contexts.
+fn names(world: &World, state: &mut Canonicalizer) -> BTreeSet<ContextId> {
+    let contexts = world.contexts();
+    let mut threads: Vec<_> = world.threads().enumerate().filter_map(|(id, t)| Some((state.thread(id)?, t))).collect();
+    threads.sort_unstable_by_key(|(number, _)| *number);
+    let mut all = Vec::new();
+    for (_, thread) in threads {
+        all.extend([thread.home, thread.context]);
+        for message in thread.queue.iter().flat_map(|queue| queue.messages()) {
+            if let MessageKind::Task(task) = &message.kind {
+                all.push(task.context);
+            }
+        }
+    }
+    let mut digester = Digester::new();
+    for context in &all {
+        digester.text(&contexts.name(world.setup(), *context));
+        let mut makes: Vec<(u64, u64, u32)> = contexts
+            .makes(*context)
+            .map(|(made, n)| {
+                let (kind, id) = word(made);
+                (kind, id, n)
+            })
+            .collect();
+        makes.sort_unstable();
+        digester.word(makes.len() as u64);
+        for (kind, id, n) in makes {
+            digester.word(kind).word(id).word(u64::from(n));
+        }
+    }
+    for event in world.setup().events.ids() {
+        digester.word(u64::from(contexts.counted(None, Made::Event(event))));
+    }
+    tell(state, digester.finish());
+    all.into_iter().collect()
+}
+
+fn word(made: Made) -> (u64, u64) {
+    match made {
+        Made::Declared(thread) => (0, u64::from(thread.0)),
+        Made::Init => (1, 0),
+        Made::Event(event) => (2, u64::from(event.0)),
+        Made::Body(body) => (3, u64::from(body.0)),
+        Made::Looper => (4, 0),
+        Made::Class(class) => (5, u64::from(class)),
+    }
+}
+
+// Adds the names of all objects to the state, since monitors are named by their objects.
+fn names_of_objects(world: &World, state: &mut Canonicalizer) {
+    let ids = (0..world.memory().objects_len()).map(crate::event::ObjectId::new);
+    let mut objects: Vec<_> = ids.filter_map(|object| Some((state.object(object)?, object))).collect();
+    objects.sort_unstable();
+    let mut digester = Digester::new();
+    objects.into_iter().for_each(|(_, object)| _ = digester.text(&world.object_name(object)));
+    tell(state, digester.finish());
+}
+
+fn tell(state: &mut Canonicalizer, digest: u128) {
+    state.tell_apart(digest as u64);
+    state.tell_apart((digest >> 64) as u64);
+}

@@ -1,0 +1,8 @@
+//! Judges the pairs: compares both orders from one state, and searches all states.
+
+pub(super) mod claims;
+pub(super) mod compare;
+pub(super) mod continuations;
+pub(super) mod instances;
+pub(super) mod livelocks;
+pub(super) mod refute;

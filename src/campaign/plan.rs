@@ -1,0 +1,142 @@
+//! Defines the plan of a campaign, and its environment.
+
+use crate::base::mix;
+use crate::detect::{Detector, Pair};
+use crate::event::SiteId;
+use crate::sched::{SiteSpec, site_text};
+use crate::vm::Model;
+use crate::world::Limits;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Plan of a campaign: everything that its result depends on. The one exception is `jobs`, which does not change the
+/// result.
+///
+/// # Examples
+///
+/// ```
+/// use raceflip::{campaign::Plan, vm::Model};
+///
+/// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+/// let plan = Plan { seed: 7, trials: 500, jobs: 4, ..Plan::new(&model) };
+/// assert_eq!(plan.runs, Plan::RUNS);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Plan {
+    /// Model under test.
+    pub model: Arc<Model>,
+    /// Limits of each run.
+    pub limits: Limits,
+    /// Seed of the campaign. Run `i` has the seed `mix(seed, i)`.
+    pub seed: u64,
+    /// Minimum number of detection runs. Detection continues until the last two thirds of its runs have shown nothing
+    /// new, up to twenty times this number.
+    pub runs: u32,
+    /// Maximum number of potential pairs kept for one location, and of order pairs for one lock, queue and so on.
+    /// Without it their number may be the square of the number of statements.
+    pub most_pairs: u32,
+    /// Detectors that find the pairs.
+    pub detectors: Vec<Detector>,
+    /// Whether trials also drive order pairs.
+    pub orders: bool,
+    /// Pairs to drive, whether or not detection finds them; `None` for the pairs that detection finds.
+    pub pairs: Option<Vec<Pair>>,
+    /// Number of trials of each pair, for each kind of scheduler that drives it.
+    pub trials: u32,
+    /// Whether the campaign searches all states: for pairs that no detection run shows, and for pairs that no run
+    /// confirms.
+    pub explore: Explore,
+    /// Maximum number of states that a search visits.
+    pub states: u64,
+    /// Whether the campaign looks for possible livelocks even if no run reached the step limit.
+    pub livelocks: bool,
+    /// Number of workers.
+    pub jobs: usize,
+}
+
+/// Part of a campaign that is left to a search of all states.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Explore {
+    /// Pairs that detection has not seen and pairs that no run confirms, if the states are few enough.
+    #[default]
+    Auto,
+    /// Nothing: no search is made.
+    Off,
+    /// All pairs: no trials are made.
+    Only,
+}
+
+impl Plan {
+    /// Default of [`runs`](Self::runs): the minimum number of detection runs.
+    pub const RUNS: u32 = 50;
+    /// Default of [`most_pairs`](Self::most_pairs): potential pairs of one location.
+    pub const MOST_PAIRS: u32 = crate::detect::MOST_PAIRS;
+    /// Default of [`trials`](Self::trials).
+    pub const TRIALS: u32 = 60;
+    /// Default of [`states`](Self::states).
+    pub const STATES: u64 = 20_000;
+
+    /// Returns the plan of `raceflip confirm` with its defaults and one worker.
+    #[must_use]
+    pub fn new(model: &Model) -> Self {
+        Self {
+            model: Arc::new(model.clone()),
+            limits: Limits::default(),
+            seed: 0,
+            runs: Self::RUNS,
+            most_pairs: Self::MOST_PAIRS,
+            detectors: vec![Detector::Hybrid],
+            orders: false,
+            pairs: None,
+            trials: Self::TRIALS,
+            explore: Explore::default(),
+            states: Self::STATES,
+            livelocks: false,
+            jobs: 1,
+        }
+    }
+}
+
+impl Plan {
+    /// Returns a site by its own name.
+    pub(super) fn site(&self, site: SiteId) -> SiteSpec {
+        site_text(&self.model.code.setup.sites, site).parse().unwrap_or_else(|e| panic!("a site's own name: {e}"))
+    }
+
+    /// Returns the plan of a campaign that is `times` as large and uses other seeds.
+    pub(crate) fn larger(&self, times: u32) -> Self {
+        Self {
+            seed: mix(self.seed, u64::MAX),
+            runs: self.runs.saturating_mul(times),
+            trials: self.trials.saturating_mul(times),
+            ..self.clone()
+        }
+    }
+}
+
+/// Receiver of progress reports. A campaign may call it from several threads.
+pub trait Progress: Sync {
+    /// Reports that a phase begins: its name, and the number of runs that it will perform.
+    fn phase(&self, name: &str, runs: u64);
+    /// Reports that one run is finished.
+    fn done(&self);
+}
+
+/// Ignores all progress reports.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn phase(&self, _: &str, _: u64) {}
+    fn done(&self) {}
+}
+
+/// Environment of a campaign: its stop flag and its receiver of progress reports. It is not part of the [`Plan`].
+#[derive(Clone, Copy)]
+pub struct Context<'c> {
+    /// Stop flag. Once it is set, no further run begins, the current runs are abandoned, and the campaign returns what
+    /// it knows.
+    pub stop: &'c AtomicBool,
+    /// Receiver of progress reports.
+    pub progress: &'c dyn Progress,
+}

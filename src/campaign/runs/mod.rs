@@ -1,0 +1,12 @@
+//! Runs of a campaign: performs them in parallel, and notes what each of them shows.
+
+pub(super) mod alike;
+pub(super) mod failures;
+pub(super) mod orders;
+pub(super) mod parallel;
+pub(super) mod side;
+pub(super) mod sightings;
+pub(super) mod states;
+pub(super) mod stream;
+pub(super) mod tally;
+pub(super) mod trial;

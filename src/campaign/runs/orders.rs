@@ -1,0 +1,221 @@
+//! Records the orders of instances over many runs. Two runs that performed the same two instances on one location in
+//! both orders prove that a pair flips.
+
+use super::sightings::{Sighting, Sightings};
+use crate::campaign::order::{First, InstancePair};
+use crate::detect::Instance;
+use crate::event::SiteId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Order of the two accesses of a pair in a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::campaign) struct Came {
+    pub(in crate::campaign) first: First,
+    /// Whether the second access never came, although it was still to come.
+    pub(super) is_cut_off: bool,
+}
+
+impl Came {
+    /// Order of a run that performed both accesses.
+    pub(in crate::campaign) fn both(first: First) -> Self {
+        Self { first, is_cut_off: false }
+    }
+
+    /// Order of a run in which the first access cut off the other one.
+    pub(in crate::campaign) fn cut_off(first: First) -> Self {
+        Self { first, is_cut_off: true }
+    }
+}
+
+/// First run with each order of two instances.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Seen {
+    runs: [Option<usize>; 2],
+}
+
+/// Collects the orders of the instances of one pair.
+pub(in crate::campaign) struct Orders {
+    pair: (SiteId, SiteId),
+    seen: BTreeMap<InstancePair, Seen>,
+    // Pair of instances that held trials aim at. Preferred as evidence for a flip, because it has the most runs.
+    driven: Option<InstancePair>,
+    runs: Vec<(Sightings, bool)>,
+}
+
+// Maximum number of pairs of instances that are kept. Only loops exceed it.
+const MOST_INSTANCE_PAIRS: usize = 10_000;
+
+impl Orders {
+    pub(in crate::campaign) fn new(a: SiteId, b: SiteId) -> Self {
+        Self { pair: (a, b), seen: BTreeMap::new(), driven: None, runs: Vec::new() }
+    }
+
+    // Returns the pair of instances of two sightings, of which `x` came first, and the order. `None` if they do not
+    // conflict or are no instances of this pair.
+    fn instance_pair(&self, x: &Sighting, y: &Sighting) -> Option<(InstancePair, First)> {
+        let sites = (x.instance.site, y.instance.site);
+        let (a, b) = self.pair;
+        let x_is_a = if a == b { sites == (a, a) && x.instance < y.instance } else { sites == (a, b) };
+        let x_is_b = if a == b { sites == (a, a) && x.instance > y.instance } else { sites == (b, a) };
+        if !(x_is_a || x_is_b) || !x.conflicts(y) {
+            return None;
+        }
+        let place = x.common(y);
+        let (a, b, first) = if x_is_a { (x, y, First::A) } else { (y, x, First::B) };
+        Some((InstancePair { a: a.instance.clone(), b: b.instance.clone(), place: place.to_owned() }, first))
+    }
+
+    /// Adds the next run. Returns the statement that came first in it, judged by the first two instances that conflict.
+    pub(in crate::campaign) fn add(&mut self, sightings: Sightings, failed: bool) -> Option<First> {
+        let run = self.runs.len();
+        let mut decided = None;
+        for (i, x) in sightings.seen.iter().enumerate() {
+            for y in &sightings.seen[i + 1..] {
+                let Some((pair, first)) = self.instance_pair(x, y) else { continue };
+                decided.get_or_insert(first);
+                if self.seen.len() < MOST_INSTANCE_PAIRS || self.seen.contains_key(&pair) {
+                    self.seen.entry(pair).or_default().runs[first as usize].get_or_insert(run);
+                }
+            }
+        }
+        self.runs.push((sightings, failed));
+        decided
+    }
+
+    /// Whether a run was the first one to show an order of two instances.
+    pub(in crate::campaign) fn is_new(&self, run: usize) -> bool {
+        self.seen.values().any(|seen| seen.runs.contains(&Some(run)))
+    }
+
+    /// Sets the pair of instances that held trials aim at from now on.
+    pub(in crate::campaign) fn drive(&mut self, instances: InstancePair) {
+        self.driven = Some(instances);
+    }
+
+    /// Whether a run performed both statements. If both are one statement: whether two threads or tasks performed it.
+    pub(in crate::campaign) fn reached(&self, run: usize) -> bool {
+        let seen = &self.runs[run].0.seen;
+        let (a, b) = self.pair;
+        let of = |site: SiteId| seen.iter().filter(move |s| s.instance.site == site);
+        of(a).any(|x| of(b).any(|y| x.instance.context != y.instance.context))
+    }
+
+    /// Returns which of the two instances came first in an added run; `None` if it did not perform both.
+    pub(in crate::campaign) fn order(&self, run: usize, pair: &InstancePair) -> Option<First> {
+        order_in(&self.runs[run].0, pair)
+    }
+
+    /// Returns which of the two instances may have cut off the other one in an added run, and the step at which it was
+    /// performed.
+    pub(in crate::campaign) fn suspect(&self, run: usize, pair: &InstancePair) -> Option<(First, u64)> {
+        let (sightings, failed) = &self.runs[run];
+        self.suspect_in(sightings, *failed, pair)
+    }
+
+    /// Returns which of the two instances may have cut off the other one in a run that is not added, and the step at
+    /// which it was performed.
+    pub(in crate::campaign) fn suspect_in(
+        &self,
+        sightings: &Sightings,
+        failed: bool,
+        pair: &InstancePair,
+    ) -> Option<(First, u64)> {
+        let cuts = |y, x| self.cuts((sightings, failed), pair, y, x);
+        let by_b = cuts(&pair.b, &pair.a).map(|step| (First::B, step));
+        by_b.or_else(|| cuts(&pair.a, &pair.b).map(|step| (First::A, step)))
+    }
+
+    // Returns the step at which the run performed `y`, if `x` seems to have been still to come then, and the run failed
+    // or went past `x` afterwards. Only the performed statements are compared, not the values.
+    fn cuts(
+        &self,
+        (sightings, failed): (&Sightings, bool),
+        pair: &InstancePair,
+        y: &Instance,
+        x: &Instance,
+    ) -> Option<u64> {
+        let y = sightings.seen.iter().find(|s| s.instance == *y && s.is_at(&pair.place))?;
+        let went_past = match sightings.lives.get(&x.context) {
+            Some(life) if life.has_performed(x) => return None,
+            Some(life) => failed || life.gone.is_some(),
+            None => failed,
+        };
+        let known = self.seen.get(pair)?.runs.into_iter().flatten();
+        let mut known = known.map(|known| &self.runs[known].0);
+        (went_past && known.any(|known| is_ahead(sightings, y, x, known))).then_some(y.step)
+    }
+
+    /// Adds all orders of instances that were seen, at any location, each as the first and the second instance.
+    pub(in crate::campaign) fn came(&self, orders: &mut BTreeSet<(Instance, Instance)>) {
+        for (InstancePair { a, b, .. }, seen) in &self.seen {
+            let both = [(a, b), (b, a)].into_iter().zip(seen.runs).filter(|(_, run)| run.is_some());
+            orders.extend(both.map(|((first, then), _)| (first.clone(), then.clone())));
+        }
+    }
+
+    /// Returns the first run that performed both instances, in either order.
+    pub(in crate::campaign) fn known(&self, pair: &InstancePair) -> Option<usize> {
+        self.seen.get(pair)?.runs.into_iter().flatten().min()
+    }
+
+    /// Returns at most `most` pairs of instances that some run performed both of.
+    pub(in crate::campaign) fn pairs(&self, most: usize) -> Vec<InstancePair> {
+        self.seen.keys().take(most).cloned().collect()
+    }
+
+    /// Returns the pairs of instances that came in one order only, each with the order that was not seen.
+    pub(in crate::campaign) fn of_one_order(&self) -> Vec<(InstancePair, First)> {
+        let missing = |seen: &Seen| match seen.runs {
+            [Some(_), None] => Some(First::B),
+            [None, Some(_)] => Some(First::A),
+            _ => None,
+        };
+        self.seen.iter().filter_map(|(pair, seen)| Some((pair.clone(), missing(seen)?))).collect()
+    }
+
+    /// Returns the statement that came first in a run that is not added, judged by the first two instances that
+    /// conflict.
+    pub(in crate::campaign) fn first_in(&self, sightings: &Sightings) -> Option<First> {
+        let seen = &sightings.seen;
+        let pairs = seen.iter().enumerate().flat_map(|(i, x)| seen[i + 1..].iter().map(move |y| (x, y)));
+        pairs.filter_map(|(x, y)| self.instance_pair(x, y)).map(|(_, first)| first).next()
+    }
+
+    /// Returns two instances that runs performed in both orders, with the first run of each order.
+    pub(in crate::campaign) fn flip(&self) -> Option<(InstancePair, [usize; 2])> {
+        let driven = self.driven.as_ref().and_then(|pair| self.seen.get_key_value(pair));
+        driven.into_iter().chain(&self.seen).find_map(|(pair, seen)| match seen.runs {
+            [Some(a), Some(b)] => Some((pair.clone(), [a, b])),
+            _ => None,
+        })
+    }
+}
+
+/// Returns which of the two instances came first in a run; `None` if it did not perform both.
+pub(in crate::campaign) fn order_in(sightings: &Sightings, pair: &InstancePair) -> Option<First> {
+    let at = |i: &Instance| sightings.seen.iter().position(|s| s.instance == *i && s.is_at(&pair.place));
+    let (a, b) = (at(&pair.a)?, at(&pair.b)?);
+    Some(if a < b { First::A } else { First::B })
+}
+
+// Whether `x` seems to have been still to come when `y` was performed. That is so if the thread or task of `x` exists
+// at that step, and the statements that it has performed are a prefix of those in a run that performed `x`. Otherwise
+// it had taken another path before. If it did not exist yet, its maker is judged, and so on; without a maker, its event
+// must have been able to fire.
+fn is_ahead(sightings: &Sightings, y: &Sighting, x: &Instance, known: &Sightings) -> bool {
+    let mut name = &x.context;
+    loop {
+        let Some(then) = known.lives.get(name) else { return false };
+        if let Some(life) = sightings.lives.get(name).filter(|life| life.made <= y.step) {
+            let so_far = life.path.iter().take_while(|(step, _)| *step <= y.step);
+            return life.is_there(y.step)
+                && so_far.clone().count() <= then.path.len()
+                && so_far.zip(&then.path).all(|(now, then)| now.1 == then.1);
+        }
+        match (&then.maker, then.event) {
+            (Some(maker), _) => name = maker,
+            (None, Some(event)) => return y.fireable.contains(event),
+            (None, None) => return false,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Searches all states of a program, for pairs that no run has shown and for proofs.
+
+use crate::campaign::{Context, Plan};
+use crate::detect::Pair;
+use crate::explore::{self, Bounds, Explored, Nothing, Silent};
+use std::cell::Cell;
+
+// Maximum number of states of the product with an order, as a multiple of the plan's; memory of a search beside other
+// work, in bytes.
+pub(in crate::campaign) const PRODUCT: u64 = 10;
+const MEMORY: u64 = 1 << 30;
+
+/// All states of a program, with the pairs that are side by side in some state.
+pub(in crate::campaign) struct States {
+    pub(in crate::campaign) found: Explored,
+    // Number of states that may still be visited for order pairs. All of them share this budget.
+    pub(in crate::campaign) left: Cell<u64>,
+}
+
+/// Searches all states, up to `most`. Returns the minimum number of states as an error if there are more.
+pub(in crate::campaign) fn states(plan: &Plan, most: u64, context: Context<'_>) -> Result<States, u64> {
+    context.progress.phase("searching all states", 0);
+    let searched = explore::Plan { pairs: true, ..search(plan, most) };
+    let found = explore::exhaust(&searched, &Nothing, explore::Context { stop: context.stop, progress: &Silent })?;
+    Ok(States { found, left: Cell::new(plan.states.saturating_mul(PRODUCT)) })
+}
+
+/// Returns the plan of a search with at most this number of states.
+pub(in crate::campaign) fn search(plan: &Plan, states: u64) -> explore::Plan<'_> {
+    let bounds = Bounds { states, memory: MEMORY, ..Bounds::default() };
+    explore::Plan { limits: plan.limits, jobs: plan.jobs, bounds, ..explore::Plan::new(&plan.model) }
+}
+
+impl States {
+    /// Returns the number of states.
+    pub(in crate::campaign) fn len(&self) -> u64 {
+        self.found.states
+    }
+
+    /// Returns the pairs that are side by side in some state.
+    pub(in crate::campaign) fn adjacent(&self) -> impl Iterator<Item = Pair> {
+        self.found.adjacent.keys().copied()
+    }
+}
