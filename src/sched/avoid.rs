@@ -103,7 +103,7 @@ impl Avoiding {
     }
 }
 
-// It must see forced steps: one that performs an avoided statement ends the wait.
+// The scheduler must see forced steps: one that performs an avoided statement ends the wait.
 impl Strategy for Avoiding {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -288,7 +288,7 @@ impl Directed {
     }
 }
 
-// It must see forced steps: they release threads and count visits.
+// The scheduler must see forced steps: they release threads and count visits.
 impl Strategy for Directed {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -297,7 +297,8 @@ pub(super) fn goes_on_later(world: &World, thread: ThreadId) -> bool {
     world.deadline(thread).is_some() || due.is_some_and(|when| when > world.now())
 }
 
-// It must see forced steps: they count as visits of the statements of the way, and may be the awaited operation.
+// The scheduler must see forced steps: they count as visits of the statements of the way, and one of them may be the
+// awaited operation.
 impl Strategy for Holding {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

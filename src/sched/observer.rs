@@ -22,8 +22,7 @@ pub trait Observer {
         let _ = world;
     }
 
-    /// Receives the choice of the next step, before the step is performed. `view` is the view in which the strategy made
-    /// it.
+    /// Receives the choice of the next step, before the step is performed. The strategy made it in this view.
     fn choice(&mut self, view: &View<'_>, choice: Choice) {
         let _ = (view, choice);
     }

@@ -169,7 +169,7 @@ impl Pct {
     }
 }
 
-// It must see forced steps: a change point at such a step lowers the thread that performs it.
+// PCT must see forced steps: a change point at such a step lowers the thread that performs it.
 impl Strategy for Pct {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -187,7 +187,7 @@ impl Pctcp {
     }
 }
 
-// It must see forced steps: they build the chains, and a change point may be at one.
+// PCTCP must see forced steps: they build the chains, and a change point may be at one.
 impl Strategy for Pctcp {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -162,7 +162,7 @@ impl Default for Pos {
     }
 }
 
-// It must see forced steps: each of them renews the priorities of the operations that conflict with it.
+// POS must see forced steps: each of them renews the priorities of the operations that conflict with it.
 impl Strategy for Pos {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -25,8 +25,8 @@ impl<S> Prefixed<S> {
     }
 }
 
-// It must see forced steps: the beginning ends at a certain step, which may be forced, and the threads of `forced` act
-// or are passed over from there on.
+// The strategy must see forced steps: the beginning ends at a certain step, which may be forced, and from there on the
+// threads of `forced` act or are passed over.
 impl<S: Strategy> Strategy for Prefixed<S> {
     fn begin(&mut self, seed: u64) {
         self.rerun.begin(0);

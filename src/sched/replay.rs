@@ -130,7 +130,7 @@ fn open(view: &View<'_>) -> String {
     all.join("; ")
 }
 
-// It must see forced steps: the recording contains them.
+// A replay must see forced steps: the recording contains them.
 impl Strategy for Replay {
     fn begin(&mut self, _: u64) {
         (self.at, self.used, self.argument) = (0, 0, 0);

@@ -329,7 +329,7 @@ impl Surw {
     }
 }
 
-// It must see forced steps: interesting events among them use up weight.
+// SURW must see forced steps: interesting events among them use up weight.
 impl Strategy for Surw {
     fn begin(&mut self, seed: u64) {
         self.rng = Rng::seeded(seed);

@@ -267,7 +267,7 @@ impl Tolerant {
     }
 }
 
-// It must see forced steps: the recording contains them.
+// A replay must see forced steps: the recording contains them.
 impl Strategy for Tolerant {
     fn begin(&mut self, seed: u64) {
         self.names.begin(seed);

@@ -90,7 +90,7 @@ impl Sequence {
     }
 }
 
-// It must see forced steps: the list contains them.
+// The strategy must see forced steps: the list contains them.
 impl Strategy for Sequence {
     fn begin(&mut self, _: u64) {
         (self.steady, self.at, self.used, self.argument) = (Steady::default(), 0, 0, None);

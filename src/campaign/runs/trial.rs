@@ -90,7 +90,7 @@ impl<S> UpTo<S> {
     }
 }
 
-// It must see forced steps: it ends at a certain step, which may be forced.
+// The strategy must see forced steps: it ends at a certain step, which may be forced.
 impl<S: Strategy> Strategy for UpTo<S> {
     fn begin(&mut self, seed: u64) {
         self.inner.begin(seed);
