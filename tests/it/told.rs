@@ -215,5 +215,5 @@ fn the_harm_of_another_pair_is_named_under_a_real_one() {
     assert!(of_real.contains(says), "{out}");
     assert_eq!(out.matches("the same failure as the harm of").count(), 1, "{out}");
     let github = call(&["confirm", &path, "--format", "github"]).out;
-    assert!(github.contains("the same failure as the harm of the pair :3 read @r ~ :4 write @w"), "{github}");
+    assert!(github.contains("the same failure as the harm of the HARMFUL pair :3 read @r ~ :4 write @w"), "{github}");
 }

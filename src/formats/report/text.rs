@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 pub struct Extent {
     /// Whether the text contains neither pairs nor failures, but only what concerns the whole model.
     pub quiet: bool,
-    /// Whether the text contains also the order pairs without harm. A user who names an order pair wants its result.
+    /// Whether the text also contains the order pairs without harm. A user who names an order pair wants its result.
     pub all_orders: bool,
 }
 
