@@ -14,7 +14,7 @@ use super::resist::resist;
 use super::stream::Stream;
 use super::trial::{Run, RunId};
 use super::{Context, Explore, Plan};
-use crate::detect::{Candidate, Candidates, Detector, Pair};
+use crate::detect::{Candidate, Candidates, DetectorId, Pair};
 use crate::event::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -252,7 +252,7 @@ impl<'c> Campaign<'c> {
             place: candidate.evidence.location.clone(),
             rank: candidate.rank,
             kinds: candidate.kinds.clone(),
-            searched: candidate.by.contains(&Detector::Search),
+            searched: candidate.by.contains(&DetectorId::SEARCH),
             verdict,
             proof,
             trials: trials.len() as u32,

@@ -69,7 +69,7 @@ pub use variant::{RARE, test};
 pub use ways::{counts, holds};
 
 use crate::base::mix;
-use crate::detect::{Detector, Pair};
+use crate::detect::{DetectorId, Pair};
 use crate::vm::Model;
 use crate::world::Limits;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ pub struct Plan {
     /// Without it their number may be the square of the number of statements.
     pub most_pairs: u32,
     /// Detectors that find the pairs.
-    pub detectors: Vec<Detector>,
+    pub detectors: Vec<DetectorId>,
     /// Whether trials also drive order pairs.
     pub orders: bool,
     /// Pairs to drive, whether or not detection finds them; `None` for the pairs that detection finds.
@@ -152,7 +152,7 @@ impl Plan {
             seed: 0,
             runs: Self::RUNS,
             most_pairs: Self::MOST_PAIRS,
-            detectors: vec![Detector::Hybrid],
+            detectors: vec![DetectorId::HYBRID],
             orders: false,
             pairs: None,
             trials: Self::TRIALS,

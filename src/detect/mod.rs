@@ -88,6 +88,7 @@ mod carried;
 mod clock;
 mod deed;
 mod delayed;
+mod detectors;
 mod fasttrack;
 mod found;
 pub mod happens_before;
@@ -101,17 +102,17 @@ mod record;
 mod section;
 mod sets;
 mod signals;
+mod tape;
 #[cfg(test)]
 mod tests;
-mod traced;
 mod watch;
 
 pub use candidate::{Candidate, Candidates, ContextKind, Evidence, Instance, Pair, Place, Rank};
 pub use deed::things;
+pub use detectors::{DETECTORS, Detector, DetectorId, Make, Row, Rules};
 pub use fasttrack::fasttrack;
 pub use hybrid::{Findings, Hybrid};
 pub(crate) use met::MOST_PAIRS;
 pub use order_pairs::OrderPairs;
 pub use record::Recorder;
 pub use signals::{Passed, Signals};
-pub use traced::{Detector, Traced};

@@ -12,7 +12,7 @@
 //! - A send and a receive: notify and wait, up and down of a semaphore (and two downs), an interrupt and a sleep or
 //!   wait of that thread.
 
-use super::Detector;
+use super::DetectorId;
 use super::awaits::Turned;
 use super::candidate::{Candidate, Place, Rank};
 use super::carried::atomic;
@@ -146,7 +146,7 @@ impl Orders {
                 Some(place) => (Place::of(world, place), world.place_name(place)),
                 None => (Place::Object { name: String::new() }, String::new()),
             };
-            let how = (watch, Rank::Order, Detector::Hybrid);
+            let how = (watch, Rank::Order, DetectorId::HYBRID);
             self.found.count(act, how, (&old.by, &old.when), world, place);
         }
     }

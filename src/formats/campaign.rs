@@ -8,7 +8,7 @@ use crate::campaign::{
     self, Confirmation, Evidence, FailureReport, First, Never, OrderReport, PairReport, Phase1, Plan, Refutation,
     Undecided, Verdict, WayReport,
 };
-use crate::detect::{ContextKind, Detector};
+use crate::detect::{ContextKind, DetectorId};
 use crate::event::{LimitKind, SiteId};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
@@ -40,14 +40,14 @@ pub struct About {
 }
 
 /// Returns the names of detectors.
-pub(super) fn names<'d>(detectors: impl IntoIterator<Item = &'d Detector>) -> Vec<String> {
+pub(super) fn names<'d>(detectors: impl IntoIterator<Item = &'d DetectorId>) -> Vec<String> {
     detectors.into_iter().map(|by| by.name().to_owned()).collect()
 }
 
 /// The default detectors. The field is left out if it has this value, and files from before the option existed do not
 /// have it.
 pub(super) fn usual() -> Vec<String> {
-    names(&[Detector::Hybrid])
+    names(&[DetectorId::HYBRID])
 }
 
 pub(super) fn is_usual(detectors: &[String]) -> bool {
@@ -375,7 +375,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Driven {
         rank: report.rank.letter(),
         location: report.place.clone(),
         contexts: report.kinds.iter().map(context).collect(),
-        detectors: if report.searched { names(&[Detector::Search]) } else { Vec::new() },
+        detectors: if report.searched { names(&[DetectorId::SEARCH]) } else { Vec::new() },
         verdict: match &report.verdict {
             Verdict::Adjacent => VerdictWord::Adjacent,
             Verdict::Flipped(flip) => VerdictWord::Flipped {
