@@ -99,7 +99,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let rules = args.rules.rules;
     if args.locked && !rules.has_ranks || args.uncovered && !rules.has_coverage {
         return Err(Refusal::new(
-            "ranks and coverage are of the printed rules: leave out `--rules`, or `--locked` and `--uncovered`",
+            "ranks are of the printed and the hybrid rules, and coverage is of the printed ones: leave out `--rules`, or `--locked` and `--uncovered`",
         ));
     }
     let trace = trace::read(&args.file)?;

@@ -16,7 +16,7 @@
 use super::awaits::Turned;
 use super::clock::Clock;
 use super::held::Held;
-use super::order::Context;
+use super::relation::Context;
 use crate::base::IdSet;
 use crate::event::{ListenerId, Location, LockId, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet};
 use crate::world::{LockHold, World};
@@ -40,17 +40,19 @@ pub(super) struct Carried {
     turned: BTreeMap<ThreadId, Clock>,
 }
 
-// The releases of a lock that one thread at a time can hold. A thread that releases has acquired before, so that its
-// clock includes the earlier releases of other threads. Therefore only the releases of the last thread are kept
-// apart, since a thread does not learn its own.
+/// The releases of a lock that one thread at a time can hold.
+///
+/// A thread that releases has acquired before, so that its clock includes the earlier releases of other threads.
+/// Therefore only the releases of the last thread are kept apart, since a thread does not learn its own.
 #[derive(Default)]
-struct Released {
+pub(super) struct Released {
     others: Clock,
     last: Option<(ThreadId, Clock)>,
 }
 
 impl Released {
-    fn release(&mut self, thread: ThreadId, clock: Clock) {
+    /// Records that a thread releases the lock.
+    pub(super) fn release(&mut self, thread: ThreadId, clock: Clock) {
         match &mut self.last {
             Some((last, known)) if *last == thread => known.join(&clock),
             last => {
@@ -61,7 +63,8 @@ impl Released {
         }
     }
 
-    fn acquire(&self, thread: ThreadId, at: &mut Context) {
+    /// Teaches a thread that acquires the lock what the others have released.
+    pub(super) fn acquire(&self, thread: ThreadId, at: &mut Context) {
         at.receive(&self.others);
         if let Some((_, known)) = self.last.as_ref().filter(|(last, _)| *last != thread) {
             at.receive(known);

@@ -5,6 +5,7 @@
 
 use super::fasttrack::FastTrack;
 use super::happens_before::{Analysis, HappensBefore, Options, SourceRules, TooLarge};
+use super::hybrid_trace::HybridTrace;
 use crate::trace::{OpNo, Operation, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -66,9 +67,16 @@ pub static DETECTORS: [Row; 4] = [
     Row {
         name: "hybrid",
         help: Some("Locksets, and the order that every run has: misses the least"),
-        rules: None,
+        rules: Some(Rules {
+            name: "hybrid",
+            help: "Locksets, and the order that every run has: misses the least",
+            title: "hybrid detection",
+            has_ranks: true,
+            has_coverage: false,
+            make: |trace, _| Box::new(HybridTrace::new(trace)),
+        }),
         heading: "hybrid (RaceFuzzer, phase 1)",
-        reads: "the run of a model",
+        reads: "the run of a model, or any trace",
         order: "the orders that every run has: program order in a thread or task, fork, join, post to begin, enable to \
                 firing, FIFO and NOPRE of ordered posts, barriers; and lock sets",
         finds: "the most pairs",
