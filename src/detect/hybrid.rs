@@ -131,7 +131,7 @@ impl Hybrid {
             }
         }
         if let Some(tape) = &mut self.tape {
-            tape.observe(world, event, touched);
+            tape.observe(world, event, self.watch.passed(), touched);
         }
         self.watch.close(world, event);
     }

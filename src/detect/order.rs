@@ -2,11 +2,11 @@
 //!
 //! Relations with more edges ([`Edges`]) rank the pairs that the hybrid relation leaves unordered.
 
-use super::awaits::Turned;
 use super::carried::Carried;
 use super::clock::Clock;
 use super::held::Held;
 use super::relation::{Context, Edges, Relation};
+use super::signals::Passed;
 use crate::base::Id;
 use crate::event::{BarrierId, ContextId, Event, EventId, Happening, Op, ThreadId};
 use crate::world::{Class, MessageKind, Time, World};
@@ -50,9 +50,9 @@ impl Order {
         self.relation.context(context)
     }
 
-    /// Updates the clocks for this event. `held` has the lock sets before it; `turned` are the awaits that it has
-    /// turned.
-    pub(super) fn observe(&mut self, world: &World, event: &Event, held: &Held, turned: &[Turned]) {
+    /// Updates the clocks for this event. `held` has the lock sets before it; `passed` are the channels on which it
+    /// receives and sends, which [`Edges::Hybrid`] does not use.
+    pub(super) fn observe(&mut self, world: &World, event: &Event, held: &Held, passed: &Passed) {
         if !std::mem::replace(&mut self.started, true) {
             self.adopt(world);
         }
@@ -71,7 +71,7 @@ impl Order {
                 if self.edges != Edges::Hybrid
                     && let Some(at) = self.relation.context_mut(context)
                 {
-                    self.carried.perform(world, held, (thread, op, *value), turned, at);
+                    self.carried.perform(world, held, (thread, op, *value), passed, at);
                 }
             }
             _ => {}
@@ -113,9 +113,6 @@ impl Order {
                 Some(task) => self.relation.begin((thread, world.thread(thread).home), task),
                 None => {
                     self.relation.leave(thread, context);
-                    if let Some(at) = self.relation.context_mut(context) {
-                        self.carried.leave(thread, at);
-                    }
                 }
             },
             Op::Enable { event, .. } => {

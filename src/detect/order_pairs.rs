@@ -15,11 +15,11 @@
 use super::DetectorId;
 use super::awaits::Turned;
 use super::candidate::{Candidate, Place, Rank};
-use super::carried::atomic;
 use super::deed::{is_memory, partners, touched};
 use super::found::Found;
 use super::met::{Meeting, Met};
 use super::section::Sections;
+use super::signals::atomic;
 use super::watch::{Act, Watch};
 use crate::event::{AccessPlace, Event, Op, ThreadId, Value};
 use crate::exec::Observer;

@@ -6,6 +6,7 @@ use super::candidate::{Candidate, Place};
 use super::found::Found;
 use super::happens_before::Options;
 use super::record::Recorder;
+use super::signals::Passed;
 use super::watch::{Act, Watch};
 use crate::event::{AccessPlace, Event};
 use crate::trace::OpNo;
@@ -26,10 +27,10 @@ impl Tape {
         Self { detectors, recorder: Recorder::nameless(), acts: Vec::new() }
     }
 
-    /// Records the next event. `act` is its access, if it is one.
-    pub(super) fn observe(&mut self, world: &World, event: &Event, act: Option<(Act, AccessPlace)>) {
+    /// Records the next event, with the channels on which it receives and sends. `act` is its access, if it is one.
+    pub(super) fn observe(&mut self, world: &World, event: &Event, passed: &Passed, act: Option<(Act, AccessPlace)>) {
         let first = self.recorder.len();
-        self.recorder.observe(world, event);
+        self.recorder.record(world, event, passed);
         // An access may be recorded as two operations: on the cell, and on the life of its object.
         let ops = (first..self.recorder.len()).map(|op| OpNo(op as u32));
         self.acts
