@@ -18,7 +18,7 @@ use crate::campaign::runs::failures::{Failures, evidence};
 use crate::campaign::runs::states::{States, states};
 use crate::campaign::runs::stream::Stream;
 use crate::campaign::{Context, Explore, Plan};
-use crate::detect::{Candidate, Candidates, Detector, Pair};
+use crate::detect::{Candidate, Candidates, DetectorId, Pair};
 use crate::event::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -204,7 +204,7 @@ impl<'c> Campaign<'c> {
                 place: candidate.evidence.location.clone(),
                 rank: candidate.rank,
                 kinds: candidate.kinds.clone(),
-                searched: candidate.by.contains(&Detector::Search),
+                searched: candidate.by.contains(&DetectorId::SEARCH),
             },
             proof,
             evidence,

@@ -1,7 +1,7 @@
 //! Defines the plan of a campaign, and its environment.
 
 use crate::base::mix;
-use crate::detect::{Detector, Pair};
+use crate::detect::{DetectorId, Pair};
 use crate::event::SiteId;
 use crate::sched::{SiteSpec, site_text};
 use crate::vm::Model;
@@ -37,7 +37,7 @@ pub struct Plan {
     /// Without it their number may be the square of the number of statements.
     pub most_pairs: u32,
     /// Detectors that find the pairs.
-    pub detectors: Vec<Detector>,
+    pub detectors: Vec<DetectorId>,
     /// Whether trials also drive order pairs.
     pub orders: bool,
     /// Pairs to drive, whether or not detection finds them; `None` for the pairs that detection finds.
@@ -86,7 +86,7 @@ impl Plan {
             seed: 0,
             runs: Self::RUNS,
             most_pairs: Self::MOST_PAIRS,
-            detectors: vec![Detector::Hybrid],
+            detectors: vec![DetectorId::HYBRID],
             orders: false,
             pairs: None,
             trials: Self::TRIALS,

@@ -6,13 +6,14 @@ use super::exit::Status;
 use super::output::{BOLD, paint};
 use super::timer::{Timer, duration};
 use super::{Context, Refusal, interrupt, trace};
-use crate::detect::fasttrack;
-use crate::detect::happens_before::{Analysis, Options, Race, RaceClass, SourceOrder, analyze};
+use crate::detect::happens_before::{Options, RaceClass};
+use crate::detect::{DetectorId, Rules};
 use crate::formats::analysis::{AnalysisReport, End, FoundRace};
-use crate::trace::Trace;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 const ABOUT: &str = "\
@@ -36,16 +37,33 @@ Examples:
 
 Exit status: 0 no race (rank B does not count), 1 races, 2 no trace.";
 
-/// Happens-before rules.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Rules {
-    /// DroidRacer's, as its paper prints them
-    #[default]
-    Printed,
-    /// DroidRacer's, as its source applies them
-    Source,
-    /// FastTrack's: threads alone, a looper in the order of its tasks
-    Fasttrack,
+/// Rules of a detector that reads traces.
+#[derive(Clone, Copy, Debug)]
+struct RulesArg {
+    detector: DetectorId,
+    rules: &'static Rules,
+}
+
+impl Default for RulesArg {
+    fn default() -> Self {
+        *Self::value_variants().iter().find(|arg| arg.rules.name == "printed").expect("the rules exist")
+    }
+}
+
+impl ValueEnum for RulesArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<RulesArg>> = LazyLock::new(|| {
+            let rules = |detector: DetectorId| Some(RulesArg { detector, rules: detector.rules()? });
+            DetectorId::all().filter_map(rules).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let Self { detector, rules } = self;
+        let value = PossibleValue::new(rules.name).help(rules.help);
+        Some(if detector.name() == rules.name { value } else { value.alias(detector.name()) })
+    }
 }
 
 /// Print the races of a recorded trace
@@ -57,7 +75,7 @@ pub(super) struct Args {
     file: PathBuf,
     /// What happens before what
     #[arg(long, value_enum, default_value_t, value_name = "RULES", help_heading = head::EFFORT)]
-    rules: Rules,
+    rules: RulesArg,
     /// Stop after this time, as in `30s`, `10m` or `1h`
     ///
     /// What a part of a trace shows is not reported: a run that this stops ends with an error.
@@ -78,27 +96,23 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let name = trace::name(&args.file);
-    if args.rules != Rules::Printed && (args.locked || args.uncovered) {
+    let rules = args.rules.rules;
+    if args.locked && !rules.has_ranks || args.uncovered && !rules.has_coverage {
         return Err(Refusal::new(
-            "ranks and coverage are of the printed rules: leave out `--rules`, or `--locked` and `--uncovered`",
+            "ranks are of the printed and the hybrid rules, and coverage is of the printed ones: leave out `--rules`, or `--locked` and `--uncovered`",
         ));
     }
     let trace = trace::read(&args.file)?;
     let stop = interrupt::install();
     let timer = Timer::start(args.time, stop.clone());
-    let Some(found) = find(&args, &trace, &stop)? else {
+    let Some(found) = rules.analyze(&trace, Options::default(), &stop).map_err(Refusal::new)? else {
         if timer.is_up() {
             return Err(Refusal::new("the time is up, and of half a trace nothing is told: give it more (`--time`)"));
         }
         context.out.note("interrupted: of half a trace nothing is told");
         return Ok(Status::Interrupted);
     };
-    let rules = match args.rules {
-        Rules::Printed => "DroidRacer's rules, as printed",
-        Rules::Source => "DroidRacer's rules, as in its source",
-        Rules::Fasttrack => "FastTrack",
-    };
-    let report = AnalysisReport::new(&name, rules, &trace, &found);
+    let report = AnalysisReport::new(&name, rules.title, &trace, &found);
     if args.result.format == Format::Json {
         context.out.json(&report.to_json());
     } else {
@@ -106,19 +120,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     }
     let races = report.races.iter().any(|race| race.rank != 'B');
     Ok(if races { Status::Found } else { Status::Nothing })
-}
-
-fn find(args: &Args, trace: &Trace, stop: &AtomicBool) -> Result<Option<Analysis>, Refusal> {
-    let plain = |races: Vec<Race>| Analysis { races, overtaken: Vec::new(), lost: false, covered: false };
-    Ok(match args.rules {
-        Rules::Printed => analyze(trace, Options::default(), stop),
-        Rules::Source => {
-            let order = SourceOrder::until(trace, stop).map_err(Refusal::new)?;
-            let found = order.and_then(|order| order.races_until(stop));
-            found.map(|(races, lost)| Analysis { lost, ..plain(races) })
-        }
-        Rules::Fasttrack => fasttrack(trace, stop).map(plain),
-    })
 }
 
 fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
@@ -159,7 +160,7 @@ fn tell(args: &Args, report: &AnalysisReport, context: &mut Context) {
     if report.lost {
         notes.push("a location had more unordered accesses than are kept: there may be more races on it".to_owned());
     }
-    if !report.covered && args.rules == Rules::Printed && total > 0 {
+    if !report.covered && args.rules.rules.has_coverage && total > 0 {
         notes.push("there are too many races to say which cover which".to_owned());
     }
     notes.extend(report.notes.iter().cloned());

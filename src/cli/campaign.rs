@@ -7,16 +7,18 @@ use super::outcome::limit_text;
 use super::output::Output;
 use crate::base::clean;
 use crate::campaign::{self, FailureReport, Phase1};
-use crate::detect::{ContextKind, Detector, Pair};
+use crate::detect::{ContextKind, DetectorId, Pair};
 use crate::event::SiteId;
 use crate::formats::campaign::context;
 pub(super) use crate::formats::failing::ending;
 use crate::formats::report::words;
-use clap::builder::RangedI64ValueParser;
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, RangedI64ValueParser};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -64,28 +66,32 @@ impl CampaignArgs {
     }
 }
 
-/// Detectors of a campaign: the value of `--detector`.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) enum DetectorArg {
-    /// Locksets, and the order that every run has: misses the least
-    #[default]
-    Hybrid,
-    /// DroidRacer's happens-before for loopers, with locks and signals
-    Droidracer,
-    /// FastTrack: threads alone, a looper in the order of its tasks
-    Fasttrack,
-    /// All of them
-    All,
+/// Detectors of a campaign, the value of `--detector`: one of them, or all (`None`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct DetectorArg(Option<DetectorId>);
+
+impl Default for DetectorArg {
+    fn default() -> Self {
+        Self(Some(DetectorId::HYBRID))
+    }
 }
 
 impl DetectorArg {
-    pub(super) fn resolve(self) -> Vec<Detector> {
-        match self {
-            DetectorArg::Hybrid => vec![Detector::Hybrid],
-            DetectorArg::Droidracer => vec![Detector::DroidRacer],
-            DetectorArg::Fasttrack => vec![Detector::FastTrack],
-            DetectorArg::All => Detector::ALL.to_vec(),
-        }
+    pub(super) fn resolve(self) -> Vec<DetectorId> {
+        self.0.map_or_else(|| DetectorId::of_runs().collect(), |by| vec![by])
+    }
+}
+
+impl ValueEnum for DetectorArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<DetectorArg>> =
+            LazyLock::new(|| DetectorId::of_runs().map(Some).chain([None]).map(DetectorArg).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let Some(by) = self.0 else { return Some(PossibleValue::new("all").help("All of them")) };
+        Some(PossibleValue::new(by.name()).help(by.row()?.help?))
     }
 }
 
@@ -200,7 +206,7 @@ pub(super) fn kinds(kinds: &BTreeSet<ContextKind>) -> String {
 
 /// Prints the result of detection in a line, with the residual risk: the probability that one more random walk shows a
 /// pair that none has shown.
-pub(super) fn potential(out: &mut Output, detectors: &[Detector], found: &Phase1) {
+pub(super) fn potential(out: &mut Output, detectors: &[DetectorId], found: &Phase1) {
     let pairs = counted(found.candidates.len() as u64, "potential pair");
     let runs = counted(u64::from(found.runs), "run");
     let risk = match found.coverage.risk {
@@ -208,11 +214,11 @@ pub(super) fn potential(out: &mut Output, detectors: &[Detector], found: &Phase1
         risk => format!("below {:.2}", 1.0 / f64::from(risk.walks.max(1))),
     };
     let by = match detectors {
-        [Detector::Hybrid] => "hybrid detection".to_owned(),
+        [DetectorId::HYBRID] => "hybrid detection".to_owned(),
         all => all.iter().map(|by| by.name()).collect::<Vec<_>>().join(", "),
     };
     writeln!(out, "{pairs} from {runs} ({by}); residual risk {risk}");
-    let searched = found.candidates.iter().filter(|c| c.by.contains(&Detector::Search)).count();
+    let searched = found.candidates.iter().filter(|c| c.by.contains(&DetectorId::SEARCH)).count();
     if let Some(all) = found.searched.filter(|all| all.complete && searched > 0) {
         writeln!(out, "{searched} of them found by a search of all {}, and by no run", counted(all.states, "state"));
     }

@@ -9,7 +9,7 @@ use super::load::Model;
 use super::output::{BAD, BOLD, Output, paint};
 use super::{Context, Refusal, files, interrupt};
 use crate::campaign::{self, Phase1};
-use crate::detect::{Candidate, Detector};
+use crate::detect::{Candidate, DetectorId};
 use crate::formats::detect::DetectReport;
 use crate::formats::pairs::PairsFile;
 use std::path::PathBuf;
@@ -48,15 +48,15 @@ pub(super) struct Args {
 }
 
 // Detectors that report the pair, if there are several detectors.
-fn seen_by(detectors: &[Detector], candidate: &Candidate) -> String {
+fn seen_by(detectors: &[DetectorId], candidate: &Candidate) -> String {
     let names: Vec<&str> = candidate.by.iter().map(|by| by.name()).collect();
-    let tells = detectors.len() > 1 || candidate.by.contains(&Detector::Search);
+    let tells = detectors.len() > 1 || candidate.by.contains(&DetectorId::SEARCH);
     if tells { format!("  by {}", names.join(", ")) } else { String::new() }
 }
 
 // Contexts in which the pair was seen.
 fn seen_in(candidate: &Candidate) -> String {
-    if candidate.by.contains(&Detector::Search) { "in no run".to_owned() } else { kinds(&candidate.kinds) }
+    if candidate.by.contains(&DetectorId::SEARCH) { "in no run".to_owned() } else { kinds(&candidate.kinds) }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {

@@ -1,6 +1,6 @@
 //! Candidates: pairs of sites that might race or whose order may matter, with the evidence for them.
 
-use super::Detector;
+use super::DetectorId;
 use crate::event::{AccessPlace, Location, ObjectId, SiteId};
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -186,7 +186,7 @@ pub struct Candidate {
     pub evidence: Evidence,
     /// Detectors that reported the pair. Empty for a pair that only the user asked for, and for one that no run shows
     /// alone.
-    pub by: BTreeSet<Detector>,
+    pub by: BTreeSet<DetectorId>,
     /// Number of occurrences, as a lower bound: a repeated access of one chain of contexts counts only the partners
     /// that are new since the last one.
     pub count: u64,
@@ -309,7 +309,7 @@ impl Candidates {
             // No kind is known, so trials use every way to drive the pair.
             kinds: BTreeSet::new(),
             evidence: Evidence::unseen(pair, 0, location),
-            by: BTreeSet::from([Detector::Search]),
+            by: BTreeSet::from([DetectorId::SEARCH]),
             count: 0,
         });
     }

@@ -1,7 +1,7 @@
 //! Which two operations make an order pair, and what critical sections touch, by the table of
 //! [`effects`](crate::world::Effects).
 
-use super::carried::atomic;
+use super::signals::atomic;
 use crate::event::{AccessKind, AccessPlace, BodyId, HandlerId, Op, Target, ThreadId, Value};
 use crate::world::{How, LockHold, Thing, World};
 

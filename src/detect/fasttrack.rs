@@ -12,11 +12,12 @@
 
 use super::Rank;
 use super::clock::{ChainId, Clock, Point};
-use super::happens_before::{Race, RaceClass};
+use super::detectors::{Detector, run};
+use super::happens_before::{Analysis, Race, RaceClass, TooLarge};
 use crate::base::{Id, IndexVec};
-use crate::trace::{Action, LocationNo, OpNo, TaskNo, ThreadNo, Trace};
+use crate::trace::{Action, LocationNo, OpNo, Operation, TaskNo, ThreadNo, Trace};
 use indexmap::IndexMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::Xxh3Builder;
 
 /// Returns the races that FastTrack finds, in the order of the trace. All are [`RaceClass::MultiThreaded`]. `None` if
@@ -42,31 +43,8 @@ use xxhash_rust::xxh3::Xxh3Builder;
 /// ```
 #[must_use]
 pub fn fasttrack(trace: &Trace, stop: &AtomicBool) -> Option<Vec<Race>> {
-    let mut state = State::new(trace);
-    for (op, operation) in trace.ops.enumerate() {
-        if op.0 % 65536 == 0 && stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        if trace.threads[operation.thread].environment {
-            if let Action::Post(task) = operation.action {
-                state.fire(task);
-            }
-            continue;
-        }
-        match operation.action {
-            Action::Begin(task) => state.running[operation.thread] = Some(task),
-            Action::End(_) => state.running[operation.thread] = None,
-            _ => {}
-        }
-        match operation.action.access() {
-            Some((at, false)) => state.read(op, operation.thread, at),
-            Some((at, true)) => state.write(op, operation.thread, at),
-            None => state.synchronize(operation.thread, operation.action),
-        }
-    }
-    let mut races: Vec<Race> = state.found.into_values().collect();
-    races.sort_by_key(|race| (race.second, race.first));
-    Some(races)
+    let found = run(trace, Box::new(FastTrack::new(trace)), stop).ok().flatten();
+    found.map(|found| found.races)
 }
 
 #[derive(Clone, Copy)]
@@ -84,7 +62,8 @@ struct Variable {
     reads: Vec<Access>,
 }
 
-struct State<'t> {
+/// The detector, up to the current operation.
+pub(super) struct FastTrack<'t> {
     trace: &'t Trace,
     // Knowledge of each thread about the others, and its own epoch.
     clocks: IndexVec<ThreadNo, Clock>,
@@ -100,8 +79,8 @@ struct State<'t> {
     found: IndexMap<(LocationNo, u64, u64), Race, Xxh3Builder>,
 }
 
-impl<'t> State<'t> {
-    fn new(trace: &'t Trace) -> Self {
+impl<'t> FastTrack<'t> {
+    pub(super) fn new(trace: &'t Trace) -> Self {
         let threads = || trace.threads.iter();
         let clocks = || threads().map(|_| Clock::default());
         Self {
@@ -234,6 +213,34 @@ impl<'t> State<'t> {
             covered_by: None,
         };
         self.found.entry((location, x.min(y), x.max(y))).or_insert_with(fresh).count += 1;
+    }
+}
+
+impl Detector for FastTrack<'_> {
+    fn step(&mut self, at: OpNo, operation: &Operation) {
+        let Operation { thread, action, .. } = *operation;
+        if self.trace.threads[thread].environment {
+            if let Action::Post(task) = action {
+                self.fire(task);
+            }
+            return;
+        }
+        match action {
+            Action::Begin(task) => self.running[thread] = Some(task),
+            Action::End(_) => self.running[thread] = None,
+            _ => {}
+        }
+        match action.access() {
+            Some((place, false)) => self.read(at, thread, place),
+            Some((place, true)) => self.write(at, thread, place),
+            None => self.synchronize(thread, action),
+        }
+    }
+
+    fn finish(self: Box<Self>, _: &AtomicBool) -> Result<Option<Analysis>, TooLarge> {
+        let mut races: Vec<Race> = self.found.into_values().collect();
+        races.sort_by_key(|race| (race.second, race.first));
+        Ok(Some(Analysis::of(races)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The pairs that one run has shown.
 
-use super::Detector;
+use super::DetectorId;
 use super::candidate::{Candidate, Pair, Place, Rank};
 use super::met::{MOST_PAIRS, Meeting};
 use super::watch::{Act, By, Watch, When};
@@ -47,7 +47,7 @@ impl Found {
         };
         let candidate = &mut self.all[id as usize];
         candidate.kinds.insert(old.kind(&act.by));
-        candidate.by.insert(Detector::Hybrid);
+        candidate.by.insert(DetectorId::HYBRID);
         Some(candidate)
     }
 
@@ -55,7 +55,7 @@ impl Found {
     pub(super) fn count(
         &mut self,
         act: &Act,
-        (watch, rank, by): (&Watch, Rank, Detector),
+        (watch, rank, by): (&Watch, Rank, DetectorId),
         (old, was): (&By, &When),
         world: &World,
         place: impl FnOnce() -> (Place, String),

@@ -4,10 +4,12 @@
 //! Each place keeps the latest access for each chain, looper (of a task), lock set, site and kind (`met`). A summary
 //! of only the last read and write would lose pairs of sites.
 
+use super::DetectorId;
 use super::candidate::{Candidate, Place};
 use super::found::Found;
 use super::met::{Meeting, Met};
 use super::order_pairs::Orders;
+use super::tape::Tape;
 use super::watch::{Act, Watch};
 use crate::event::{Access, AccessKind, AccessPlace, Event, Location, ObjectId};
 use crate::exec::Observer;
@@ -35,6 +37,7 @@ pub struct Hybrid {
     watch: Watch,
     races: Races,
     orders: Option<Orders>,
+    tape: Option<Tape>,
 }
 
 /// Candidates of one run.
@@ -67,7 +70,7 @@ impl Hybrid {
     /// Returns a detector that has seen no event, for races only.
     #[must_use]
     pub fn new() -> Self {
-        Self { watch: Watch::new(true), races: Races::default(), orders: None }
+        Self { watch: Watch::new(true), races: Races::default(), orders: None, tape: None }
     }
 
     /// Returns a detector that has seen no event, for races and order pairs: it finds the same order pairs as a
@@ -104,17 +107,31 @@ impl Hybrid {
         self
     }
 
+    /// Also records a trace of the run for those of the detectors that read one: [`Hybrid::finish_for`] returns what
+    /// they find.
+    #[must_use]
+    pub fn record_for(mut self, detectors: &[DetectorId]) -> Self {
+        let readers: Vec<DetectorId> = detectors.iter().copied().filter(|by| *by != DetectorId::HYBRID).collect();
+        self.tape = (!readers.is_empty()).then(|| Tape::new(readers));
+        self
+    }
+
     /// Processes the next event. `world` is the state after its step. The first event must be the first one of the
     /// run (the start of a thread).
     pub fn observe(&mut self, world: &World, event: &Event) {
         let turned = self.watch.observe(world, event);
+        let mut touched = None;
         if let Some((op, value, act)) = self.watch.act(world, event) {
             if let Some(access) = op.access() {
                 self.races.meet(world, &self.watch, access, &act);
+                touched = Some((act, access.place));
             }
             if let Some(orders) = &mut self.orders {
                 orders.meet(world, &self.watch, (op, value, &act), &turned);
             }
+        }
+        if let Some(tape) = &mut self.tape {
+            tape.observe(world, event, self.watch.passed(), touched);
         }
         self.watch.close(world, event);
     }
@@ -131,6 +148,37 @@ impl Hybrid {
     pub fn finish_both(self) -> (Vec<Candidate>, Vec<Candidate>) {
         let Findings { races, orders, .. } = self.finish_all();
         (races, orders)
+    }
+
+    /// Returns the races that these detectors find, each of them on its own, with all order pairs. A pair that two
+    /// detectors report is among the races twice. `world` is the state after the run. Detectors besides
+    /// [`DetectorId::HYBRID`] must have been given to [`Hybrid::record_for`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use raceflip::{detect::{DetectorId, Hybrid}, exec::run, sched::RoundRobin, vm::Model, world::Limits};
+    /// # use std::sync::atomic::AtomicBool;
+    /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
+    /// # let stop = AtomicBool::new(false);
+    /// let detectors: Vec<DetectorId> = DetectorId::of_runs().collect();
+    /// let mut hybrid = Hybrid::new().record_for(&detectors);
+    /// let mut machine = model.machine(Limits::default());
+    /// run(&mut machine, &mut RoundRobin::default(), 0, &mut hybrid, &stop);
+    /// // Each read with the other write, and the two writes.
+    /// let races = hybrid.finish_for(&detectors, &machine.world).races;
+    /// assert_eq!(races.iter().filter(|pair| pair.by.contains(&DetectorId::HYBRID)).count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn finish_for(mut self, detectors: &[DetectorId], world: &World) -> Findings {
+        let more = self.tape.take().map(|tape| tape.finish(&self.watch, world));
+        let mut found = self.finish_all();
+        if !detectors.contains(&DetectorId::HYBRID) {
+            found.races.clear();
+        }
+        found.races.extend(more.into_iter().flatten());
+        found
     }
 
     /// Returns all candidates, and the names of the locations and objects with more pairs than were kept.

@@ -28,7 +28,7 @@ use super::candidate::{Place, Rank};
 use super::clock::{ChainId, Clock, WIDTH};
 use super::found::Found;
 use super::held::LocksetId;
-use super::order::Context;
+use super::relation::Context;
 use super::watch::{Act, By, Watch, When};
 use crate::event::{SiteId, ThreadId};
 use crate::world::World;

@@ -12,14 +12,14 @@
 //! - A send and a receive: notify and wait, up and down of a semaphore (and two downs), an interrupt and a sleep or
 //!   wait of that thread.
 
-use super::Detector;
+use super::DetectorId;
 use super::awaits::Turned;
 use super::candidate::{Candidate, Place, Rank};
-use super::carried::atomic;
 use super::deed::{is_memory, partners, touched};
 use super::found::Found;
 use super::met::{Meeting, Met};
 use super::section::Sections;
+use super::signals::atomic;
 use super::watch::{Act, Watch};
 use crate::event::{AccessPlace, Event, Op, ThreadId, Value};
 use crate::exec::Observer;
@@ -146,7 +146,7 @@ impl Orders {
                 Some(place) => (Place::of(world, place), world.place_name(place)),
                 None => (Place::Object { name: String::new() }, String::new()),
             };
-            let how = (watch, Rank::Order, Detector::Hybrid);
+            let how = (watch, Rank::Order, DetectorId::HYBRID);
             self.found.count(act, how, (&old.by, &old.when), world, place);
         }
     }

@@ -77,12 +77,18 @@ impl Recorder {
 
     /// Records the next event. `world` is the state after its step.
     pub fn observe(&mut self, world: &World, event: &Event) {
+        let passed = self.signals.observe(world, event);
+        self.record(world, event, &passed);
+    }
+
+    /// Records the next event, which receives and sends on these channels, for a caller that has [`Signals`] itself. A
+    /// caller uses either this or [`observe`](Self::observe).
+    pub(super) fn record(&mut self, world: &World, event: &Event, Passed { receives, sends }: &Passed) {
         self.know(world);
         if !std::mem::replace(&mut self.started, true) {
             self.adopt(world);
         }
-        let Passed { receives, sends } = self.signals.observe(world, event);
-        for channel in receives.iter().chain(&sends) {
+        for channel in receives.iter().chain(sends) {
             while self.channels <= *channel {
                 self.builder.channel();
                 self.channels += 1;

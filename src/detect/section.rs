@@ -19,7 +19,7 @@ use super::clock::Clock;
 use super::deed::{Touch, Touched, conflict, touches};
 use super::found::Found;
 use super::met::{Meeting, Met};
-use super::order::Context;
+use super::relation::Context;
 use super::watch::{Act, By, Watch};
 use crate::event::{AccessKind, AccessPlace, Location, LockId, ObjectId, Op, SiteId, ThreadId, Value};
 use crate::world::{Change, LockHold, Thing, World};

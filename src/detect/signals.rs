@@ -13,7 +13,6 @@
 //! The channels of a run are numbered in the order of the first sends on them.
 
 use super::awaits::{Awaits, Turned};
-use super::carried::atomic;
 use crate::base::IdSet;
 use crate::event::{
     BarrierId, Event, Happening, ListenerId, Location, Op, RwLockId, SemaphoreId, ThreadId, Value, WaitSet,
@@ -60,11 +59,17 @@ impl Signals {
     /// Processes the next event. `world` is the state after its step.
     pub fn observe(&mut self, world: &World, event: &Event) -> Passed {
         let turned = self.awaits.observe(world, event);
+        self.pass(world, event, &turned)
+    }
+
+    /// Processes the next event, which has turned these awaits, for a caller that watches awaits itself. A caller uses
+    /// either this or [`observe`](Self::observe).
+    pub(super) fn pass(&mut self, world: &World, event: &Event, turned: &[Turned]) -> Passed {
         let mut passed = Passed::default();
         if let (Happening::Performed { op, made, value }, Some(thread)) = (&event.what, event.thread) {
             match op {
                 Op::Begin if made.is_none() => passed.receives.extend(self.quits.get(&thread)),
-                op => self.perform(world, thread, (op, *value), &turned, &mut passed),
+                op => self.perform(world, thread, (op, *value), turned, &mut passed),
             }
         }
         passed
@@ -152,7 +157,8 @@ impl Signals {
             Op::Wait { on, .. } => {
                 if matches!(world.thread(thread).pending, Op::Reacquire { .. }) {
                     self.waiting.insert(thread, on);
-                } else {
+                } else if !world.thread(thread).interrupted {
+                    // The wait was interrupted before it began. A wait that is refused leaves the interrupt pending.
                     passed.receives.extend(self.interrupts.remove(&thread));
                 }
             }
@@ -186,4 +192,16 @@ impl Signals {
             _ => {}
         }
     }
+}
+
+/// Returns the atomic that an operation touches, and whether it has written it; `None` if the operation threw.
+pub(super) fn atomic(world: &World, op: &Op, value: Value) -> Option<(Location, bool)> {
+    let (at, writes) = match *op {
+        Op::AtomicRead(at) => (at, false),
+        Op::AtomicWrite(at, _) | Op::FetchAdd(at, _) | Op::Exchange(at, _) => (at, true),
+        Op::Cas { at, .. } => (at, value != 0),
+        _ => return None,
+    };
+    let dead = at.object.is_some_and(|object| world.memory().object(object).freed);
+    (!dead).then_some((at, writes))
 }

@@ -5,7 +5,9 @@ use super::awaits::{Awaits, Turned};
 use super::candidate::{ContextKind, Evidence, Instance, Place, Rank};
 use super::clock::{ChainId, Point};
 use super::held::{Held, LocksetId};
-use super::order::{Context, Edges, Order};
+use super::order::Order;
+use super::relation::{Context, Edges};
+use super::signals::{Passed, Signals};
 use crate::event::{ContextId, Event, Happening, Op, SiteId, ThreadId};
 use crate::world::World;
 use std::collections::BTreeMap;
@@ -17,6 +19,9 @@ pub(super) struct Watch {
     finer: Option<(Order, Order)>,
     pub(super) held: Held,
     awaits: Awaits,
+    // The signals, if ranks are wanted, and those of the latest event.
+    signals: Option<Signals>,
+    passed: Passed,
     // Points of the event's context before the event. An operation that sends begins a new epoch and belongs to the
     // one before.
     before: Option<Points>,
@@ -95,6 +100,8 @@ impl Watch {
             finer: ranks.then(|| (Order::new(Edges::Precise), Order::new(Edges::Queued))),
             held: Held::new(),
             awaits: Awaits::default(),
+            signals: ranks.then(Signals::new),
+            passed: Passed::default(),
             before: None,
             visits: BTreeMap::new(),
         }
@@ -105,12 +112,20 @@ impl Watch {
     pub(super) fn observe(&mut self, world: &World, event: &Event) -> Vec<Turned> {
         let turned = self.awaits.observe(world, event);
         self.before = event.context.and_then(|context| self.points(context));
-        self.hybrid.observe(world, event, &self.held, &turned);
+        if let Some(signals) = &mut self.signals {
+            self.passed = signals.pass(world, event, &turned);
+        }
+        self.hybrid.observe(world, event, &self.held, &self.passed);
         if let Some((precise, queued)) = &mut self.finer {
-            precise.observe(world, event, &self.held, &turned);
-            queued.observe(world, event, &self.held, &turned);
+            precise.observe(world, event, &self.held, &self.passed);
+            queued.observe(world, event, &self.held, &self.passed);
         }
         turned
+    }
+
+    /// Returns the channels on which the latest event receives and sends; none if no ranks are wanted.
+    pub(super) fn passed(&self) -> &Passed {
+        &self.passed
     }
 
     /// Applies the effect of an event on lock sets.

@@ -7,7 +7,7 @@ use crate::base::{at_most, interval};
 use crate::campaign::{
     self, Confirmation, FailureReport, Never, OrderReport, PairReport, Phase1, Plan, Refutation, Undecided, WayReport,
 };
-use crate::detect::{ContextKind, Detector};
+use crate::detect::{ContextKind, DetectorId};
 use crate::event::{LimitKind, SiteId};
 use crate::sched::site_text;
 use serde::{Deserialize, Serialize};
@@ -39,14 +39,14 @@ pub struct About {
 }
 
 /// Returns the names of detectors.
-pub(super) fn names<'d>(detectors: impl IntoIterator<Item = &'d Detector>) -> Vec<String> {
+pub(super) fn names<'d>(detectors: impl IntoIterator<Item = &'d DetectorId>) -> Vec<String> {
     detectors.into_iter().map(|by| by.name().to_owned()).collect()
 }
 
 /// The default detectors. The field is left out if it has this value, and files from before the option existed do not
 /// have it.
 pub(super) fn usual() -> Vec<String> {
-    names(&[Detector::Hybrid])
+    names(&[DetectorId::HYBRID])
 }
 
 pub(super) fn is_usual(detectors: &[String]) -> bool {
@@ -402,7 +402,7 @@ fn driven(plan: &Plan, report: &PairReport) -> Pair {
         rank: discovery.rank.letter(),
         location: discovery.place.clone(),
         contexts: discovery.kinds.iter().map(context).collect(),
-        detectors: if discovery.searched { names(&[Detector::Search]) } else { Vec::new() },
+        detectors: if discovery.searched { names(&[DetectorId::SEARCH]) } else { Vec::new() },
         proof: proof(plan, &report.proof),
         harm: report.harm().into(),
         harms: hurts(report),

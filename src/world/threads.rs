@@ -42,7 +42,7 @@ pub struct Thread {
     /// Whether the thread waits and has been notified.
     pub(super) notified: bool,
     /// Interrupt flag of the thread. It stays set until a wait or a sleep throws because of it.
-    pub(super) interrupted: bool,
+    pub(crate) interrupted: bool,
     /// Whether the condition of the thread's await holds.
     pub(super) condition: bool,
     /// Number of holds of a lock that the thread gave up in order to wait.

@@ -3,7 +3,7 @@
 use crate::complete::all_variants;
 use crate::load::load;
 use raceflip::detect::happens_before::{Options, Race, analyze};
-use raceflip::detect::{Detector, Recorder, Traced};
+use raceflip::detect::{DetectorId, Hybrid, Recorder};
 use raceflip::event::Event;
 use raceflip::exec::{Observer, run};
 use raceflip::formats::trace::{Header, TraceWriter};
@@ -77,12 +77,13 @@ fn what_hybrid_detection_ranks_a_is_found_by_droidracer_as_well() {
         let model = load(Path::new(&path), &defines);
         let mut machine = model.machine(Limits { steps: 2_000, ..Limits::default() });
         for seed in 0..3 {
-            let mut hybrid = raceflip::detect::Hybrid::new();
+            let mut hybrid = Hybrid::new();
             run(&mut machine, &mut RandomWalk::new(), seed, &mut hybrid, &AtomicBool::new(false));
-            let mut traced = Traced::new();
+            let droidracer = [DetectorId::named("droidracer").unwrap()];
+            let mut traced = Hybrid::new().record_for(&droidracer);
             run(&mut machine, &mut RandomWalk::new(), seed, &mut traced, &AtomicBool::new(false));
             let found: BTreeSet<_> =
-                traced.finish(&machine.world, &[Detector::DroidRacer]).into_iter().map(|c| c.pair).collect();
+                traced.finish_for(&droidracer, &machine.world).races.into_iter().map(|c| c.pair).collect();
             for candidate in hybrid.finish() {
                 if candidate.rank.letter() == 'A' {
                     assert!(found.contains(&candidate.pair), "{path} {defines:?} seed {seed}: {candidate:?}");

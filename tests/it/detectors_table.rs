@@ -4,7 +4,7 @@
 use crate::complete::all_variants;
 use crate::load::load;
 use raceflip::campaign::{Confirmation, Context, PairReport, Plan, Silent, Verdict, confirm};
-use raceflip::detect::{Detector, Rank};
+use raceflip::detect::{DetectorId, Rank};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -47,13 +47,13 @@ fn campaign(plan: &Plan) -> Confirmation {
 #[test]
 #[ignore = "it writes a file"]
 fn detectors_table() {
-    let mut counts: BTreeMap<(Detector, Rank), Counts> = BTreeMap::new();
+    let mut counts: BTreeMap<(DetectorId, Rank), Counts> = BTreeMap::new();
     // Number of confirmed pairs for each set of detectors that report them.
-    let mut seen: BTreeMap<BTreeSet<Detector>, usize> = BTreeMap::new();
+    let mut seen: BTreeMap<BTreeSet<DetectorId>, usize> = BTreeMap::new();
     for (path, defines) in all_variants() {
         let model = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(&path), &defines);
-        let mut real: BTreeMap<_, BTreeSet<Detector>> = BTreeMap::new();
-        for by in Detector::ALL {
+        let mut real: BTreeMap<_, BTreeSet<DetectorId>> = BTreeMap::new();
+        for by in DetectorId::of_runs() {
             let plan = Plan { detectors: vec![by], jobs: 2, ..Plan::new(&model) };
             for pair in campaign(&plan).pairs {
                 counts.entry((by, pair.discovery.rank)).or_default()[kind(&pair)] += 1;
@@ -65,7 +65,7 @@ fn detectors_table() {
         real.into_values().for_each(|by| *seen.entry(by).or_default() += 1);
     }
     let mut text = HEAD.to_owned();
-    for by in Detector::ALL {
+    for by in DetectorId::of_runs() {
         let of = |rank| counts.get(&(by, rank)).copied().unwrap_or_default();
         let ranks = [Rank::Unordered, Rank::ByLocks, Rank::ByQueue];
         let mut total = Counts::default();

@@ -53,6 +53,7 @@ mod harm;
 mod harness_outcomes;
 mod harness_table;
 mod hold;
+mod hybrid_traces;
 mod judged;
 mod lang_check;
 mod lang_errors;

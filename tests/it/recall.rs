@@ -11,7 +11,7 @@ use crate::verdicts::racy;
 use raceflip::campaign::{
     Confirmation, Context, Explore, Never, PairReport, Phase1, Plan, Proof, Silent, confirm, detect,
 };
-use raceflip::detect::{Detector, Pair};
+use raceflip::detect::{DetectorId, Pair};
 use raceflip::explore::{self, Bounds, explore};
 use raceflip::sched::SiteSpec;
 use raceflip::vm::Model;
@@ -57,7 +57,7 @@ fn what_lies_behind_a_failure_is_detected_by_runs_alone() {
     for seed in 0..20 {
         let plan = Plan { seed, explore: Explore::Off, ..Plan::new(&model) };
         let found = detected(&plan);
-        assert!(found.candidates.iter().any(|c| c.pair == pair && c.by.contains(&Detector::Hybrid)), "seed {seed}");
+        assert!(found.candidates.iter().any(|c| c.pair == pair && c.by.contains(&DetectorId::HYBRID)), "seed {seed}");
         assert_eq!(found.searched, None);
     }
     for seed in 0..5 {
@@ -92,7 +92,7 @@ fn a_search_of_all_states_adds_what_runs_hide_and_says_so() {
     assert!(states.adjacent.keys().all(|pair| reported.contains(pair)));
     // With a single run, the search contributes the pairs that the run does not show.
     let few = detected(&Plan { runs: 1, ..Plan::new(&model) });
-    let by_search: Vec<_> = few.candidates.iter().filter(|c| c.by.contains(&Detector::Search)).collect();
+    let by_search: Vec<_> = few.candidates.iter().filter(|c| c.by.contains(&DetectorId::SEARCH)).collect();
     assert!(by_search.iter().all(|c| states.adjacent.contains_key(&c.pair) && c.count == 0));
     let off = detected(&Plan { runs: 1, explore: Explore::Off, ..Plan::new(&model) });
     assert_eq!(off.candidates.len() + by_search.len(), few.candidates.len());

@@ -11,7 +11,7 @@ use crate::campaign::runs::states::{self, States};
 use crate::campaign::runs::stream::{Stream, seed_of};
 use crate::campaign::runs::trial::Worker;
 use crate::campaign::{Context, Explore, Plan};
-use crate::detect::{Candidate, Candidates, Detector, Evidence, Findings, Hybrid, Pair, Rank, Traced};
+use crate::detect::{Candidate, Candidates, DetectorId, Evidence, Findings, Hybrid, Pair, Rank};
 use crate::event::{Event, Outcome, SiteId};
 use crate::exec::{End, Observer};
 use crate::sched::StrategySpec;
@@ -51,39 +51,24 @@ fn given_orders(plan: &Plan, found: &Candidates, pairs: &[Pair]) -> Vec<Candidat
 // Observers of one detection run.
 struct Seen<'s> {
     hybrid: Hybrid,
-    traced: Option<Traced>,
     tasks: Tasks<'s>,
 }
 
 impl<'s> Seen<'s> {
     fn new(plan: &Plan, sites: &'s [SiteId]) -> Self {
-        let traced = plan.detectors.iter().any(|by| *by != Detector::Hybrid).then(Traced::new);
-        let hybrid = Hybrid::with_order_pairs().most_pairs(plan.most_pairs);
-        Self { hybrid, traced, tasks: Tasks::new(sites) }
+        let hybrid = Hybrid::with_order_pairs().most_pairs(plan.most_pairs).record_for(&plan.detectors);
+        Self { hybrid, tasks: Tasks::new(sites) }
     }
 
-    // Returns the races that the detectors report, the order pairs, and the accesses of tasks.
-    fn finish(self, detectors: &[Detector], world: &World) -> (Found, OfTasks) {
-        let Findings { races, orders, left_out } = self.hybrid.finish_all();
-        let mut races = if detectors.contains(&Detector::Hybrid) { races } else { Vec::new() };
-        races.extend(self.traced.into_iter().flat_map(|traced| traced.finish(world, detectors)));
-        (Found { races, orders, left_out }, self.tasks.finish(world))
+    // Returns what the detectors report, and the accesses of tasks.
+    fn finish(self, detectors: &[DetectorId], world: &World) -> (Findings, OfTasks) {
+        (self.hybrid.finish_for(detectors, world), self.tasks.finish(world))
     }
-}
-
-// Findings of one run. A pair that two detectors report is in it twice.
-struct Found {
-    races: Vec<Candidate>,
-    orders: Vec<Candidate>,
-    left_out: BTreeSet<String>,
 }
 
 impl Observer for Seen<'_> {
     fn event(&mut self, world: &World, event: &Event) {
         self.hybrid.observe(world, event);
-        if let Some(traced) = &mut self.traced {
-            traced.observe(world, event);
-        }
         self.tasks.event(world, event);
     }
 }
@@ -102,7 +87,7 @@ pub(in crate::campaign) fn add_searched(plan: &Plan, states: &States, candidates
 /// no run has shown.
 pub(in crate::campaign) fn may_add(plan: &Plan, left_out: &BTreeSet<String>) -> bool {
     left_out.is_empty()
-        && plan.detectors.contains(&Detector::Hybrid)
+        && plan.detectors.contains(&DetectorId::HYBRID)
         && plan.pairs.is_none()
         && plan.explore != Explore::Off
 }
@@ -156,7 +141,7 @@ pub(in crate::campaign) fn detect_in(
     let mut flips = Flips::default();
     // No detector of a single run reports a flip of two tasks. Such pairs count as findings of the hybrid detector,
     // which is the one for recall.
-    let hybrid = plan.detectors.contains(&Detector::Hybrid);
+    let hybrid = plan.detectors.contains(&DetectorId::HYBRID);
     let mut failures = Failures::default();
     let (mut runs, mut longest, mut limits) = (0, 0, BTreeMap::new());
     // Number of random walks that showed each pair, and number of random walks.

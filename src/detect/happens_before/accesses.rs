@@ -11,12 +11,11 @@
 
 use super::classes::Classes;
 use super::locksets::{Lockset, Locksets};
-use super::order::{Context, Order};
 use super::race::{Race, RaceClass};
 use crate::base::IndexVec;
 use crate::detect::Rank;
 use crate::detect::clock::Point;
-use crate::trace::{LocationNo, OpNo, SiteNo, Trace};
+use crate::trace::{LocationNo, OpNo, SiteNo, TaskNo, ThreadNo, Trace};
 use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use xxhash_rust::xxh3::Xxh3Builder;
@@ -34,8 +33,34 @@ type Locks<'l> = Option<(&'l Locksets, Lockset)>;
 // Two statements, or contexts where statements are not known.
 type Ends = (u64, u64);
 
+/// What the search for races uses of a relation; `C` is a running context.
+pub(in crate::detect) trait Compared<C> {
+    /// Returns a context's place in the trace and in the relation.
+    fn place(&self, now: &C) -> Place;
+    /// Whether a point is before the current operation of a context.
+    fn is_before(&self, point: Point, now: &C) -> bool;
+    /// Whether a point of a thread is before the current operation of a context of the same thread, by a path on this
+    /// thread alone if the relation tells such paths from others.
+    fn is_st_before(&self, point: (Point, ThreadNo), now: &C) -> bool;
+    /// Whether the post of a task is before the post of another one, which handles an event. Both tasks have begun.
+    fn is_post_before(&self, first: TaskNo, second: TaskNo) -> bool;
+    /// Returns the rank of an unordered pair: an earlier access of the context `old`, and the current operation.
+    fn rank(&self, classes: &Classes<'_>, old: (OpNo, u32), now: &C) -> Rank;
+}
+
+/// The place of a running context.
+#[derive(Clone, Copy)]
+pub(in crate::detect) struct Place {
+    /// Operation with which the context began.
+    pub(in crate::detect) since: OpNo,
+    /// The context's number: that of the thread, or the number of threads and the task's.
+    pub(in crate::detect) number: u32,
+    /// Current point of the context.
+    pub(in crate::detect) at: Point,
+}
+
 /// The accesses so far, and the races.
-pub(super) struct Accesses<'t> {
+pub(in crate::detect) struct Accesses<'t> {
     trace: &'t Trace,
     places: IndexVec<LocationNo, Lists>,
     entries: Vec<Seen>,
@@ -82,7 +107,7 @@ impl List {
 
 impl<'t> Accesses<'t> {
     /// `merging`: whether accesses of one node count once.
-    pub(super) fn new(trace: &'t Trace, merging: bool) -> Self {
+    pub(in crate::detect) fn new(trace: &'t Trace, merging: bool) -> Self {
         let lists = Lists { reads: List::EMPTY, writes: List::EMPTY, races: 0 };
         Self {
             trace,
@@ -97,19 +122,20 @@ impl<'t> Accesses<'t> {
     }
 
     /// Processes an access of a context to a location. With `locks`, a common lock keeps two threads apart.
-    pub(super) fn meet(
+    pub(in crate::detect) fn meet<C>(
         &mut self,
-        order: &Order<'_>,
+        order: &impl Compared<C>,
         classes: &Classes<'_>,
-        (now, locks): (&Context, Locks<'_>),
+        (now, locks): (&C, Locks<'_>),
         op: OpNo,
         (at, writes): (LocationNo, bool),
     ) {
         let lockset = locks.map_or(Lockset::EMPTY, |(_, lockset)| lockset);
-        let new = Seen { next: NONE, context: now.number, at: now.at, site: self.trace.ops[op].site, op, lockset };
+        let Place { since: began, number, at: point } = order.place(now);
+        let new = Seen { next: NONE, context: number, at: point, site: self.trace.ops[op].site, op, lockset };
         let Lists { reads, writes: written, .. } = self.places[at];
         let mine = if writes { written } else { reads };
-        let known = self.find(mine, &new, now.since);
+        let known = self.find(mine, &new, began);
         let last = known.map(|(_, known)| self.entries[known as usize]);
         if self.merging && last.is_some_and(|last| last.at == new.at) {
             return;
@@ -164,11 +190,11 @@ impl<'t> Accesses<'t> {
         None
     }
 
-    fn meet_all(
+    fn meet_all<C>(
         &mut self,
-        order: &Order<'_>,
+        order: &impl Compared<C>,
         classes: &Classes<'_>,
-        (now, locks): (&Context, Locks<'_>),
+        (now, locks): (&C, Locks<'_>),
         new: &Seen,
         (place, list, since): (LocationNo, List, OpNo),
     ) {
@@ -186,7 +212,7 @@ impl<'t> Accesses<'t> {
             };
             if old.context != new.context && !order.is_before(old.at, now) && !guarded() {
                 let class = classes.of(order, old.context, new.context);
-                let rank = if classes.by_queue(old.context, new.context) { Rank::ByQueue } else { Rank::Unordered };
+                let rank = order.rank(classes, (old.op, old.context), now);
                 let (x, y) = (end(&old), end(new));
                 let key = (place, (x.min(y), x.max(y)), class);
                 let fresh = || Race {
@@ -231,11 +257,13 @@ impl<'t> Accesses<'t> {
 
     // Drops entries that can bring no new pair of statements, as far as the new access shows, and the oldest entries
     // if there are too many.
-    fn tidy(&mut self, order: &Order<'_>, now: &Context, new: &Seen, list: &mut List) {
+    fn tidy<C>(&mut self, order: &impl Compared<C>, now: &C, new: &Seen, list: &mut List) {
         let (mut kept, mut last, mut at) = (0, NONE, list.head);
         while at != NONE {
             let entry = self.entries[at as usize];
-            let is_news = entry.site != new.site || entry.lockset != new.lockset || !order.is_st_before(entry.at, now);
+            let is_news = entry.site != new.site
+                || entry.lockset != new.lockset
+                || !order.is_st_before((entry.at, self.trace.ops[entry.op].thread), now);
             if is_news && kept + 1 < MOST_ENTRIES {
                 match last {
                     NONE => list.head = at,
@@ -259,7 +287,7 @@ impl<'t> Accesses<'t> {
     }
 
     /// Returns the races in the order of the trace, and whether dropped entries could have brought more.
-    pub(super) fn finish(self) -> (Vec<Race>, bool) {
+    pub(in crate::detect) fn finish(self) -> (Vec<Race>, bool) {
         let mut races: Vec<Race> = self.found.into_values().collect();
         races.sort_by_key(|race| (race.second, race.first, race.class));
         (races, self.lost)

@@ -6,7 +6,9 @@ use super::coverage;
 use super::locksets::Locksets;
 use super::order::{Edges, Order};
 use super::race::Race;
+use super::source::TooLarge;
 use crate::detect::Rank;
+use crate::detect::detectors::{Detector, run};
 use crate::trace::{Action, LocationNo, OpNo, Operation, SiteNo, TaskNo, ThreadNo, Trace};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +45,13 @@ pub struct Analysis {
     pub covered: bool,
 }
 
+impl Analysis {
+    /// Returns the result of a detector that finds nothing but races.
+    pub(in crate::detect) fn of(races: Vec<Race>) -> Self {
+        Self { races, overtaken: Vec::new(), lost: false, covered: false }
+    }
+}
+
 /// Returns the races of a trace in DroidRacer's relation (figures 6 and 7). `None` if `stop` was set.
 ///
 /// # Examples
@@ -65,48 +74,87 @@ pub struct Analysis {
 /// ```
 #[must_use]
 pub fn analyze(trace: &Trace, options: Options, stop: &AtomicBool) -> Option<Analysis> {
-    let classes = Classes::new(trace);
-    let full = pass(trace, &classes, (Edges::Full, options.merging), stop)?;
-    let Pass { mut races, overtaken, mut lost } = full;
-    let covered = options.coverage && coverage::cover(trace, &mut races, stop);
-    if options.forced && has_signals(trace) {
-        let known: BTreeSet<_> = races.iter().map(|race| pair(trace, race)).collect();
-        let forced = pass(trace, &classes, (Edges::Forced, options.merging), stop)?;
-        lost |= forced.lost;
-        let more = forced.races.into_iter().filter(|race| !known.contains(&pair(trace, race)));
-        races.extend(more.map(|race| Race { rank: Rank::ByLocks, ..race }));
+    run(trace, Box::new(HappensBefore::new(trace, options)), stop).ok().flatten()
+}
+
+/// The analysis as a detector.
+pub(in crate::detect) struct HappensBefore<'t> {
+    trace: &'t Trace,
+    options: Options,
+    classes: Classes<'t>,
+    full: Pass<'t>,
+}
+
+impl<'t> HappensBefore<'t> {
+    pub(in crate::detect) fn new(trace: &'t Trace, options: Options) -> Self {
+        Self { trace, options, classes: Classes::new(trace), full: Pass::new(trace, Edges::Full, options.merging) }
     }
-    (!stop.load(Ordering::Relaxed)).then_some(Analysis { races, overtaken, lost, covered })
 }
 
-struct Pass {
-    races: Vec<Race>,
-    overtaken: Vec<(TaskNo, TaskNo)>,
-    lost: bool,
-}
+impl Detector for HappensBefore<'_> {
+    fn step(&mut self, at: OpNo, operation: &Operation) {
+        self.full.step(&self.classes, at, operation);
+    }
 
-fn pass(trace: &Trace, classes: &Classes<'_>, (edges, merging): (Edges, bool), stop: &AtomicBool) -> Option<Pass> {
-    let mut order = Order::new(trace, edges);
-    let mut accesses = Accesses::new(trace, merging);
-    // Without the edges of locks, accesses under a common lock have to be excluded by lock sets.
-    let mut locksets = (edges == Edges::Forced).then(|| Locksets::new(trace));
-    for (op, operation) in trace.ops.enumerate() {
-        if op.0 % 1024 == 0 && stop.load(Ordering::Relaxed) {
-            return None;
+    fn finish(self: Box<Self>, stop: &AtomicBool) -> Result<Option<Analysis>, TooLarge> {
+        let Self { trace, options, classes, full } = *self;
+        let Analysis { mut races, overtaken, mut lost, .. } = full.finish();
+        let covered = options.coverage && coverage::cover(trace, &mut races, stop);
+        if options.forced && has_signals(trace) {
+            let known: BTreeSet<_> = races.iter().map(|race| pair(trace, race)).collect();
+            let Some(forced) = forced(trace, &classes, options.merging, stop) else { return Ok(None) };
+            lost |= forced.lost;
+            let more = forced.races.into_iter().filter(|race| !known.contains(&pair(trace, race)));
+            races.extend(more.map(|race| Race { rank: Rank::ByLocks, ..race }));
         }
+        Ok((!stop.load(Ordering::Relaxed)).then_some(Analysis { races, overtaken, lost, covered }))
+    }
+}
+
+// One pass over the trace, up to the current operation.
+struct Pass<'t> {
+    order: Order<'t>,
+    accesses: Accesses<'t>,
+    // Without the edges of locks, accesses under a common lock have to be excluded by lock sets.
+    locksets: Option<Locksets>,
+}
+
+impl<'t> Pass<'t> {
+    fn new(trace: &'t Trace, edges: Edges, merging: bool) -> Self {
+        let locksets = (edges == Edges::Forced).then(|| Locksets::new(trace));
+        Self { order: Order::new(trace, edges), accesses: Accesses::new(trace, merging), locksets }
+    }
+
+    fn step(&mut self, classes: &Classes<'_>, op: OpNo, operation: &Operation) {
+        let Self { order, accesses, locksets } = self;
         order.step(op);
         if let Some(access) = operation.action.access() {
             if let Some(now) = order.context(operation.thread) {
                 let locks = locksets.as_ref().map(|sets| (sets, sets.of(operation.thread)));
-                accesses.meet(&order, classes, (now, locks), op, access);
+                accesses.meet(order, classes, (now, locks), op, access);
             }
-        } else if let Some(locksets) = &mut locksets {
+        } else if let Some(locksets) = locksets {
             locksets.step(operation.thread, operation.action);
         }
     }
-    let overtaken = order.overtaken().to_vec();
-    let (races, lost) = accesses.finish();
-    Some(Pass { races, overtaken, lost })
+
+    fn finish(self) -> Analysis {
+        let overtaken = self.order.overtaken().to_vec();
+        let (races, lost) = self.accesses.finish();
+        Analysis { overtaken, lost, ..Analysis::of(races) }
+    }
+}
+
+// The races without the edges of locks and signals. `None` if `stop` was set.
+fn forced(trace: &Trace, classes: &Classes<'_>, merging: bool, stop: &AtomicBool) -> Option<Analysis> {
+    let mut pass = Pass::new(trace, Edges::Forced, merging);
+    for (op, operation) in trace.ops.enumerate() {
+        if op.0 % 1024 == 0 && stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        pass.step(classes, op, operation);
+    }
+    Some(pass.finish())
 }
 
 fn has_signals(trace: &Trace) -> bool {

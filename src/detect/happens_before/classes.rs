@@ -1,12 +1,12 @@
 //! Classes of races (DroidRacer, section 4.3), computed from the posts that led to each task.
 
-use super::order::Order;
+use super::accesses::Compared;
 use super::race::RaceClass;
 use crate::base::IndexVec;
 use crate::trace::{Action, TaskNo, ThreadNo, Trace};
 
 /// The chain of posts of each task, reduced to what classes depend on.
-pub(super) struct Classes<'t> {
+pub(in crate::detect) struct Classes<'t> {
     trace: &'t Trace,
     lines: IndexVec<TaskNo, Line>,
 }
@@ -39,7 +39,7 @@ impl Line {
 }
 
 impl<'t> Classes<'t> {
-    pub(super) fn new(trace: &'t Trace) -> Self {
+    pub(in crate::detect) fn new(trace: &'t Trace) -> Self {
         let mut lines: IndexVec<TaskNo, Line> = trace.tasks.iter().map(|_| Line::default()).collect();
         let parents = trace.parents();
         for operation in trace.ops.iter() {
@@ -67,7 +67,7 @@ impl<'t> Classes<'t> {
     }
 
     /// Returns the class of a race between an access of one context and a later access of another one.
-    pub(super) fn of(&self, order: &Order<'_>, first: u32, second: u32) -> RaceClass {
+    pub(super) fn of<C>(&self, order: &impl Compared<C>, first: u32, second: u32) -> RaceClass {
         let ((first_thread, first), (second_thread, second)) = (self.task_of(first), self.task_of(second));
         if first_thread != second_thread {
             return RaceClass::MultiThreaded;

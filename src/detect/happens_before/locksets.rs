@@ -5,24 +5,24 @@ use crate::detect::sets::{SetId, Sets};
 use crate::trace::{Action, LockNo, ThreadNo, Trace};
 
 /// A set of locks.
-pub(super) type Lockset = SetId;
+pub(in crate::detect) type Lockset = SetId;
 
 /// The lock sets of the threads of a trace, up to the current operation.
-pub(super) struct Locksets {
+pub(in crate::detect) struct Locksets {
     sets: Sets,
     held: IndexVec<ThreadNo, Lockset>,
 }
 
 impl Locksets {
-    pub(super) fn new(trace: &Trace) -> Self {
+    pub(in crate::detect) fn new(trace: &Trace) -> Self {
         Self { sets: Sets::default(), held: trace.threads.iter().map(|_| SetId::EMPTY).collect() }
     }
 
-    pub(super) fn of(&self, thread: ThreadNo) -> Lockset {
+    pub(in crate::detect) fn of(&self, thread: ThreadNo) -> Lockset {
         self.held[thread]
     }
 
-    pub(super) fn step(&mut self, thread: ThreadNo, action: Action) {
+    pub(in crate::detect) fn step(&mut self, thread: ThreadNo, action: Action) {
         let held = &mut self.held[thread];
         match action {
             Action::Acquire(LockNo(lock)) => *held = self.sets.with(*held, lock),
@@ -32,7 +32,7 @@ impl Locksets {
     }
 
     /// Whether two sets have a lock in common.
-    pub(super) fn exclude(&self, a: Lockset, b: Lockset) -> bool {
+    pub(in crate::detect) fn exclude(&self, a: Lockset, b: Lockset) -> bool {
         self.sets.meet(a, b)
     }
 }

@@ -48,8 +48,13 @@ mod state;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub(super) use accesses::{Accesses, Compared, Place};
+pub(super) use analysis::HappensBefore;
 pub use analysis::{Analysis, Options, analyze};
+pub(super) use classes::Classes;
+pub(super) use locksets::Locksets;
 pub use order::Edges;
 pub use ordered::Ordered;
 pub use race::{Race, RaceClass};
+pub(super) use source::SourceRules;
 pub use source::{SourceOrder, TooLarge};

@@ -8,11 +8,14 @@
 //! locks are; the class of a message is more than a delay ([`crate::world::Class`]). Without [`Edges::Full`] neither
 //! locks nor signals order anything, since the scheduler chose their order.
 
+use super::accesses::{Compared, Place};
 use super::carriers::{Released, Sent};
 use super::chains::Chains;
+use super::classes::Classes;
 use super::queue::{Ended, Posted};
 use super::state::{Hop, State};
 use crate::base::IndexVec;
+use crate::detect::Rank;
 use crate::detect::clock::{ChainId, Clock, Point};
 use crate::trace::{Action, ChannelNo, EventNo, LockNo, OpNo, TaskNo, ThreadNo, Trace};
 use std::sync::Arc;
@@ -127,38 +130,11 @@ impl<'t> Order<'t> {
         self.threads[thread].context.as_ref()
     }
 
-    /// Whether a point is before the current operation of this context.
-    pub(super) fn is_before(&self, point: Point, now: &Context) -> bool {
-        if point.chain == now.at.chain {
-            return true;
-        }
-        self.reach(&now.state, point.chain, now.thread) >= point.epoch
-    }
-
     /// Whether the firing of a task is before the current operation of this context. The point is the begin of the
     /// task that the environment has posted.
     #[cfg(test)]
     pub(super) fn is_firing_before(&self, begin: Point, now: &Context) -> bool {
         begin.chain == now.at.chain || now.state.any(begin.chain, self.owner(begin.chain)) >= begin.epoch
-    }
-
-    /// Whether a point of the same thread is st-before the current operation of this context.
-    pub(super) fn is_st_before(&self, point: Point, now: &Context) -> bool {
-        point.chain == now.at.chain || self.owner(point.chain) == now.thread && now.state.st(point.chain) >= point.epoch
-    }
-
-    /// Whether the post of a task is before the post of another one, which handles an event. Both tasks have begun.
-    pub(super) fn is_post_before(&self, first: TaskNo, second: TaskNo) -> bool {
-        let (Some(state), Some(poster)) = (&self.events[second], self.poster(second)) else { return false };
-        // A state knows a post of the environment if and only if it knows the begin of its task.
-        let is_fired = self.poster(first).is_some_and(|thread| self.trace.threads[thread].environment);
-        let point = if is_fired { self.begins[first] } else { self.posts[first] };
-        let is_known = |point: Point| {
-            let owner = self.owner(point.chain);
-            let reach = if is_fired { state.any(point.chain, owner) } else { self.reach(state, point.chain, poster) };
-            reach >= point.epoch
-        };
-        first == second || point.is_some_and(is_known)
     }
 
     pub(super) fn poster(&self, task: TaskNo) -> Option<ThreadNo> {
@@ -319,5 +295,39 @@ impl<'t> Order<'t> {
         state.learn(at);
         self.chains.end(at);
         Some(state)
+    }
+}
+
+impl Compared<Context> for Order<'_> {
+    fn place(&self, now: &Context) -> Place {
+        Place { since: now.since, number: now.number, at: now.at }
+    }
+
+    fn is_before(&self, point: Point, now: &Context) -> bool {
+        if point.chain == now.at.chain {
+            return true;
+        }
+        self.reach(&now.state, point.chain, now.thread) >= point.epoch
+    }
+
+    fn is_st_before(&self, (point, _): (Point, ThreadNo), now: &Context) -> bool {
+        point.chain == now.at.chain || self.owner(point.chain) == now.thread && now.state.st(point.chain) >= point.epoch
+    }
+
+    fn is_post_before(&self, first: TaskNo, second: TaskNo) -> bool {
+        let (Some(state), Some(poster)) = (&self.events[second], self.poster(second)) else { return false };
+        // A state knows a post of the environment if and only if it knows the begin of its task.
+        let is_fired = self.poster(first).is_some_and(|thread| self.trace.threads[thread].environment);
+        let point = if is_fired { self.begins[first] } else { self.posts[first] };
+        let is_known = |point: Point| {
+            let owner = self.owner(point.chain);
+            let reach = if is_fired { state.any(point.chain, owner) } else { self.reach(state, point.chain, poster) };
+            reach >= point.epoch
+        };
+        first == second || point.is_some_and(is_known)
+    }
+
+    fn rank(&self, classes: &Classes<'_>, (_, old): (OpNo, u32), now: &Context) -> Rank {
+        if classes.by_queue(old, now.number) { Rank::ByQueue } else { Rank::Unordered }
     }
 }

@@ -1,5 +1,6 @@
 //! The order among some operations of a trace, for all pairs of them.
 
+use super::accesses::Compared;
 use super::order::{Edges, Order};
 use crate::detect::clock::Point;
 use crate::trace::{OpNo, Trace};

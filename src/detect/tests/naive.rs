@@ -1,7 +1,7 @@
 //! The rules implemented literally: a matrix over all events, a fixpoint for FIFO and NOPRE, all pairs of accesses.
 
 use super::{Found, Pair, Recorded, Seen, naive_edges};
-use crate::detect::order::Edges;
+use crate::detect::relation::Edges;
 use crate::detect::{ContextKind, Rank};
 use crate::event::{ContextId, Event, EventId, Happening, LockId, Op, PostTime, RwLockId, ThreadId};
 use crate::world::{Made, World};

@@ -5,7 +5,7 @@ use super::script::{Script, Step};
 use super::{naive, naive_orders};
 use crate::base::{IndexVec, Rng, mix};
 use crate::detect::Rank;
-use crate::detect::order::Edges;
+use crate::detect::relation::Edges;
 use crate::event::{
     BarrierId, BodyId, ConditionId, EventId, HandlerId, ListId, ListRead, ListWrite, ListenerId, Location, LockId,
     ObjectId, Op, PostTime, RwLockId, SemaphoreId, Target, ThreadId, WaitSet,

@@ -71,8 +71,9 @@ mod tests;
 
 use self::nodes::Nodes;
 use self::rows::Rows;
-use super::Race;
-use crate::trace::{OpNo, Trace};
+use super::{Analysis, Race};
+use crate::detect::detectors::Detector;
+use crate::trace::{OpNo, Operation, Trace};
 use std::sync::atomic::AtomicBool;
 
 /// Error: a trace has too many nodes for a relation stored as bits.
@@ -170,5 +171,26 @@ impl<'t> SourceOrder<'t> {
     #[must_use]
     pub fn races_until(&self, stop: &AtomicBool) -> Option<(Vec<Race>, bool)> {
         races::races(self, stop)
+    }
+}
+
+/// The rules as a detector: all work is done at the end of the trace.
+pub(in crate::detect) struct SourceRules<'t> {
+    trace: &'t Trace,
+}
+
+impl<'t> SourceRules<'t> {
+    pub(in crate::detect) fn new(trace: &'t Trace) -> Self {
+        Self { trace }
+    }
+}
+
+impl Detector for SourceRules<'_> {
+    fn step(&mut self, _: OpNo, _: &Operation) {}
+
+    fn finish(self: Box<Self>, stop: &AtomicBool) -> Result<Option<Analysis>, TooLarge> {
+        let order = SourceOrder::until(self.trace, stop)?;
+        let found = order.and_then(|order| order.races_until(stop));
+        Ok(found.map(|(races, lost)| Analysis { lost, ..Analysis::of(races) }))
     }
 }

@@ -5,6 +5,7 @@ mod naive;
 mod races;
 
 use super::Edges;
+use super::accesses::Compared;
 use super::order::Order;
 use crate::base::Rng;
 use crate::detect::clock::Point;
