@@ -1,6 +1,7 @@
 //! Compares the detector with a naive implementation of the rules on random programs, and tests each edge by hand.
 
 mod edges;
+mod hybrid_trace;
 mod naive;
 mod naive_edges;
 mod naive_orders;
