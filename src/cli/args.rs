@@ -14,46 +14,46 @@ use std::path::PathBuf;
 
 /// Headings of options in the help. An option has the same heading in each command.
 pub(super) mod head {
-    pub(in crate::cli) const MODEL: &str = "What is looked at";
-    pub(in crate::cli) const EFFORT: &str = "How it is looked at";
+    pub(in crate::cli) const MODEL: &str = "Input";
+    pub(in crate::cli) const EFFORT: &str = "Execution";
     pub(in crate::cli) const RESULT: &str = "Result";
     pub(in crate::cli) const SAVED: &str = "Saved failures";
     pub(in crate::cli) const GATE: &str = "Gate";
     pub(in crate::cli) const LONG: &str = "Long campaigns";
     pub(in crate::cli) const TIMELINE: &str = "Timeline";
-    pub(in crate::cli) const LIMITS: &str = "Limits of a run (reaching one is the outcome `limit`)";
-    pub(in crate::cli) const BOUNDS: &str = "Bounds of the search (where one cuts it the answer says so)";
+    pub(in crate::cli) const LIMITS: &str = "Limits of a run (a run that reaches one ends with `limit`)";
+    pub(in crate::cli) const BOUNDS: &str = "Bounds of the search (the result says which one was reached)";
 }
 
 const ABOUT: &str = "\
 A controlled-scheduling race fuzzer for modeled apps.
 
-A model (a `.race` file) says which threads and loopers an app has, what they post to each other and which memory they share. \
-raceflip runs it under a scheduler of its own: every run is one choice of who acts next after another, so every run can be \
-made again, to the byte.";
+A model (a `.race` file) describes the threads and loopers of an app, the messages that they post to each other, and the memory \
+that they share. raceflip runs the model under its own scheduler. A run is a sequence of choices, each of which selects the next \
+actor. So every run can be replayed exactly.";
 
 const AFTER: &str = "\
 Examples:
-  raceflip check models/*.race             are these models well-formed?
-  raceflip run app.race                    one run, as a timeline
-  raceflip run app.race --seed 7 --quiet   another one, its outcome and its token only
-  raceflip replay app.race rf1-...         a run again, from its token
-  raceflip shrink app.race rf1-...         the same failure, with fewer preemptions
-  raceflip detect app.race                 which pairs of accesses may race?
-  raceflip confirm app.race                which of them are real, and which hurt?
-  raceflip analyze abc_log.txt             the races of a recorded trace, of ours or of DroidRacer
-  raceflip explore app.race                every state: what can happen, and what never can
-  raceflip test models                     do the `expect` lines of these models hold?
-  raceflip new app.race                    a first model, to be changed into yours
-  raceflip fmt app.race                    its layout put right
-  raceflip trace stat abc_log.txt          what is in an execution trace?
+  raceflip check models/*.race             check that these models are well-formed
+  raceflip run app.race                    print the timeline of one run
+  raceflip run app.race --seed 7 --quiet   only the outcome and the token of another run
+  raceflip replay app.race rf1-...         replay a run from its token
+  raceflip shrink app.race rf1-...         find the same failure with fewer preemptions
+  raceflip detect app.race                 list pairs of accesses that may race
+  raceflip confirm app.race                decide which pairs are real and which are harmful
+  raceflip analyze abc_log.txt             list the races of a trace of raceflip or DroidRacer
+  raceflip explore app.race                search all states: what can happen, and what cannot
+  raceflip test models                     check the `expect` lines of these models
+  raceflip new app.race                    write a first model, for you to edit
+  raceflip fmt app.race                    format a model
+  raceflip trace stat abc_log.txt          summarize an execution trace
 
 Exit status:
-  0    nothing found (by `explore`: so far, if its search was cut)
+  0    nothing found (after a search that was cut, `explore` may have missed something)
   1    something found: a run that does not end `ok`, a potential pair, a confirmed pair, a failure,
-       a possible livelock, a layout that is not right (`fmt --check`)
+       a possible livelock, a file that is not formatted (`fmt --check`)
   2    bad input or usage
-  3    a replay that left its recording
+  3    a replay diverged from its recording
   130  interrupted
   101  a bug in raceflip: please report it";
 
@@ -61,14 +61,14 @@ Exit status:
 #[derive(Parser, Debug)]
 #[command(name = "raceflip", version, about = "A controlled-scheduling race fuzzer for modeled apps", long_about = ABOUT, after_help = AFTER, max_term_width = 100)]
 pub(super) struct Cli {
-    /// When to use colours
+    /// When to use colors
     ///
-    /// `auto`: on a terminal, unless NO_COLOR is set. `always` and `never` overrule both.
-    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN", help_heading = "Everywhere")]
+    /// `auto`: on a terminal, unless NO_COLOR is set. `always` and `never` override both.
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN", help_heading = "Global")]
     pub(super) color: Colour,
 
-    /// Log what raceflip does, on stderr (twice: more of it)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Everywhere")]
+    /// Write a log to stderr (give it twice for more detail)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Global")]
     pub(super) verbose: u8,
 
     #[command(subcommand)]
@@ -110,9 +110,9 @@ commands! {
 /// Option `-D NAME=VALUE`.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct Defines {
-    /// Give a constant of the model another value (`-D FIXED=1`; may be repeated)
+    /// Set a constant of the model, as in `-D FIXED=1` (may be repeated)
     ///
-    /// VALUE is a whole number, `true` or `false`. Of two for one constant the last counts.
+    /// VALUE is an integer, `true` or `false`. If a constant is set more than once, the last value counts.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define, help_heading = head::MODEL)]
     defines: Vec<(String, i64)>,
 }
@@ -128,10 +128,10 @@ impl Defines {
 /// Format of the result, and whether it is brief, for commands with two formats.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ResultArgs {
-    /// The form of the result on stdout
+    /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = head::RESULT)]
     pub(super) format: Format,
-    /// Print in a few lines what it comes to, and no details
+    /// Print only a summary
     #[arg(short, long, help_heading = head::RESULT)]
     pub(super) quiet: bool,
 }
@@ -139,10 +139,10 @@ pub(super) struct ResultArgs {
 /// Format of the result, and whether it is brief, for commands with reports for other tools.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ToolArgs {
-    /// The form of the result on stdout
+    /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = head::RESULT)]
     pub(super) format: ReportFormat,
-    /// Print in a few lines what it comes to, and no details
+    /// Print only a summary
     #[arg(short, long, help_heading = head::RESULT)]
     pub(super) quiet: bool,
 }
@@ -150,7 +150,7 @@ pub(super) struct ToolArgs {
 /// Number of workers.
 #[derive(Args, Clone, Debug)]
 pub(super) struct JobArgs {
-    /// Workers; the result is the same for any number [default: one for each core]
+    /// Number of workers; the result is the same for any number [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = head::EFFORT)]
     pub(super) jobs: Option<u16>,
 }
@@ -158,7 +158,7 @@ pub(super) struct JobArgs {
 /// Seed of all choices that are drawn.
 #[derive(Args, Clone, Debug)]
 pub(super) struct SeedArgs {
-    /// Decides every choice that is drawn
+    /// Seed of the random choices
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = head::EFFORT)]
     pub(super) seed: u64,
 }
@@ -174,7 +174,7 @@ fn define(text: &str) -> Result<(String, i64), String> {
         "true" => 1,
         "false" => 0,
         number => number.parse().map_err(|_| {
-            format!("`{number}` is not a whole number of 64 bits: write NAME=VALUE, as in `-D {name}=1`")
+            format!("`{number}` is not a 64-bit integer: write NAME=VALUE, as in `-D {name}=1`")
         })?,
     };
     Ok((name.to_owned(), value))
@@ -183,31 +183,31 @@ fn define(text: &str) -> Result<(String, i64), String> {
 /// Limits of a run. A run that reaches one ends with the outcome `limit`, which says which option raises it.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct LimitArgs {
-    /// Steps [default: 100000]
+    /// Number of steps [default: 100000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = head::LIMITS)]
     steps: Option<u64>,
-    /// The virtual clock, as in `500ms`, `30s`, `10m`, `1h` or `2d` [default: 30d]
+    /// Time of the virtual clock, as in `500ms`, `30s`, `10m`, `1h` or `2d` [default: 30d]
     #[arg(long, value_name = "TIME", value_parser = virtual_time, help_heading = head::LIMITS)]
     virtual_time: Option<u64>,
-    /// Objects made, dead ones as well [default: 100000]
+    /// Number of objects created, including deleted ones [default: 100000]
     #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     objects: Option<u32>,
-    /// Threads made, finished ones as well [default: 4096]
+    /// Number of threads created, including finished ones [default: 4096]
     #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     threads: Option<u32>,
-    /// Messages in one queue [default: 100000]
+    /// Number of messages in one queue [default: 100000]
     #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     queue: Option<u32>,
-    /// Elements of one list [default: 1000000]
+    /// Number of elements of one list [default: 1000000]
     #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     list: Option<u32>,
-    /// Instructions of a thread from one visible operation to the next [default: 1000000]
+    /// Number of instructions of a thread between two visible operations [default: 1000000]
     #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     local: Option<u64>,
-    /// Calls within calls; deeper is the failure StackOverflow [default: 256]
+    /// Depth of nested calls; a deeper call is the failure StackOverflow [default: 256]
     #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     depth: Option<u32>,
-    /// Cells of all objects, and of the threads' stacks at their deepest [default: 10000000]
+    /// Number of cells of all objects and of all stacks at their maximum [default: 10000000]
     #[arg(long, value_name = "N", help_heading = head::LIMITS)]
     cells: Option<u32>,
 }
@@ -232,7 +232,7 @@ impl LimitArgs {
 /// Format of a result.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Format {
-    /// For people
+    /// Text for people
     #[default]
     Text,
     /// One JSON object (docs/formats.md)
@@ -242,7 +242,7 @@ pub(super) enum Format {
 /// Format of the report of one run.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum RunFormat {
-    /// A timeline, the outcome, how to make the run again
+    /// Timeline, outcome, and the command that replays the run
     #[default]
     Text,
     /// One JSON object (docs/formats.md)
@@ -254,20 +254,20 @@ pub(super) enum RunFormat {
 /// Options of the report of one run.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ReportArgs {
-    /// The form of the result on stdout
+    /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = head::RESULT)]
     pub(super) format: RunFormat,
-    /// Print in a few lines what it comes to, and no details
+    /// Print only a summary
     ///
-    /// Of a run: the outcome and the token, not the timeline.
+    /// For a run, this is the outcome and the token, without the timeline.
     #[arg(short, long, help_heading = head::RESULT)]
     pub(super) quiet: bool,
-    /// Write the timeline to a file, as Chrome trace events: ui.perfetto.dev opens it
+    /// Write the timeline to a file as Chrome trace events, for ui.perfetto.dev
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     pub(super) perfetto: Option<PathBuf>,
     #[command(flatten)]
     pub(super) view: ViewArgs,
-    /// Write every event to a file, as JSON lines (docs/formats.md)
+    /// Write all events to a file as JSON lines (docs/formats.md)
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     pub(super) trace: Option<PathBuf>,
 }
@@ -278,7 +278,7 @@ impl ReportArgs {
     pub(super) fn alone(&self, option: &str, given: bool) -> Result<(), Refusal> {
         if given && self.format == RunFormat::Mermaid {
             return Err(Refusal::new(format_args!(
-                "`--format mermaid` prints the diagram and nothing else: leave out `{option}`, or take `--format text` or `json`"
+                "`--format mermaid` prints only the diagram: remove `{option}`, or use `--format text` or `json`"
             )));
         }
         Ok(())
@@ -288,16 +288,16 @@ impl ReportArgs {
 /// Options that select the part of a timeline that is printed, and its form.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct ViewArgs {
-    /// Tell all steps, also those in the middle of a long run and those of loops
+    /// Print all steps, including the middle of a long run and the steps of loops
     #[arg(long, conflicts_with = "around", help_heading = head::TIMELINE)]
     pub(super) all: bool,
-    /// Tell the steps around this one
+    /// Print only the steps around this step
     #[arg(long, value_name = "STEP", help_heading = head::TIMELINE)]
     pub(super) around: Option<u64>,
-    /// How many steps before and after it
+    /// Number of steps to print before and after that step
     #[arg(long, value_name = "N", default_value_t = 10, requires = "around", help_heading = head::TIMELINE)]
     pub(super) context: u64,
-    /// Tell only the steps of these threads and loopers, by name
+    /// Print only the steps of these threads and loopers, by name
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = head::TIMELINE)]
     pub(super) only: Vec<String>,
     /// Mark the steps of an access: `@label`, `@label.read of x`, or LINE:COLUMN (may be repeated)
@@ -305,11 +305,11 @@ pub(super) struct ViewArgs {
     pub(super) mark: Vec<SiteSpec>,
     /// Draw with ASCII characters only
     ///
-    /// For terminals and logs that show no others. What is not ASCII in a model is shown as `?`. It is never chosen by
-    /// the locale: the same command prints the same bytes everywhere.
+    /// For terminals and logs without other characters. Other characters of a model are printed as `?`. The locale does
+    /// not change the output: the same command prints the same bytes everywhere.
     #[arg(long, help_heading = head::TIMELINE)]
     pub(super) ascii: bool,
-    /// How wide lines may be [default: the terminal, up to 160; else 80]
+    /// Maximum width of lines [default: width of the terminal, up to 160; otherwise 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=1000), help_heading = head::TIMELINE)]
     pub(super) width: Option<u16>,
 }

@@ -33,13 +33,13 @@ pub(super) fn number_of_runs() -> RangedI64ValueParser<u32> {
 pub(super) struct CampaignArgs {
     #[command(flatten)]
     seed: SeedArgs,
-    /// Detection runs at least: they go on until two thirds of them have brought nothing new
+    /// Minimum number of detection runs; they continue until two thirds of them found nothing new
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::RUNS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
     runs: u32,
-    /// Potential pairs of one location that are kept: a result that leaves some out says so
+    /// Maximum number of potential pairs of one location; the result says if some are left out
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..), help_heading = head::EFFORT)]
     most_pairs: u32,
-    /// What finds potential pairs: `all` is the union. Others than `hybrid` find fewer, and more surely
+    /// Detector of potential pairs; `all` combines them. The others find fewer pairs than `hybrid`, with fewer false alarms
     #[arg(long, value_enum, default_value_t, value_name = "DETECTOR", help_heading = head::EFFORT)]
     pub(super) detector: DetectorArg,
     #[command(flatten)]

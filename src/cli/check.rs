@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 const ABOUT: &str = "\
-Parses, checks and compiles models, and runs nothing. All errors of all files are told, on stderr, and warnings of what is \
-hardly meant (a task that nothing runs, an event that nothing enables); a line for each model that is well-formed, on stdout. Exit status 2 if any is not; \
+Parses, checks and compiles models, without running them. Prints all errors of all files on stderr, with warnings about code that is \
+hardly intended (a task that nothing runs, an event that nothing enables), and a line for each well-formed model on stdout. The exit status is 2 if any model is not well-formed; \
 warnings do not change it.";
 
 const AFTER: &str = "\
 Examples:
   raceflip check app.race
-  raceflip check models                  all below a folder
+  raceflip check models                  all models below a folder
   raceflip check -D FIXED=1 app.race     with another value of a constant";
 
 /// Check models without running them
@@ -26,9 +26,9 @@ pub(super) struct Args {
     /// Models, and folders of models
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Print in a few lines what it comes to, and no details
+    /// Print only a summary
     ///
-    /// Nothing of models that are well-formed.
+    /// It omits well-formed models.
     #[arg(short, long, help_heading = head::RESULT)]
     quiet: bool,
     #[command(flatten)]

@@ -18,7 +18,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// The shell
+    /// Name of the shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }

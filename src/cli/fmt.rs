@@ -10,26 +10,26 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
-Lays out models: four spaces for each open block, one space or none between words and signs, at most one blank line. Lines stay as \
-their author broke them, and comments where they are: behind their code, in the same column where there is room. The model stays the same.
+Formats models: four spaces for each open block, at most one space between words and signs, at most one blank line. Line \
+breaks and comments stay where they are; comments after code keep their column where there is room. The meaning of the model does not change.
 
-Files are changed in place, and only if they change; each that did is named. A file that does not parse is left alone, and told about. A file that changes is replaced as a whole, so a hard link to it keeps the old text.";
+Files are formatted in place. A file is written only if it changes, and its name is printed. A file that does not parse is reported and not changed. A changed file is replaced as a whole, so a hard link to it keeps the old text.";
 
 const AFTER: &str = "\
 Examples:
   raceflip fmt app.race
   raceflip fmt models                    every .race file below a directory
-  raceflip fmt --check models            changes nothing; prints what would change, and exits with 1 if anything would
+  raceflip fmt --check models            print the changes without making them; exit with 1 if there are any
   raceflip fmt - < app.race              from stdin to stdout";
 
-/// Put the layout of models right
+/// Format models
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
-    /// Models, directories with models in them, or `-` for stdin to stdout
+    /// Models and folders of models, or `-` for stdin to stdout
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Change nothing: print the differences, and exit with 1 if there are any
+    /// Print the changes without making them; exit with 1 if there are any
     #[arg(long, help_heading = super::args::head::RESULT)]
     check: bool,
 }

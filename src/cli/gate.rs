@@ -11,36 +11,36 @@ use std::collections::BTreeSet;
 /// Help text about gates in `confirm` and `merge`.
 pub(super) const CONFIRM: &str = "\
 In CI:
-  By default everything that was confirmed or failed is exit status 1: that suits a look for races. A right
-  model may well have races that do no harm, so a gate wants less. Most want
-    --fail-on any-failure,limits   no run fails in any order, and what may come later is known
-  and a gate against new races only
-    --fail-on harmful              a failure that comes whatever the order passes";
+  By default every confirmed pair and every failure gives exit status 1, which suits a search for races. A
+  correct model may have harmless races, so a gate needs weaker conditions. Most gates use
+    --fail-on any-failure,limits   no run fails in any order, and no run is cut by a limit
+  A gate against new races alone uses
+    --fail-on harmful              failures that occur in both orders pass";
 
 /// Conditions on which a campaign fails: the values of `--fail-on`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum FailOn {
-    /// A pair, or an order, that hurts: runs fail with one order and not with the other
+    /// A harmful pair or order: runs fail with one order and not with the other
     Harmful,
     /// A pair that was confirmed, harmful or not
     Real,
     /// A pair that was neither confirmed nor refuted
     Unconfirmed,
-    /// A run that failed, whatever the verdicts: also where both orders of a pair fail, and where no pair explains it
+    /// A failing run, whatever the verdicts: also if both orders of a pair fail, or if no pair explains the failure
     AnyFailure,
-    /// A run that came to a limit: what comes later is not known
+    /// A run that reached a limit: later steps are unknown
     Limits,
-    /// A possible livelock: it is looked for then, whether or not a run came to a limit (a search of all states, up to
-    /// --explore-limit; where there are more it is not known, and fails)
+    /// A possible livelock; it is then searched for even if no run reached a limit (in all states, up to
+    /// --explore-limit; if there are more, the answer is unknown, and the gate fails)
     Livelock,
-    /// Nothing: report only. It stands alone
+    /// Nothing: only report. It cannot be combined
     Nothing,
 }
 
 /// Option `--fail-on` of campaigns.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct GateArgs {
-    /// What exits with 1; several with commas. A gate in CI wants `any-failure,limits` [default:
+    /// Exit with 1 in these cases, separated by commas; for a gate in CI, use `any-failure,limits` [default:
     /// harmful,real,any-failure]
     #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', help_heading = "Gate")]
     fail_on: Vec<FailOn>,
@@ -51,7 +51,7 @@ impl GateArgs {
     pub(super) fn resolve(&self) -> Result<Gate, super::Refusal> {
         let on: BTreeSet<FailOn> = self.fail_on.iter().copied().collect();
         if on.contains(&FailOn::Nothing) && on.len() > 1 {
-            return Err(super::Refusal::new("`--fail-on nothing` stands alone: leave out the others, or `nothing`"));
+            return Err(super::Refusal::new("`--fail-on nothing` cannot be combined: remove the other conditions, or `nothing`"));
         }
         let usual = on.is_empty();
         let on = if usual { BTreeSet::from([FailOn::Harmful, FailOn::Real, FailOn::AnyFailure]) } else { on };

@@ -15,7 +15,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// The command [default: raceflip itself]
+    /// Name of a command [default: raceflip itself]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }

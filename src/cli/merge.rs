@@ -9,17 +9,17 @@ use crate::formats::campaigns::CampaignReport;
 use std::path::PathBuf;
 
 const ABOUT: &str = "\
-Puts the parts of a campaign together that `raceflip confirm DIR --partition 1/3 --out part1.json` has written, each on another machine say. \
-The result has the bytes that the whole campaign has.";
+Combines the parts of a campaign, which `raceflip confirm DIR --partition 1/3 --out part1.json` wrote, for example on several machines. \
+The result is the same, to the byte, as that of the whole campaign.";
 
 const AFTER: &str = "\
 Examples:
   raceflip merge part1.json part2.json part3.json
   raceflip merge part*.json --format json > whole.json
 
-Exit status: as of `raceflip confirm`";
+Exit status: that of `raceflip confirm`";
 
-/// Put the parts of a campaign together
+/// Combine the parts of a campaign
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {
@@ -32,7 +32,7 @@ pub(super) struct Args {
     result: ToolArgs,
     /// Write the result to this file
     ///
-    /// As JSON, whatever --format says; the report goes to stdout as well.
+    /// It is JSON, whatever --format says. The report is still printed to stdout.
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     out: Option<PathBuf>,
 }

@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 const SKELETON: &str = include_str!("skeleton.race");
 
 const ABOUT: &str = "\
-Writes a small model with comments: a looper, a thread, a race that hurts, its repair, and what must be found. Change it into yours.
+Writes a small model with comments, for you to edit. It has a looper, a thread, a harmful race, its repair, and `expect` lines.
 
-The file gets the ending `.race` unless it has one, and the app the name of the file. A file that exists is not written.";
+A path without an extension gets the extension `.race`. The app gets the name of the file. An existing file is not overwritten.";
 
 const AFTER: &str = "\
 Examples:
   raceflip new                           model.race
   raceflip new login                     login.race, with the app \"login\"
-  raceflip confirm login.race            what is in it";
+  raceflip confirm login.race            find its race";
 
 /// Write a first model
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_help = AFTER)]
 pub(super) struct Args {
-    /// The file
+    /// Path of the new file
     #[arg(value_name = "PATH", default_value = "model.race")]
     path: PathBuf,
 }

@@ -14,25 +14,25 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
-Makes a run again from its token, and prints exactly what `raceflip run` printed for it (but for the line that says that it was shrunk).
+Replays a run from its token, and prints exactly what `raceflip run` printed for it (except the line that says that the run was shrunk).
 
-A token holds the choices of the run by name, the -D values and the limits. It survives edits elsewhere in the model: \
-comments, labels, statements that the run does not come to. Where the model no longer fits, the replay stops (exit status 3) \
-and says what it expected and what it found. It never goes on by guessing, unless --tolerant asks for that: then it follows the recording \
-as far as it can, and tells how often it could not.
+A token contains the choices of the run by name, the -D values and the limits. It survives edits elsewhere in the model: \
+comments, labels, statements that the run does not reach. If the model no longer fits, the replay stops (exit status 3) \
+and prints what it expected and what it found. It never guesses, unless --tolerant is given: then it follows the recording \
+as far as possible, and prints how often it could not.
 
-The limits of the token count only as far as this command's limits go (the usual ones, or those given by --steps and its like): a run that needs more is stopped there, and the option that allows it is told (exit status 2).";
+The limits of the token cannot exceed the limits of this command (the defaults, or the values of --steps and similar options). A run that needs more is stopped there, and a message names the option that allows it (exit status 2).";
 
 const AFTER: &str = "\
 Examples:
   raceflip replay app.race rf1-...
   raceflip replay app.race @token.txt                          from a file
-  raceflip replay app.race @seeds/app-0123456789abcdef.toml    a failure that `raceflip test` has saved
+  raceflip replay app.race @seeds/app-0123456789abcdef.toml    a failure that `raceflip test` saved
   raceflip run -q app.race --seed 7 | raceflip replay app.race -   from stdin
-  raceflip replay app.race rf1-... --until 12 --state          where everything stands after 12 steps
-  raceflip replay app.race rf1-... --tolerant                  although the model was edited
+  raceflip replay app.race rf1-... --until 12 --state          the state after 12 steps
+  raceflip replay app.race rf1-... --tolerant                  after an edit of the model
 
-From a file or stdin, everything around the token is passed over, so the output of `raceflip run` will do.";
+In a file or on stdin, all text around the token is ignored. So the output of `raceflip run` can be used.";
 
 /// Recorded run, and the options of its report.
 #[derive(clap::Args, Debug)]
@@ -51,7 +51,7 @@ pub(super) struct RecordedArgs {
     pub(super) limits: LimitArgs,
 }
 
-/// Make a run again, from its token
+/// Replay a run from its token
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {
@@ -59,7 +59,7 @@ pub(super) struct Args {
     recorded: RecordedArgs,
     #[command(flatten)]
     state: StateArgs,
-    /// Go on where the model has left the recording: follow it as far as it can be followed
+    /// Continue where the model differs from the recording, and follow it as far as possible
     #[arg(long, help_heading = head::EFFORT)]
     tolerant: bool,
 }

@@ -18,18 +18,18 @@ use std::path::{Path, PathBuf};
 /// Format of the results of campaigns and tests.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum ReportFormat {
-    /// For people
+    /// Text for people
     #[default]
     Text,
     /// One JSON object (docs/formats.md)
     Json,
-    /// JUnit XML, for CI servers that show tests
+    /// JUnit XML, for CI servers
     Junit,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Workflow commands: annotations of a pull request on GitHub
+    /// Workflow commands, which GitHub shows as annotations of a pull request
     Github,
-    /// Markdown, for a comment or the summary of a job
+    /// Markdown, for a comment or a job summary
     Markdown,
 }
 

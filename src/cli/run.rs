@@ -11,48 +11,50 @@ use crate::sched::StrategySpec;
 use std::path::PathBuf;
 
 const ABOUT: &str = "\
-Runs a model once and prints what happened as a timeline: a column for each thread and looper, a row for each step, with what it did, \
-the values it read and wrote, and where it stands in the model; then how the run ended, and a token that replays it. \
+Runs a model once and prints a timeline. It has a column for each thread and looper, and a row for each step: the operation, \
+the values that it read and wrote, and its place in the model. Below the timeline are the outcome of the run and a token that replays it. \
 The README explains the signs.
 
-The seed decides every choice. It is 0 unless another one is given, so the same command prints the same run, on any machine.
+The seed determines every choice. The default is 0, so the same command prints the same run on every machine.
 
-A run that fails is shrunk (`raceflip shrink` says how): the timeline and the token are those of a smaller run that fails in the same way, and a line says so. \
---no-shrink shows the run as it was drawn; so do --trace, --perfetto, --until and --state, which look into that very run. The JSON is about the run as \
-drawn as well, and has the token of the smaller one beside it.";
+A failing run is shrunk (see `raceflip shrink --help`): raceflip prints the timeline and the token of a smaller run that fails in the same way, and a line says so. \
+--no-shrink prints the run as it was found. So do --trace, --perfetto, --until and --state, because they show that run itself. The JSON also describes the run as \
+it was found, together with the token of the smaller run.";
 
 const AFTER: &str = "\
 Strategies:
-  random            every choice that is open is as likely as any other (the default)
-  round-robin       threads in turn, one step each
-  pct:D             PCT: random priorities, lowered at D - 1 random steps. Finds a bug of depth D
-                    with probability 1/(n K^(D-1)) at least, for n actors and K steps. D is 3
-                    unless given. `pct:D,steps=K`: K, else the steps of a round-robin run.
-  delay:D           delay bounding: each thread runs until it blocks, but D times, at random steps
-                    of K, the one that would act is passed over. D is 2 unless given; K as for pct.
-                    Both go on as `random` after K steps.
+  random            each open choice has the same probability (the default)
+  round-robin       the threads act in turn, one step each
+  pct:D             PCT: random priorities, lowered at D - 1 random steps. It finds a bug of depth D
+                    with probability at least 1/(n K^(D-1)), for n actors and K steps. The default
+                    of D is 3. `pct:D,steps=K` sets K; its default is the length of a round-robin run.
+  delay:D           delay bounding: each thread runs until it blocks. At D random steps of the
+                    first K, the next thread is passed over. The default of D is 2; K is as for pct.
+                    After K steps, both strategies continue as `random`.
   pctcp:D           PCTCP: PCT with a priority for each chain of threads and tasks that follow each
-                    other by posts, forks, joins and queues. Finds a bug of depth D with probability
-                    1/(W^2 K^(D-1)) at least, for W of them side by side. D and K as for pct.
-  pos               partial order sampling: a random priority for each pending operation, drawn anew
-                    where one was performed that conflicts with it. N steps of a thread that
-                    conflict with nothing come before an operation of another one once in N + 1
-                    runs, and not once in 2^N as in a random walk.
-  surw:A,B,...      SURW: each order of the interesting events is as likely as any other. They are
-                    those of the named sites; `surw`: all accesses, atomics, acquisitions and
-                    signals. Their numbers are those of a round-robin run.
-  directed:A~B      RaceFuzzer: holds a thread back at one of two sites until another reaches
-                    the other. A site is `@label`, `@label.read of x`, or LINE:COLUMN.
-                    `directed:A~B,patience=N`: holds it back for N steps at most.
-                    `directed:A~B,visits=N/M`: passes over some of the first visits, up to N at A
-                    and M at B, drawn anew in each run: for sites in hot loops.
-  hold:A<B          B waits until A was performed: the access itself is held, or the post, fork or
-                    firing that brings it about, or the clock. What can be held is seen in one run.
-                    `way=N`: holds in the N-th nearest way, from 1; else a run draws one.
-                    `profile=SEED`: the detection run that shows the ways; 0, the round robin,
-                    unless given. `guided`: all others do what they did there, as far as they can.
-  avoid:A,B,...     whoever stands at one of these sites waits as long as anybody else can act, for
-                    1,000 steps at most: runs that get past a failure. All else is a random walk.
+                    other by posts, forks, joins and queues. It finds a bug of depth D with
+                    probability at least 1/(W^2 K^(D-1)), for W concurrent chains. D and K are as
+                    for pct.
+  pos               partial order sampling: each pending operation has a random priority, which is
+                    drawn again when a conflicting operation is performed. N steps of a thread
+                    without conflicts come before an operation of another thread once in N + 1
+                    runs; in a random walk, once in 2^N runs.
+  surw:A,B,...      SURW: all orders of the interesting events have the same probability. These are
+                    the events of the named sites. `surw` alone takes all accesses, atomics,
+                    acquisitions and signals. A round-robin run counts them.
+  directed:A~B      RaceFuzzer: postpones a thread at one of two sites until another thread reaches
+                    the other site. A site is `@label`, `@label.read of x`, or LINE:COLUMN.
+                    `directed:A~B,patience=N` postpones it for at most N steps.
+                    `directed:A~B,visits=N/M` skips some of the first visits, up to N at A and M at
+                    B. Each run draws these numbers again. This is for sites in hot loops.
+  hold:A<B          B waits until A was performed. The strategy holds the access B itself, the
+                    post, fork or firing that leads to it, or the clock. One detection run shows
+                    which of these can be held. `way=N` takes the N-th nearest one, from 1; without
+                    it a run draws one. `profile=SEED` selects the detection run; the default is 0,
+                    the round robin. `guided` makes all other threads follow that run, if possible.
+  avoid:A,B,...     a thread that is pending at one of these sites waits while another actor is
+                    enabled, for at most 1,000 steps. So runs get past a failure. All other choices
+                    are those of a random walk.
 
 Examples:
   raceflip run app.race
@@ -68,7 +70,7 @@ Examples:
   raceflip run app.race --perfetto run.json --quiet     for ui.perfetto.dev
   for s in $(seq 100); do raceflip run -q app.race --seed $s || break; done";
 
-/// Run a model once, and print its timeline and how it ended
+/// Run a model once, and print its timeline and its outcome
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {
@@ -78,9 +80,9 @@ pub(super) struct Args {
     #[command(flatten)]
     seed: SeedArgs,
     #[arg(long, value_name = "STRATEGY", default_value = "random", help_heading = head::EFFORT)]
-    #[arg(help = format!("How choices are made: {}", StrategySpec::syntax()))]
+    #[arg(help = format!("Strategy that makes the choices: {}", StrategySpec::syntax()))]
     strategy: StrategySpec,
-    /// Show runs as they were drawn, and not smaller ones that end in the same way
+    /// Show failing runs as they were found, without shrinking them
     #[arg(long, help_heading = head::RESULT)]
     no_shrink: bool,
     #[command(flatten)]
@@ -97,7 +99,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     if args.file.is_dir() {
         let name = args.file.to_string_lossy().into_owned();
         return Err(Refusal::new(format_args!(
-            "`{name}` is a folder, and `run` makes one run of one model: name a file in it, or take `raceflip test`, `confirm`, `detect`, `explore` or `check`, which take folders"
+            "`{name}` is a folder, and `run` performs one run of one model: name a file in it, or use `raceflip test`, `confirm`, `detect`, `explore` or `check`, which accept folders"
         )));
     }
     let model = load::model(&args.file, &args.defines.resolve(), &context.out)?;

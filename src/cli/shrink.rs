@@ -16,15 +16,15 @@ use crate::world::{World, signature};
 use std::sync::atomic::AtomicBool;
 
 const ABOUT: &str = "\
-Makes the run of a token smaller: looks for a run that ends in the same way (the same failure, at the same place; or `ok`) and deviates less \
-often from a scheduler that lets each thread run until it has to wait. What deviations are left are the places at which the order matters.
+Shrinks the run of a token: searches for a run that ends in the same way (the same failure at the same place, or `ok`) and deviates less \
+often from a default scheduler, which lets each thread run until it has to wait. The remaining deviations are the places at which the order matters.
 
-That scheduler goes on with the thread that acted last; if it cannot go on, with the one that was made first; if none can, the clock moves to the next \
-deadline; if it need not, the first event fires. A deviation is a step at which somebody else acts, or another waiter, branch or \
-instant is chosen: a preemption, a reordering. Of two runs with as many deviations the one with fewer steps is smaller.
+The default scheduler continues the thread that acted last. If that thread is blocked, it takes the enabled thread that was created first. If no thread is enabled, the clock moves to the next \
+deadline; without a deadline, the first event fires. A deviation is a step at which another actor acts, or another waiter, branch or \
+instant is chosen: a preemption, a reordering. Of two runs with equally many deviations, the one with fewer steps is smaller.
 
-At most 20,000 runs of 10,000,000 steps in all are tried. The same token gives the same result. `raceflip run` and `raceflip test` shrink \
-what fails by themselves, with a twentieth of that effort.";
+The search tries at most 20,000 runs with 10,000,000 steps in total. The same token gives the same result. `raceflip run` and `raceflip test` shrink \
+failing runs themselves, with a twentieth of that effort.";
 
 const AFTER: &str = "\
 Examples:
@@ -34,13 +34,13 @@ Examples:
   raceflip shrink app.race rf1-... --format json | jq .departures
 
 Exit status:
-  0    it ends `ok`
-  1    it ends in another way: as the run of the token does
+  0    the run ends `ok`
+  1    the run ends in another way, like the run of the token
   2    bad input
-  3    the model was edited, and the token does not fit any more
-  130  interrupted; what was smallest by then is printed";
+  3    the model was edited, and the token no longer fits
+  130  interrupted; the smallest run so far is printed";
 
-/// Make a run smaller: the same end, fewer preemptions and reorderings
+/// Find a run with the same end and fewer preemptions and reorderings
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {

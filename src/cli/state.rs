@@ -11,7 +11,7 @@ pub(super) struct StateArgs {
     /// Stop after N steps
     #[arg(long, value_name = "N", help_heading = super::args::head::EFFORT)]
     pub(super) until: Option<u64>,
-    /// Print where each thread stands at the end (with --until: there), queues, locks, and the values of all variables
+    /// Print the state at the end or at --until: threads, queues, locks, and all variables
     #[arg(long, help_heading = super::args::head::RESULT)]
     pub(super) state: bool,
 }

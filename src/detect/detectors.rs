@@ -66,10 +66,10 @@ pub struct Rules {
 pub static DETECTORS: [Row; 4] = [
     Row {
         name: "hybrid",
-        help: Some("Locksets, and the order that every run has: misses the least"),
+        help: Some("Lock sets and the order that holds in every run; misses the fewest pairs"),
         rules: Some(Rules {
             name: "hybrid",
-            help: "Locksets, and the order that every run has: misses the least",
+            help: "Lock sets and the order that holds in every run; misses the fewest pairs",
             title: "hybrid detection",
             has_ranks: true,
             has_coverage: false,
@@ -116,7 +116,7 @@ pub static DETECTORS: [Row; 4] = [
     },
     Row {
         name: "fasttrack",
-        help: Some("FastTrack: threads alone, a looper in the order of its tasks"),
+        help: Some("FastTrack: only threads; a looper runs its tasks in order"),
         rules: Some(Rules {
             name: "fasttrack",
             help: "FastTrack's: threads alone, a looper in the order of its tasks",

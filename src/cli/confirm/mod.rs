@@ -25,29 +25,29 @@ use std::time::Duration;
 use text::Printer;
 
 const ABOUT: &str = "\
-Detects potential pairs, drives the scheduler at each, and prints which are real, which hurt, which are false, and a token for each order.
+Detects potential pairs, directs the scheduler at each pair, and prints which pairs are real, harmful or false, with a token for each order.
 
-Two threads are driven by RaceFuzzer's directed scheduler until both statements are about to be performed at once. Where that cannot be (two tasks of \
-one looper, or a post that would have to wait), one of them is held until the other has been performed: the same two accesses, in both orders, in two runs. \
-Then both orders are continued with the same seeds from the point where the pair is decided.
+RaceFuzzer's directed scheduler drives two threads until both statements are pending at once. Where that is impossible (two tasks of \
+one looper, or a post that would have to wait), one access is held until the other one has been performed. So two runs show the same two accesses in both orders. \
+Then both orders are continued with the same seeds, from the state in which the order of the pair is decided.
 
-  HARMFUL      confirmed, and some failure comes with one order and not with the other
-  REAL         confirmed; either order fails in the same ways, or none does
-  REFUTED      false: never side by side, and one order never, in all states there are
-  UNCONFIRMED  none of these: it may be false, or too rare for so many trials";
+  HARMFUL      confirmed, and some failure occurs with one order and not with the other
+  REAL         confirmed; both orders fail in the same ways, or none fails
+  REFUTED      false: in no state side by side, and one order never occurs
+  UNCONFIRMED  none of these: the pair may be false, or too rare for so many trials";
 
 const AFTER: &str = "\
 Examples:
   raceflip confirm app.race
-  raceflip confirm app.race -D FIXED=1          does the repair hold?
+  raceflip confirm app.race -D FIXED=1          check the repair
   raceflip confirm app.race --trials 1000 --jobs 8
   raceflip confirm app.race --pair '@check~@destroy'
-  raceflip confirm app.race --all-variants      as it stands, and repaired, in one campaign
+  raceflip confirm app.race --all-variants      with and without the repair, in one campaign
   raceflip confirm app.race --pairs-from pairs.json  pairs of `raceflip detect --out pairs.json`, or of another tool
-  raceflip confirm app.race --explore only      no trials: all states, for all pairs
+  raceflip confirm app.race --explore only      search all states for all pairs, without trials
   raceflip confirm models --all-variants --journal night.journal --save   all models below a folder
-  raceflip confirm models --all-variants --journal night.journal --resume   and on, after it was killed
-  raceflip confirm models --partition 2/8 --out part2.json   an eighth of them; `raceflip merge` puts them together
+  raceflip confirm models --all-variants --journal night.journal --resume   resume after the campaign was killed
+  raceflip confirm models --partition 2/8 --out part2.json   one eighth; `raceflip merge` combines the parts
   raceflip confirm models --fail-on any-failure,limits   a gate in CI (see below)
   raceflip confirm app.race --format sarif > race.sarif   for code scanning; also junit, github, markdown
   raceflip confirm app.race --format json | jq '.pairs[] | select(.harm == \"harmful\")'
@@ -55,76 +55,76 @@ Examples:
 GATES
 
 Exit status:
-  0    no pair was confirmed, and nothing failed; or, with --fail-on, nothing of what that names
-  1    a pair was confirmed, or a run failed; or, with --fail-on, something of what that names
+  0    no pair was confirmed and no run failed; with --fail-on: none of its conditions is met
+  1    a pair was confirmed or a run failed; with --fail-on: one of its conditions is met
   2    bad input or usage
-  130  interrupted; what is known by then is printed";
+  130  interrupted; the results so far are printed";
 
-/// Confirm races: which are real, which hurt, and how to see it again
+/// Confirm races: which are real, which are harmful, and how to replay them
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = after())]
 pub(super) struct Args {
-    /// Models, and folders of models: each as it stands, with the constants that it says and -D
+    /// Models and folders of models; each model with its own constants and those of -D
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Take every model in all variants that its `expect` lines speak of, and not only as it stands
+    /// Test each model in all variants that its `expect` lines name
     #[arg(long, help_heading = head::MODEL)]
     all_variants: bool,
-    /// Only variants with this text in their name, as it is printed: path and constants (may be repeated: any of them)
+    /// Only variants whose printed name (path and constants) contains this text (may be repeated: any of them)
     #[arg(long, value_name = "TEXT", help_heading = head::MODEL)]
     filter: Vec<String>,
-    /// Drive the pairs of this list instead of those that detection finds: `raceflip-pairs` JSON, or lines `SITE SITE`
+    /// Drive the pairs of this list instead of detected pairs: `raceflip-pairs` JSON, or lines `SITE SITE`
     #[arg(long, alias = "pairs", value_name = "FILE", help_heading = head::MODEL)]
     pairs_from: Option<PathBuf>,
-    /// Drive this pair: SITE~SITE, as in `@a~@b` or `@a.acquire~@b.acquire`; may be given more than once
+    /// Drive this pair: SITE~SITE, as in `@a~@b` or `@a.acquire~@b.acquire` (may be repeated)
     #[arg(long = "pair", value_name = "PAIR", help_heading = head::MODEL)]
     pair: Vec<String>,
-    /// Drive no order pairs: two acquisitions of a lock, a post and a cancel ..., which are no races but may hurt
+    /// Do not drive order pairs (two acquisitions of a lock, a post and a cancel), which are not races but may be harmful
     #[arg(long, help_heading = head::MODEL)]
     no_orders: bool,
-    /// Trials of each pair, for each kind of driving it
+    /// Number of trials of each pair, for each kind of trial
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::TRIALS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
     trials: u32,
-    /// Whether pairs are searched for in all states
+    /// When to search all states for pairs
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = head::EFFORT)]
     explore: ExploreArg,
-    /// States that are searched at most
+    /// Maximum number of states to search
     #[arg(long, value_name = "STATES", default_value_t = campaign::Plan::STATES, help_heading = head::EFFORT)]
     explore_limit: u64,
     /// Stop after this time, as in `30s`, `10m` or `1h`
     ///
-    /// What there is by then is reported. It depends on the machine, so it is not reproducible.
+    /// The results so far are reported. They depend on the machine, so they are not reproducible.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
     time: Option<Duration>,
     #[command(flatten)]
     gate: GateArgs,
     #[command(flatten)]
     result: ToolArgs,
-    /// Print the timeline of each failing run that is shown, with the statements of its pair marked
+    /// Print the timeline of each failing run in the report, with the statements of its pair marked
     #[arg(long, help_heading = head::RESULT)]
     timeline: bool,
     /// Write the result to this file
     ///
-    /// As JSON, whatever --format says; the report goes to stdout as well.
+    /// It is JSON, whatever --format says. The report is still printed to stdout.
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     out: Option<PathBuf>,
-    /// Write each trial to this file, a JSON object on each line
+    /// Write all trials to this file, one JSON object on each line
     #[arg(long, value_name = "FILE", help_heading = head::RESULT)]
     trials_out: Option<PathBuf>,
-    /// Keep the run of each harmful order, and of each other failure, in the folder of saved failures: `raceflip test`
-    /// makes these first
+    /// Save a run of each harmful order and of each other failure in the folder of saved failures; `raceflip test`
+    /// replays them first
     #[arg(long, help_heading = head::SAVED)]
     save: bool,
-    /// The folder of saved failures
+    /// Folder of saved failures
     #[arg(long, alias = "seeds", value_name = "DIR", default_value = "seeds", help_heading = head::SAVED)]
     saved: PathBuf,
-    /// Keep what is finished in this file, so that nothing is lost when the campaign is killed
+    /// Record finished variants in this file, so that a killed campaign can be resumed
     #[arg(long, value_name = "FILE", help_heading = head::LONG)]
     journal: Option<PathBuf>,
-    /// Go on with the campaign of the journal, if there is one: the result has the bytes that it has without a break
+    /// Resume the campaign of the journal, if there is one; the result is the same as without the interruption
     #[arg(long, requires = "journal", help_heading = head::LONG)]
     resume: bool,
-    /// Confirm only a part of the variants, as in `2/8`; `raceflip merge` puts the parts together
+    /// Confirm only a part of the variants, as in `2/8`; `raceflip merge` combines the parts
     #[arg(long, value_name = "PART/OF", value_parser = many::partition, help_heading = head::LONG)]
     partition: Option<Partition>,
     #[command(flatten)]
@@ -138,12 +138,12 @@ fn after() -> String {
 /// Extent of the search: the value of `--explore`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum ExploreArg {
-    /// Pairs that no run confirms, if there are not too many states
+    /// For pairs that no run confirms, unless there are too many states
     #[default]
     Auto,
-    /// Nothing: no pair is refuted
+    /// Never: no pair is refuted
     Off,
-    /// All pairs, and no trials are made
+    /// For all pairs, instead of trials
     Only,
 }
 

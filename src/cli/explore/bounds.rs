@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 /// Bounds at which a search ends even if there are more states.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct BoundArgs {
-    /// States [default: 10000000]
+    /// Number of states [default: 10000000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STATES), help_heading = head::BOUNDS)]
     states: Option<u64>,
-    /// Steps from the start
+    /// Number of steps from the start
     #[arg(long, alias = "most-steps", value_name = "N", help_heading = head::BOUNDS)]
     search_depth: Option<u32>,
-    /// Memory, as in `512M` or `8G` [default: 4G]
+    /// Size of the memory, as in `512M` or `8G` [default: 4G]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = head::BOUNDS)]
     memory: Option<u64>,
     /// Stop after this time, as in `30s`, `10m` or `1h`
     ///
-    /// What there is by then is reported. It depends on the machine, so it is not reproducible.
+    /// The results so far are reported. They depend on the machine, so they are not reproducible.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = head::EFFORT)]
     pub(super) time: Option<Duration>,
 }

@@ -26,57 +26,57 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const ABOUT: &str = "\
-Visits every state that the model can reach, up to the bounds, and prints how runs can end, each with a shortest run and its token: what is not \
-printed by a search that was complete can never happen. With `--pairs` also which accesses can stand side by side, and in which orders they can be \
-performed. Two states are the same if nothing that can happen later differs.
+Visits every state that the model can reach, up to the bounds, and prints all ends of runs, each with a shortest run and its token. An end that a \
+complete search does not print can never happen. `--pairs` also prints which accesses can be side by side, and in which orders they can be \
+performed. Two states are equal if everything that can happen later is equal.
 
-Where a bound cuts the search it says so, what was covered, and how large the whole may be: then what is not printed may still happen. A cut by `--memory` or \
-`--time` is not reproducible; all else is the same for any number of workers.
+If a bound cuts the search, the result says which bound, what was covered, and an estimate of the whole. Then other ends may exist. A cut by `--memory` or \
+`--time` is not reproducible. All other results are the same for any number of workers.
 
-`--search-depth` bounds how many steps from the start the search goes. `--steps` does not: it only limits the runs that are performed again for their tokens.
+`--search-depth` bounds the number of steps from the start. `--steps` does not: it only limits the runs that are replayed for their tokens.
 
-The clock is exact: it moves in units that tell all orders of deadlines apart. `--clock fast` moves it to the instants that random walks use, which misses \
-some orders; on it nothing is called impossible.";
+The clock is exact: it moves in units that distinguish all orders of deadlines. `--clock fast` moves it only to the instants that random walks use. That misses \
+some orders, so nothing is called impossible.";
 
 const AFTER: &str = "\
 Examples:
   raceflip explore app.race
-  raceflip explore models                          one after the other; as JSON an array
+  raceflip explore models                          all models below a folder (an array in JSON)
   raceflip explore app.race --observe total,done   ends with different values are different ends
-  raceflip explore app.race --pairs                can these two accesses race, and in which order?
+  raceflip explore app.race --pairs                which accesses can race, and in which orders
   raceflip explore app.race --states 50000000 --memory 16G
   raceflip explore app.race --format json | jq '.ends[].text'
 
 Exit status:
-  0    every end that was found is `ok`, and no livelock; of a search that was cut (`complete` is false
-       in the JSON) it says no more than that nothing bad was found so far
-  1    some run fails, blocks, is stuck or comes to a limit, or may go on for ever
+  0    every end is `ok`, and no livelock is possible; after a search that was cut (`complete` is
+       false in the JSON): nothing bad was found so far
+  1    some run fails, deadlocks, gets stuck or reaches a limit, or may run forever
   2    bad input or usage
-  130  interrupted; what was found by then is printed";
+  130  interrupted; the results so far are printed";
 
-/// Visit every state: what can happen, and what never can
+/// Visit every state: what can happen, and what cannot
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {
     /// Models, and folders of models
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Variables whose values tell ends apart; '' for none [default: those of the model's `expect outcomes of` lines]
+    /// Variables whose values distinguish ends; '' for none [default: those of the `expect outcomes of` lines]
     #[arg(long, value_name = "VAR,...", value_delimiter = ',', help_heading = head::MODEL)]
     observe: Option<Vec<String>>,
-    /// Tell which accesses can stand side by side, and in which orders they can be performed
+    /// Print which accesses can be side by side, and in which orders they can be performed
     #[arg(long, conflicts_with_all = ["reduce", "preemptions"], help_heading = head::RESULT)]
     pairs: bool,
-    /// Which states are looked at first
+    /// Order in which states are visited
     #[arg(long, value_enum, default_value_t, value_name = "ORDER", help_heading = head::EFFORT)]
     search: Search,
-    /// How the clock moves
+    /// Steps of the clock
     #[arg(long, value_enum, default_value_t, value_name = "CLOCK", help_heading = head::EFFORT)]
     clock: ClockArg,
-    /// Follow only one order of steps that commute: as many states, fewer transitions; runs are no shortest ones
+    /// Follow only one order of independent steps: equally many states, fewer transitions, no shortest runs
     #[arg(long, help_heading = head::EFFORT)]
     reduce: bool,
-    /// Follow only runs in which a thread that could have gone on is put aside so many times at most
+    /// Follow only runs with at most N preemptions
     #[arg(long, value_name = "N", conflicts_with = "reduce", help_heading = head::EFFORT)]
     preemptions: Option<u32>,
     #[command(flatten)]
@@ -94,20 +94,20 @@ pub(super) struct Args {
 /// Order of the search: the value of `--search`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Search {
-    /// Nearest first: shortest runs
+    /// Breadth first: finds shortest runs
     #[default]
     Breadth,
-    /// Last found first, by one worker: little memory
+    /// Depth first, with one worker: needs little memory
     Depth,
 }
 
 /// Steps of the clock: the value of `--clock`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum ClockArg {
-    /// Tells all orders of deadlines apart
+    /// Distinguishes all orders of deadlines
     #[default]
     Exact,
-    /// To deadlines, and as long before them as the app's delays are
+    /// Moves to deadlines, and to instants before them by the delays of the app
     Fast,
 }
 

@@ -18,81 +18,81 @@ use std::sync::atomic::Ordering;
 use tell::Told;
 
 const ABOUT: &str = "\
-Runs models and says which of their `expect` lines hold. A folder stands for all `.race` files below it.
+Runs models and prints which of their `expect` lines hold. A folder stands for all `.race` files below it.
 
-A model is tested once for each variant that the conditions of its lines speak of: `expect failure if FIXED == 0` and `expect no \
-failure if FIXED == 1` are the variants FIXED=0 and FIXED=1. A line that wants something to happen holds if some run shows it; for \
-what is rare up to a hundred times --walks are made, and campaigns as `raceflip confirm` makes them. A line that wants something never to happen \
-holds if no run shows it: that is no proof. (It is not checked, and the variant fails, if a limit cuts all runs.) \
-For lines about order the random walks count. A model without `expect` lines expects that no run fails, blocks or is stuck.
+A model is tested once for each variant that the conditions of its lines name: `expect failure if FIXED == 0` and `expect no \
+failure if FIXED == 1` name the variants FIXED=0 and FIXED=1. A line that requires something holds if some run shows it. For \
+rare behavior, raceflip performs up to a hundred times --walks, and campaigns like those of `raceflip confirm`. A line that forbids something \
+holds if no run shows it, which is not a proof. (If a limit cuts all runs, the line is not checked, and the variant fails.) \
+For lines about order, the random walks count. A model without `expect` lines expects that no run fails, deadlocks or gets stuck.
 
-A failure that must not be is saved in the folder `seeds`, and made again first by every later test, until it is gone and the file is deleted. \
-What is shown and saved is shrunk first (`raceflip shrink` says how): a smaller run with the same end.";
+A forbidden failure is saved in the folder `seeds`. Every later test replays it first, until the failure is gone and the file is deleted. \
+Failures are shrunk before they are shown and saved (see `raceflip shrink --help`): to smaller runs with the same end.";
 
 const AFTER: &str = "\
 Examples:
   raceflip test models                       everything below a folder
   raceflip test app.race -D FIXED=1          one variant
   raceflip test models --filter queue --filter FIXED=1
-  raceflip test models --bless               lines that do not hold are rewritten
+  raceflip test models --bless               rewrite lines that do not hold
   raceflip test models --walks 20000 --seed 7 --no-save
   raceflip test models --fail-on limits,unchecked --format junit > junit.xml    a gate in CI
   raceflip test models --format json | jq '.variants[] | select(.verdict == \"failed\") | .file'
 
 Exit status:
-  0    all lines hold, as far as the runs tell
-  1    some do not, or there is something that --fail-on names
-  2    a model, a seed file or the command line is not right; what is right was tested
-  130  interrupted; what was tested by then is printed";
+  0    all lines hold in the runs that were performed
+  1    some line does not hold, or a condition of --fail-on is met
+  2    a model, a saved failure or the command line is invalid; valid models were tested
+  130  interrupted; the results so far are printed";
 
 /// Check whether the `expect` lines of models hold
 #[derive(clap::Args, Debug)]
 #[command(long_about = ABOUT, after_long_help = AFTER)]
 pub(super) struct Args {
-    /// Models, and folders of models: each in all variants that its `expect` lines speak of
+    /// Models and folders of models; each model is tested in all variants that its `expect` lines name
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Only variants with this text in their name, as it is printed: path and constants (may be repeated: any of them)
+    /// Only variants whose printed name (path and constants) contains this text (may be repeated: any of them)
     #[arg(long, value_name = "TEXT", help_heading = head::MODEL)]
     filter: Vec<String>,
     #[command(flatten)]
     defines: Defines,
-    /// Random walks for each variant
+    /// Number of random walks for each variant
     #[arg(long, alias = "runs", value_name = "N", default_value = "2000", value_parser = number_of_runs(), help_heading = head::EFFORT)]
     walks: u32,
-    /// States that are searched at most
+    /// Maximum number of states to search
     ///
-    /// Variants that have no more are searched instead of walked through (0: none is).
+    /// A variant with at most so many states is searched instead of random walks (0: no search).
     #[arg(long, value_name = "STATES", default_value_t = TestPlan::STATES, help_heading = head::EFFORT)]
     explore_limit: u64,
-    /// Trials of each pair, for each kind of driving it
+    /// Number of trials of each pair, for each kind of trial
     ///
-    /// They are made where lines speak of pairs, or where walks do not show what must be.
+    /// Trials are performed for lines about pairs, and where walks do not show required behavior.
     #[arg(long, value_name = "N", default_value_t = Plan::TRIALS, value_parser = number_of_runs(), help_heading = head::EFFORT)]
     trials: u32,
     #[command(flatten)]
     seed: SeedArgs,
     #[command(flatten)]
     jobs: JobArgs,
-    /// What exits with 1 besides lines that do not hold; several with commas. A gate in CI wants `limits,unchecked`
+    /// Exit with 1 also in these cases, separated by commas; for a gate in CI, use `limits,unchecked`
     #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', help_heading = head::GATE)]
     fail_on: Vec<FailOn>,
     #[command(flatten)]
     result: ToolArgs,
-    /// Show runs as they were drawn, and not smaller ones that end in the same way
+    /// Show failing runs as they were found, without shrinking them
     #[arg(long, help_heading = head::RESULT)]
     no_shrink: bool,
-    /// The folder of saved failures
+    /// Folder of saved failures
     #[arg(long, alias = "seeds", value_name = "DIR", default_value = "seeds", help_heading = head::SAVED)]
     saved: PathBuf,
-    /// Save no failures (those that are saved are still made again)
+    /// Do not save failures (saved failures are still replayed)
     #[arg(long, help_heading = head::SAVED)]
     no_save: bool,
-    /// Rewrite lines that do not hold to what the model does, where that is known
+    /// Rewrite lines that do not hold to match the model, where its behavior is known
     ///
-    /// Known is what a search of all states says, what some run shows, and the verdict of a pair. A model without lines
-    /// gets one, `expect outcomes`. \
-    /// Lines that are not decided are left, and told; nothing else of a file changes.
+    /// Behavior is known from a search of all states, from a run that shows it, and from the verdict of a pair. A model
+    /// without lines gets one, `expect outcomes`. \
+    /// Undecided lines are kept and reported. Nothing else in a file changes.
     #[arg(long, conflicts_with_all = ["filter", "defines"], help_heading = head::RESULT)]
     bless: bool,
     #[command(flatten)]
@@ -104,7 +104,7 @@ pub(super) struct Args {
 enum FailOn {
     /// A line that could not be checked
     Unchecked,
-    /// A run that came to a limit: what comes later is not known
+    /// A run that reached a limit: later steps are unknown
     Limits,
 }
 
