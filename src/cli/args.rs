@@ -249,6 +249,8 @@ pub(super) enum RunFormat {
     Json,
     /// A Mermaid sequence diagram, for Markdown
     Mermaid,
+    /// An SVG picture, for pages and slides
+    Svg,
 }
 
 /// Options of the report of one run.
@@ -273,15 +275,20 @@ pub(super) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Refuses an option that changes how much is printed if the format is a diagram, which leaves no room for more or
-    /// less.
+    /// Refuses an option that changes how much is printed if the format is a diagram or a picture, which leaves no
+    /// room for more or less.
     pub(super) fn alone(&self, option: &str, given: bool) -> Result<(), Refusal> {
-        if given && self.format == RunFormat::Mermaid {
-            return Err(Refusal::new(format_args!(
-                "`--format mermaid` prints the diagram and nothing else: leave out `{option}`, or take `--format text` or `json`"
-            )));
+        let (form, what) = match self.format {
+            RunFormat::Mermaid => ("mermaid", "diagram"),
+            RunFormat::Svg => ("svg", "picture"),
+            RunFormat::Text | RunFormat::Json => return Ok(()),
+        };
+        match given {
+            false => Ok(()),
+            true => Err(Refusal::new(format_args!(
+                "`--format {form}` prints the {what} and nothing else: leave out `{option}`, or take `--format text` or `json`"
+            ))),
         }
-        Ok(())
     }
 }
 

@@ -69,6 +69,7 @@ mod operands;
 mod optimum;
 mod pairs;
 mod perfetto;
+mod pictures;
 mod pos;
 mod races;
 mod readme;
