@@ -173,9 +173,9 @@ fn define(text: &str) -> Result<(String, i64), String> {
     let value = match value {
         "true" => 1,
         "false" => 0,
-        number => number.parse().map_err(|_| {
-            format!("`{number}` is not a 64-bit integer: write NAME=VALUE, as in `-D {name}=1`")
-        })?,
+        number => number
+            .parse()
+            .map_err(|_| format!("`{number}` is not a 64-bit integer: write NAME=VALUE, as in `-D {name}=1`"))?,
     };
     Ok((name.to_owned(), value))
 }
@@ -249,6 +249,8 @@ pub(super) enum RunFormat {
     Json,
     /// A Mermaid sequence diagram, for Markdown
     Mermaid,
+    /// An SVG picture, for pages and slides
+    Svg,
 }
 
 /// Options of the report of one run.
@@ -273,15 +275,20 @@ pub(super) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Refuses an option that changes how much is printed if the format is a diagram, which leaves no room for more or
-    /// less.
+    /// Refuses an option that changes how much is printed if the format is a diagram or a picture, which leaves no
+    /// room for more or less.
     pub(super) fn alone(&self, option: &str, given: bool) -> Result<(), Refusal> {
-        if given && self.format == RunFormat::Mermaid {
-            return Err(Refusal::new(format_args!(
-                "`--format mermaid` prints only the diagram: remove `{option}`, or use `--format text` or `json`"
-            )));
+        let (form, what) = match self.format {
+            RunFormat::Mermaid => ("mermaid", "diagram"),
+            RunFormat::Svg => ("svg", "picture"),
+            RunFormat::Text | RunFormat::Json => return Ok(()),
+        };
+        match given {
+            false => Ok(()),
+            true => Err(Refusal::new(format_args!(
+                "`--format {form}` prints only the {what}: remove `{option}`, or use `--format text` or `json`"
+            ))),
         }
-        Ok(())
     }
 }
 

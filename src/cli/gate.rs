@@ -51,7 +51,9 @@ impl GateArgs {
     pub(super) fn resolve(&self) -> Result<Gate, super::Refusal> {
         let on: BTreeSet<FailOn> = self.fail_on.iter().copied().collect();
         if on.contains(&FailOn::Nothing) && on.len() > 1 {
-            return Err(super::Refusal::new("`--fail-on nothing` cannot be combined: remove the other conditions, or `nothing`"));
+            return Err(super::Refusal::new(
+                "`--fail-on nothing` cannot be combined: remove the other conditions, or `nothing`",
+            ));
         }
         let usual = on.is_empty();
         let on = if usual { BTreeSet::from([FailOn::Harmful, FailOn::Real, FailOn::AnyFailure]) } else { on };

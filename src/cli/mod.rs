@@ -8,6 +8,7 @@
 mod again;
 mod analyze;
 mod args;
+mod beside;
 mod bug;
 mod campaign;
 mod check;
@@ -19,6 +20,7 @@ mod exit;
 mod explore;
 mod files;
 mod fmt;
+mod followed;
 mod gate;
 mod interrupt;
 mod journal;

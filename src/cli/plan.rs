@@ -63,6 +63,8 @@ pub(super) enum Form {
     Timeline,
     /// Mermaid diagram.
     Mermaid,
+    /// SVG picture.
+    Svg,
     /// Outcome and token.
     Brief,
     /// JSON object.
@@ -83,6 +85,7 @@ impl Report {
         let form = match (args.format, args.quiet) {
             (RunFormat::Json, _) => Form::Json,
             (RunFormat::Mermaid, _) => Form::Mermaid,
+            (RunFormat::Svg, _) => Form::Svg,
             (RunFormat::Text, true) => Form::Brief,
             (RunFormat::Text, false) => Form::Timeline,
         };

@@ -1,12 +1,12 @@
 //! `raceflip replay`: performs a run again, from its token.
 
-use super::args::{Defines, LimitArgs, ReportArgs, head};
+use super::args::{Defines, LimitArgs, ReportArgs, RunFormat, head};
 use super::exit::Status;
 use super::load::Model;
 use super::plan::{Choices, Plan, Report};
 use super::shrunk::Shrinking;
 use super::state::StateArgs;
-use super::{Context, Refusal, load, shell, single};
+use super::{Context, Refusal, beside, load, shell, single};
 use crate::event::LimitKind;
 use crate::token::Token;
 use crate::world::Limits;
@@ -31,6 +31,9 @@ Examples:
   raceflip run -q app.race --seed 7 | raceflip replay app.race -   from stdin
   raceflip replay app.race rf1-... --until 12 --state          the state after 12 steps
   raceflip replay app.race rf1-... --tolerant                  after an edit of the model
+  raceflip replay app.race rf1-... --mark @a --mark @b --format svg > run.svg
+  raceflip replay app.race rf1-... --beside rf1-... --mark @a --mark @b --format svg > both.svg
+                                                               both orders of a pair, side by side
 
 In a file or on stdin, all text around the token is ignored. So the output of `raceflip run` can be used.";
 
@@ -62,12 +65,24 @@ pub(super) struct Args {
     /// Continue where the model differs from the recording, and follow it as far as possible
     #[arg(long, help_heading = head::EFFORT)]
     tolerant: bool,
+    /// Draw the run of this token beside the first one: both orders of a pair (with `--format svg`)
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["tolerant", "until", "trace", "perfetto"], help_heading = head::RESULT)]
+    beside: Option<String>,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     // The choices that could not be followed would be printed after the diagram.
     args.recorded.report.alone("--tolerant", args.tolerant)?;
+    if args.beside.is_some() && args.recorded.report.format != RunFormat::Svg {
+        return Err(Refusal::new("`--beside` draws two runs in one picture: add `--format svg`"));
+    }
     let (token, model) = args.recorded.resolve(context)?;
+    if let Some(beside) = &args.beside {
+        let other = args.recorded.other(beside, &token, &model, context)?;
+        let report = Report::resolve(&args.recorded.report, args.state, &model)?;
+        let allowed = args.recorded.limits.resolve();
+        return beside::perform(&model, [&token, &other], &allowed, &report.view, context);
+    }
     let plan = Plan {
         limits: token.limits,
         allowed: args.recorded.limits.resolve(),
@@ -109,6 +124,12 @@ impl RecordedArgs {
                 context.out.note(format_args!("the token was made with {}", list.join(" ")));
             }
         })?;
+        self.fits(&token, &model, context)?;
+        Ok((token, model))
+    }
+
+    // Checks a token against the model and the limits of this command.
+    fn fits(&self, token: &Token, model: &Model, context: &mut Context) -> Result<(), Refusal> {
         if model.digest() != token.program {
             context.out.warning("the token was made for another version of this model; the choices decide");
         }
@@ -117,7 +138,17 @@ impl RecordedArgs {
         if let Some((option, value)) = token.limits.kept_from(&self.limits.resolve(), None) {
             return Err(Refusal::new(asks(option, value, &self.limits.resolve())));
         }
-        Ok((token, model))
+        Ok(())
+    }
+
+    // Returns the token of a second run of the same variant.
+    fn other(&self, text: &str, first: &Token, model: &Model, context: &mut Context) -> Result<Token, Refusal> {
+        let other: Token = token_text(text)?.parse().map_err(|e| Refusal::new(format_args!("--beside: {e}")))?;
+        if other.defines != first.defines {
+            return Err(Refusal::new("--beside: the tokens are of two variants, with other constants (`-D`)"));
+        }
+        self.fits(&other, model, context)?;
+        Ok(other)
     }
 }
 

@@ -66,6 +66,7 @@ Examples:
   raceflip run app.race --format json | jq .outcome
   raceflip run app.race --only main,worker --around 120
   raceflip run app.race --format mermaid > run.mmd
+  raceflip run app.race --format svg > run.svg
   raceflip run app.race --trace run.jsonl --quiet
   raceflip run app.race --perfetto run.json --quiet     for ui.perfetto.dev
   for s in $(seq 100); do raceflip run -q app.race --seed $s || break; done";

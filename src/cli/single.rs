@@ -1,6 +1,7 @@
 //! Performs one run, drawn or replayed, and reports it. `run` and `replay` share it, so that both print the same.
 
 use super::exit::Status;
+use super::followed::Followed;
 use super::load::Model;
 use super::output::{BOLD, paint};
 use super::plan::{Choices, Form, NewFile, Plan, Report};
@@ -8,7 +9,6 @@ use super::progress::Progress;
 use super::shrunk::{self, Shrinking};
 use super::timeline::{self, View};
 use super::{Context, Refusal, again, interrupt, outcome, state, tolerance};
-use crate::campaign::SEARCHED;
 use crate::event::{Event, LimitKind, Outcome};
 use crate::exec::{self, End, Observer, RunSummary, Unobserved};
 use crate::formats::result::{self, Kept, RunReport};
@@ -17,7 +17,7 @@ use crate::formats::state::State;
 use crate::formats::timeline::perfetto;
 use crate::formats::timeline::{Recorder as TimelineRecorder, Timeline, Window};
 use crate::formats::trace::{Header, TraceWriter};
-use crate::sched::{Divergence, Recorder, Replay, RoundRobin, Schedule, Strategy, Tolerant};
+use crate::sched::{Recorder, Replay, RoundRobin, Schedule, Strategy, Tolerant};
 use crate::token::Token;
 use crate::vm::Vm;
 use crate::world::{Limits, Machine, World, signature};
@@ -65,8 +65,9 @@ pub(super) fn perform_until(plan: Plan, stop: &AtomicBool, context: &mut Context
         watch.trace = Some(TraceWriter::new(to, &header()));
         (name, begun)
     });
-    if report.perfetto.is_some() || matches!(report.form, Form::Timeline | Form::Mermaid) {
-        let window = if report.perfetto.is_some() { Window::All } else { report.view.window };
+    if report.perfetto.is_some() || matches!(report.form, Form::Timeline | Form::Mermaid | Form::Svg) {
+        let whole = report.perfetto.is_some() || report.form == Form::Svg;
+        let window = if whole { Window::All } else { report.view.window };
         watch.timeline = Some(TimelineRecorder::new(&model.program, model.source.text(), window, marks));
     }
     watch.progress = Progress::new(within.steps);
@@ -210,6 +211,10 @@ impl Told<'_> {
         match form {
             Form::Timeline => timeline::print(&mut context.out, timeline, view)?,
             Form::Mermaid => timeline::mermaid(&mut context.out, timeline, view)?,
+            Form::Svg => {
+                let end = timeline::end(self.model, &self.summary.end, self.stopped);
+                timeline::svg(&mut context.out, self.model, view, vec![(timeline.clone(), end)])?;
+            }
             Form::Brief | Form::Json => {}
         }
         Ok(())
@@ -268,7 +273,7 @@ impl Told<'_> {
     fn result(&self, form: Form, token: Option<&Token>, context: &mut Context) {
         let Told { model, world, summary, .. } = *self;
         let out = &mut context.out;
-        if form == Form::Mermaid {
+        if matches!(form, Form::Mermaid | Form::Svg) {
             return;
         }
         if form == Form::Timeline {
@@ -315,50 +320,11 @@ impl Told<'_> {
 
     // Reports on stderr that a run has no result, and returns the exit status.
     fn status(&self, token: Option<&Token>, recorded: Option<&Token>, context: &mut Context) -> Status {
-        let out = &mut context.out;
-        match &self.summary.end {
-            End::Interrupted => {
-                out.note(format_args!(
-                    "interrupted after {} steps; a run that has not ended has no token",
-                    self.summary.steps
-                ));
-                Status::Interrupted
-            }
-            End::Diverged(divergence) => {
-                let Divergence { step, expected, found } = &**divergence;
-                match recorded.map(|t| t.schedule.len()) {
-                    Some(all) if *step >= all => {
-                        out.error(format_args!("the replay made all {all} recorded choices, and the run goes on"));
-                    }
-                    of => {
-                        let of = of.map_or(String::new(), |all| format!(" of {all}"));
-                        out.error(format_args!("the replay left its recording at step {}{of}", step + 1));
-                    }
-                }
-                self.explain(expected, found, context);
-                Status::Diverged
-            }
-            End::Outcome(_) if self.stopped => Status::Nothing,
-            End::Outcome(end) => match (token, recorded) {
-                (Some(now), Some(then)) if now.signature != then.signature => {
-                    out.error("the replay made every recorded choice and ended in another way");
-                    self.explain(&then.signature, &now.signature, context);
-                    Status::Diverged
-                }
-                _ => Status::of(end as &Outcome),
-            },
+        if self.stopped && matches!(self.summary.end, End::Outcome(_)) {
+            return Status::Nothing;
         }
-    }
-
-    fn explain(&self, expected: &str, found: &str, context: &mut Context) {
-        context.out.more(format_args!("  expected: {expected}"));
-        context.out.more(format_args!("  found:    {found}"));
-        let command = again::draw(self.model, self.strategy, self.seed, &self.limits);
-        let does = if self.strategy == SEARCHED {
-            "visits its states anew"
-        } else {
-            "draws a run of this model from the same seed"
-        };
-        context.out.more(format_args!("The model does something else now. `{command}` {does}."));
+        let Told { model, summary, strategy, seed, limits, .. } = *self;
+        let now = token.map(|token| token.signature.as_str());
+        Followed { model, strategy, seed, limits, summary, now, recorded }.status(&mut context.out)
     }
 }

@@ -4,10 +4,12 @@ use super::Refusal;
 use super::args::ViewArgs;
 use super::load::Model;
 use super::output::{BAD, BOLD, DIM, ODD, Output, paint};
-use crate::exec;
+use crate::event::{LimitKind, Outcome};
+use crate::exec::{self, End};
+use crate::formats::failing;
 use crate::formats::timeline::ascii::ascii;
 use crate::formats::timeline::text::{Role, lines};
-use crate::formats::timeline::{Column, ColumnId, Marks, Recorder, Timeline, Window, mermaid as diagram};
+use crate::formats::timeline::{Column, ColumnId, Marks, Recorder, Timeline, Window, mermaid as diagram, svg};
 use crate::sched::{Replay, SiteSpec, StrategySpec};
 use crate::token::Token;
 use crate::vm::Vm;
@@ -68,12 +70,30 @@ impl View {
         Marks { sites, ..Marks::default() }
     }
 
-    // Returns the part of the timeline that is printed.
-    fn part(&self, timeline: &Timeline) -> Result<Timeline, Refusal> {
+    // Refuses a step that the run does not have.
+    fn check(&self, timeline: &Timeline) -> Result<(), Refusal> {
         if let Some(step) = self.around.filter(|s| *s > timeline.steps) {
             return Err(Refusal::new(format_args!("--around {step}: the run has {} steps", timeline.steps)));
         }
-        let part = timeline.clone().within(self.window);
+        Ok(())
+    }
+
+    // Returns the part of the timeline that is printed.
+    fn part(&self, timeline: &Timeline) -> Result<Timeline, Refusal> {
+        self.check(timeline)?;
+        self.selected(timeline, timeline.clone().within(self.window))
+    }
+
+    // Returns the part of the timeline that a picture shows. It is shorter than a text, and shows what is marked.
+    fn drawn(&self, timeline: &Timeline) -> Result<Timeline, Refusal> {
+        let part = timeline.clone();
+        let part = if let Window::Steps(..) = self.window { part.within(self.window) } else { part };
+        let part = self.selected(timeline, part)?;
+        Ok(if self.window == Window::All { part } else { part.brief(svg::MOST) })
+    }
+
+    // Returns the part with loops folded and with the columns that the user asked for.
+    fn selected(&self, timeline: &Timeline, part: Timeline) -> Result<Timeline, Refusal> {
         let part = if self.window == Window::All { part } else { part.folded() };
         if self.only.is_empty() {
             return Ok(part);
@@ -144,4 +164,42 @@ pub(super) fn print_token(
 pub(super) fn mermaid(out: &mut Output, timeline: &Timeline, view: &View) -> Result<(), Refusal> {
     out.document(&diagram::diagram(&view.part(timeline)?));
     Ok(())
+}
+
+/// Prints one run, or two runs side by side, as an SVG picture. Each timeline is complete, and comes with the end of its
+/// run in words.
+pub(super) fn svg(
+    out: &mut Output,
+    model: &Model,
+    view: &View,
+    mut runs: Vec<(Timeline, String)>,
+) -> Result<(), Refusal> {
+    let same = match runs.as_mut_slice() {
+        [(first, _), (second, _)] => first.put_beside(second),
+        _ => 0,
+    };
+    let mut shared = Timeline::default();
+    let mut own = Vec::with_capacity(runs.len());
+    for (i, (timeline, end)) in runs.into_iter().enumerate() {
+        view.check(&timeline)?;
+        let (before, after) = timeline.split(same);
+        if i == 0 {
+            shared = view.drawn(&before)?;
+        }
+        own.push(svg::Run { timeline: view.drawn(&after)?, end });
+    }
+    let title = &model.program.title;
+    out.document(&svg::picture(if title.is_empty() { model.name() } else { title }, &shared, &own));
+    Ok(())
+}
+
+/// Describes the end of a run in one line.
+pub(super) fn end(model: &Model, end: &End, stopped: bool) -> String {
+    match end {
+        End::Outcome(Outcome::Limit(LimitKind::Steps, steps)) if stopped => format!("stopped after {steps} steps"),
+        End::Outcome(Outcome::Limit(kind, limit)) => format!("limit of {limit} {}", kind.noun()),
+        End::Outcome(outcome) => failing::ending(model, outcome).unwrap_or_else(|| "ok".to_owned()),
+        End::Diverged(divergence) => format!("left its recording at step {}", divergence.step + 1),
+        End::Interrupted => "interrupted".to_owned(),
+    }
 }

@@ -70,6 +70,7 @@ mod operands;
 mod optimum;
 mod pairs;
 mod perfetto;
+mod pictures;
 mod pos;
 mod races;
 mod readme;

@@ -243,7 +243,9 @@ fn links_lead_somewhere() {
 /// The summary of the manual, which gives its order, contains every page.
 #[test]
 fn every_page_is_in_the_summary() {
-    let summary: BTreeSet<String> = links(&read("docs/SUMMARY.md")).into_iter().collect();
+    let listed = links(&read("docs/SUMMARY.md"));
+    let summary: BTreeSet<String> = listed.iter().cloned().collect();
+    assert_eq!(summary.len(), listed.len(), "a page is listed twice");
     let mut pages: BTreeSet<String> =
         pages().iter().filter_map(|p| p.strip_prefix("docs/")).map(str::to_owned).collect();
     pages.remove("SUMMARY.md");
@@ -251,4 +253,43 @@ fn every_page_is_in_the_summary() {
     let results = results.map(|e| format!("results/{}", e.expect("an entry").file_name().to_string_lossy()));
     pages.extend(results.filter(|name| name.ends_with(".md")));
     assert_eq!(summary, pages);
+}
+
+/// The summary has only what mdBook accepts: titles of parts, and links to pages, of which the first comes before the
+/// parts. The book takes its pages from beside its summary.
+#[test]
+fn the_summary_is_one_of_mdbook() {
+    let summary = read("docs/SUMMARY.md");
+    let mut parts = 0;
+    for line in summary.lines().filter(|line| !line.is_empty()) {
+        let link = |text: &str| text.starts_with('[') && text.ends_with(".md)") && links(text).len() == 1;
+        let title = line.starts_with("# ");
+        parts += usize::from(title);
+        let chapter = if parts > 1 { line.strip_prefix("- ").is_some_and(link) } else { link(line) };
+        assert!(title || chapter, "{line}");
+    }
+    assert!(parts > 1, "{summary}");
+    let book: toml::Table = read("docs/book.toml").parse().expect("TOML");
+    assert_eq!(book["book"]["src"].as_str(), Some("."));
+}
+
+/// The second heading of one text would have another anchor than its text.
+#[test]
+fn headings_of_a_page_that_is_linked_to_are_distinct() {
+    for name in pages() {
+        let page = read(&name);
+        let mut code = false;
+        let headings = page.lines().filter(|line| {
+            code ^= line.starts_with("```");
+            !code && line.starts_with('#')
+        });
+        assert_eq!(headings.count(), anchors(&page).len(), "{name}: two headings have one anchor");
+    }
+}
+
+#[test]
+fn links_with_a_wrong_anchor_are_seen() {
+    let page = "# One\n\n[a](#two) `[b](#three)`\n```\n# Two\n[c](x.md)\n```\n![d](e.svg)\n";
+    assert_eq!(links(page), ["#two", "e.svg"]);
+    assert!(!anchors(page).contains("two") && anchors(page).contains("one"));
 }

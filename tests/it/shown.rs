@@ -93,6 +93,7 @@ fn texts_of_a_model_are_only_shown() {
     // A diagram has its own escapes for braces.
     let diagram = check(&folder, &["run", "m.race", "--strategy", "round-robin", "--format", "mermaid", "--no-shrink"]);
     assert!(diagram.out.contains("\\u#123;202e#125;"), "{}", diagram.out);
+    shows(&folder, &["run", "m.race", "--strategy", "round-robin", "--format", "svg", "--no-shrink"]);
     for command in ["detect", "explore"] {
         shows(&folder, &[command, "m.race"]);
         shows(&folder, &[command, "m.race", "--format", "json"]);

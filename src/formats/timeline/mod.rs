@@ -2,7 +2,7 @@
 //! of one column on another.
 //!
 //! The types of this module are the model of a timeline. [`Recorder`] builds it from the events of a run; [`text`],
-//! [`mermaid`] and [`perfetto`] render it.
+//! [`mermaid`], [`svg`] and [`perfetto`] render it.
 //!
 //! Lincheck, Fray and Coyote print one table cell for each step. Here the columns are narrow lanes that also show the
 //! state of each thread (it runs a task, waits, is idle), and the words are beside the lanes. So ten threads fit into
@@ -10,6 +10,7 @@
 
 mod arrows;
 pub mod ascii;
+mod beside;
 mod ending;
 mod facts;
 mod fold;
@@ -21,6 +22,7 @@ pub mod perfetto;
 mod record;
 mod source;
 mod states;
+pub mod svg;
 pub mod text;
 mod window;
 mod words;
@@ -57,6 +59,8 @@ pub struct Timeline {
     pub ending: Vec<Row>,
     /// The statements of the model, for the sites of rows.
     pub statements: IndexVec<SiteId, Statement>,
+    /// The statements that were to be marked, also those that the run did not reach.
+    pub marked: BTreeSet<SiteId>,
     /// Number of steps of the whole run.
     pub steps: u64,
     /// The virtual clock at the end, in milliseconds.
@@ -239,7 +243,38 @@ pub struct Statement {
     pub said: bool,
 }
 
+impl Gap {
+    /// Describes the gap; `None` if nothing is left out that counts.
+    pub(super) fn words(&self) -> Option<String> {
+        Some(match self.why {
+            Why::Long => format!("{} more here: --all tells them, --around STEP some", counted(self.steps)),
+            Why::Outside => format!("{} not told", counted(self.steps)),
+            Why::Others if self.steps == 0 => return None,
+            Why::Others => format!("{} of other columns", counted(self.steps)),
+            Why::Again(each) => {
+                let times = self.steps / each.max(1);
+                let times = if times == 1 { "once more".to_owned() } else { format!("{times} times more") };
+                format!("the last {} {times}", if each == 1 { "step".to_owned() } else { counted(each) })
+            }
+        })
+    }
+}
+
+/// Returns a number of steps in words.
+fn counted(steps: u64) -> String {
+    if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") }
+}
+
 impl Timeline {
+    /// Returns the place of a row in the model: the line, and the statement where it adds information.
+    pub(super) fn place(&self, row: &Row) -> String {
+        row.site.map_or(String::new(), |site| {
+            let statement = &self.statements[site];
+            let text = if statement.said { &statement.label } else { &statement.text };
+            format!(":{} {text}", statement.line).trim_end().to_owned()
+        })
+    }
+
     /// Returns all rows, including those about the end.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         let told = self.items.iter().filter_map(|i| match i {

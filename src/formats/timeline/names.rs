@@ -28,6 +28,11 @@ impl Timeline {
     }
 }
 
+/// Returns the text with each pedigree shortened to its last part.
+pub(super) fn last_parts(what: &str) -> String {
+    pieces(what).map(|piece| if is_pedigree(piece) { last(piece) } else { piece }).collect()
+}
+
 fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '#' | '/' | '[' | ']')
 }

@@ -103,6 +103,7 @@ impl<'s> Recorder<'s> {
             items: self.rows.finish(),
             ending,
             statements: source::statements(self.source, &world.setup().sites),
+            marked: self.marks.sites,
             steps: summary.steps,
             now: summary.now,
             ended: summary.outcome().is_some(),

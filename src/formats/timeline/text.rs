@@ -2,7 +2,7 @@
 
 use super::lanes::{self, Lanes};
 use super::layout::{Layout, pad, shorten, wrap};
-use super::{Gap, Item, Kind, Mark, Row, State, Timeline, Why};
+use super::{Gap, Item, Kind, Mark, Row, State, Timeline};
 use crate::base::clean;
 use unicode_width::UnicodeWidthStr;
 
@@ -173,11 +173,7 @@ impl<'t> Text<'t> {
     // Returns the lines of a row, each as words and place.
     fn words(&self, row: &Row) -> Vec<(String, String)> {
         let room = self.room();
-        let place = row.site.map_or(String::new(), |site| {
-            let statement = &self.timeline.statements[site];
-            let text = if statement.said { &statement.label } else { &statement.text };
-            format!(":{} {text}", statement.line).trim_end().to_owned()
-        });
+        let place = self.timeline.place(row);
         let indent = if row.kind == Kind::Fact { "  " } else { "" };
         let room = room - indent.len();
         let what = clean(&row.what);
@@ -201,18 +197,7 @@ impl<'t> Text<'t> {
 
     fn gap(&mut self, gap: &Gap) {
         self.lanes.change(&gap.states);
-        let steps = |n: u64| if n == 1 { "1 step".to_owned() } else { format!("{n} steps") };
-        let what = match gap.why {
-            Why::Long => format!("{} more here: --all tells them, --around STEP some", steps(gap.steps)),
-            Why::Outside => format!("{} not told", steps(gap.steps)),
-            Why::Others if gap.steps == 0 => return,
-            Why::Others => format!("{} of other columns", steps(gap.steps)),
-            Why::Again(each) => {
-                let times = gap.steps / each.max(1);
-                let times = if times == 1 { "once more".to_owned() } else { format!("{times} times more") };
-                format!("the last {} {times}", if each == 1 { "step".to_owned() } else { steps(each) })
-            }
-        };
+        let Some(what) = gap.words() else { return };
         let lanes = self.lanes.rest();
         for (i, what) in wrap(&what, self.room()).into_iter().enumerate() {
             let sign = if i == 0 { "⋮" } else { "" };

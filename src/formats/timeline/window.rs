@@ -96,4 +96,34 @@ impl super::Timeline {
         self.items = collector.finish();
         self
     }
+
+    /// Keeps at most about `most` rows: those at the start, those at the end, and those around marked ones.
+    #[must_use]
+    pub fn brief(mut self, most: usize) -> Self {
+        if self.items.len() <= most {
+            return self;
+        }
+        let (len, part) = (self.items.len(), (most / 4).max(1));
+        let marked = |item: &Item| matches!(item, Item::Row(row) if row.mark.is_some());
+        let marked: Vec<usize> = (0..len).filter(|i| marked(&self.items[*i])).collect();
+        // The first and the last marked rows, with a row before and a row after each of them.
+        let some = (part / 3).max(1);
+        let near = marked.iter().take(some).chain(marked.iter().rev().take(some));
+        let mut keep = vec![false; len];
+        near.for_each(|i| keep[i.saturating_sub(1)..(i + 2).min(len)].fill(true));
+        keep[..part].fill(true);
+        keep[len - part..].fill(true);
+        let mut dropped = Dropped::default();
+        let mut items = Vec::new();
+        for (item, keep) in std::mem::take(&mut self.items).into_iter().zip(keep) {
+            if keep {
+                items.extend(std::mem::take(&mut dropped).gap(Why::Long));
+                items.push(item);
+            } else {
+                dropped.add(item);
+            }
+        }
+        self.items = items;
+        self
+    }
 }

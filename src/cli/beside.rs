@@ -1,0 +1,57 @@
+//! Draws the runs of two tokens of one model side by side.
+
+use super::exit::Status;
+use super::followed::Followed;
+use super::load::Model;
+use super::replay::asks;
+use super::timeline::{self, View};
+use super::{Context, Refusal, interrupt};
+use crate::exec::{self, End, RunSummary};
+use crate::formats::timeline::{Recorder, Timeline, Window};
+use crate::sched::Replay;
+use crate::token::Token;
+use crate::world::{Limits, signature};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Replays both tokens, and prints their runs as one picture. Prints nothing if one of them does not replay.
+pub(super) fn perform(
+    model: &Model,
+    tokens: [&Token; 2],
+    allowed: &Limits,
+    view: &View,
+    context: &mut Context,
+) -> Result<Status, Refusal> {
+    let stop = interrupt::install();
+    let mut status = Status::Nothing;
+    let mut runs = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let (timeline, summary) = replayed(model, token, allowed, view, &stop);
+        if let Some((option, value)) = token.limits.kept_from(allowed, summary.outcome()) {
+            return Err(Refusal::new(asks(option, value, allowed)));
+        }
+        let now = summary.outcome().map(|outcome| signature(&model.code.setup, outcome));
+        let (strategy, seed, limits) = (token.strategy.as_str(), token.seed, token.limits);
+        let (now, recorded) = (now.as_deref(), Some(token));
+        let ended = Followed { model, strategy, seed, limits, summary: &summary, now, recorded };
+        status = status.and(ended.status(&mut context.out));
+        if matches!(status, Status::Diverged | Status::Interrupted) {
+            return Ok(status);
+        }
+        runs.push((timeline, timeline::end(model, &summary.end, false)));
+    }
+    timeline::svg(&mut context.out, model, view, runs)?;
+    Ok(status)
+}
+
+fn replayed(model: &Model, token: &Token, allowed: &Limits, view: &View, stop: &AtomicBool) -> (Timeline, RunSummary) {
+    let mut machine = model.machine(token.limits.within(allowed));
+    let mut replay = Replay::new(Arc::new(token.schedule.clone()));
+    let marks = view.marks(model, &token.strategy);
+    let mut recorder = Recorder::new(&model.program, model.source.text(), Window::All, marks);
+    let mut summary = exec::run(&mut machine, &mut replay, token.seed, &mut recorder, stop);
+    if let (End::Outcome(_), Some(left)) = (&summary.end, replay.left_over(summary.steps)) {
+        summary.end = End::Diverged(Box::new(left));
+    }
+    (recorder.finish(&machine.world, &summary), summary)
+}

@@ -1,0 +1,73 @@
+//! Reports whether a replay followed its recording.
+
+use super::again;
+use super::exit::Status;
+use super::load::Model;
+use super::output::Output;
+use crate::campaign::SEARCHED;
+use crate::exec::{End, RunSummary};
+use crate::sched::Divergence;
+use crate::token::Token;
+use crate::world::Limits;
+
+/// A finished run and the recording that it follows.
+pub(super) struct Followed<'r> {
+    pub(super) model: &'r Model,
+    pub(super) strategy: &'r str,
+    pub(super) seed: u64,
+    pub(super) limits: Limits,
+    pub(super) summary: &'r RunSummary,
+    /// The signature of the run, if it has a result.
+    pub(super) now: Option<&'r str>,
+    /// The recording, if the run is a replay.
+    pub(super) recorded: Option<&'r Token>,
+}
+
+impl Followed<'_> {
+    /// Reports on stderr that a run has no result, or another one than its recording. Returns the exit status.
+    pub(super) fn status(&self, out: &mut Output) -> Status {
+        match &self.summary.end {
+            End::Interrupted => {
+                out.note(format_args!(
+                    "interrupted after {} steps; a run that has not ended has no token",
+                    self.summary.steps
+                ));
+                Status::Interrupted
+            }
+            End::Diverged(divergence) => {
+                let Divergence { step, expected, found } = &**divergence;
+                match self.recorded.map(|t| t.schedule.len()) {
+                    Some(all) if *step >= all => {
+                        out.error(format_args!("the replay made all {all} recorded choices, and the run goes on"));
+                    }
+                    of => {
+                        let of = of.map_or(String::new(), |all| format!(" of {all}"));
+                        out.error(format_args!("the replay left its recording at step {}{of}", step + 1));
+                    }
+                }
+                self.explain(expected, found, out);
+                Status::Diverged
+            }
+            End::Outcome(end) => match (self.now, self.recorded) {
+                (Some(now), Some(then)) if now != then.signature => {
+                    out.error("the replay made every recorded choice and ended in another way");
+                    self.explain(&then.signature, now, out);
+                    Status::Diverged
+                }
+                _ => Status::of(end),
+            },
+        }
+    }
+
+    fn explain(&self, expected: &str, found: &str, out: &mut Output) {
+        out.more(format_args!("  expected: {expected}"));
+        out.more(format_args!("  found:    {found}"));
+        let command = again::draw(self.model, self.strategy, self.seed, &self.limits);
+        let does = if self.strategy == SEARCHED {
+            "visits its states anew"
+        } else {
+            "draws a run of this model from the same seed"
+        };
+        out.more(format_args!("The model does something else now. `{command}` {does}."));
+    }
+}
