@@ -301,9 +301,12 @@ impl<'r, P: Judged> Results<'r, P> {
         let detection = self.detection.iter().map(|f| (f, RunKind::Detection));
         let trials = self.trials.iter().map(|f| (f, RunKind::Trial));
         let continued = confirmed.iter().flat_map(|p| p.failures()).map(|f| (f, RunKind::Continuation));
+        // The runs of a pair that is not confirmed are its trials.
+        let others = reported(self.pairs, self.orders).filter(|p| !p.verdict().confirmed());
+        let unconfirmed = others.flat_map(|p| p.failures()).map(|f| (f, RunKind::Trial));
         let mut known = BTreeSet::new();
         let mut findings = Vec::new();
-        for (failure, runs) in detection.chain(trials).chain(continued) {
+        for (failure, runs) in detection.chain(trials).chain(continued).chain(unconfirmed) {
             let this = name(failure);
             if !harms.contains(&this) && known.insert(this.clone()) {
                 let has = |p: &&P| p.failures().iter().any(|f| name(f) == this);

@@ -360,3 +360,19 @@ fn threads_of_one_array_fail_as_one() {
     assert!(run.err.contains("any-failure (1)"), "{}", run.err);
     assert!(run.out.contains("\n1 failure: "), "{}", run.out);
 }
+
+/// A failure that only trials of an unconfirmed pair have fails the gate, and each form of the report shows it.
+#[test]
+fn a_failure_of_an_unconfirmed_pair_is_in_each_form() {
+    let few = ["--runs", "1", "--trials", "2", "--seed", "1", "--explore", "off", "--fail-on", "any-failure"];
+    let confirm =
+        |form: &str| call(&[&["confirm", "harnesses/sctbench/stack.race"], &few[..], &["--format", form]].concat());
+    let json: Value = serde_json::from_str(&confirm("json").out).unwrap();
+    let pairs = json["pairs"].as_array().unwrap();
+    assert!(pairs.iter().all(|p| p["harm"] == "unknown"), "the pairs are not confirmed: {json}");
+    for (form, part) in [("text", "underflow"), ("junit", "<failure"), ("github", "::error"), ("markdown", "underflow")]
+    {
+        let ran = confirm(form);
+        assert!(ran.status == FOUND && ran.out.contains(part), "{form}: {}", ran.out);
+    }
+}
