@@ -251,8 +251,9 @@ mod tests {
     #[test]
     fn the_page_about_detectors_has_the_rows_of_the_table() {
         let page = include_str!("../../docs/detectors.md");
-        let table = "| detector | `--detector` | `--rules` | reads | order that it knows | finds |\n|---|---|---|---|---|---|\n";
-        let table = table.to_owned() + &DETECTORS.iter().map(line).collect::<String>();
+        let table = "| detector | `--detector` | `--rules` | reads | order that it knows | finds |\n".to_owned()
+            + "|---|---|---|---|---|---|\n"
+            + &DETECTORS.iter().map(line).collect::<String>();
         assert!(page.contains(&table), "docs/detectors.md needs this table:\n{table}");
     }
 

@@ -3,8 +3,8 @@
 //!
 //! # Where it departs from detection over events
 //!
-//! - A trace has no barriers, only sends and receives, which are no edges here. Pairs that a barrier orders are reported
-//!   as well.
+//! - A trace has no barriers, only sends and receives, which are no edges here. Pairs that a barrier orders are
+//!   reported as well.
 //! - A trace has no read-write locks, only sends and receives: they exclude nothing.
 //! - A declared or spawned looper attaches its queue when it starts. Posts come after that, and so after the spawn of
 //!   the looper.

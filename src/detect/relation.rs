@@ -1,7 +1,8 @@
 //! A happens-before relation of threads, tasks and posts, by vector clocks. The parent module documents the edges.
 //!
-//! The relation is fed step by step: [`super::order`] feeds it with the events of a run, and [`super::hybrid_trace`] with
-//! the operations of a trace. Whoever feeds it numbers the contexts; a thread's own code and each task is a context.
+//! The relation is fed step by step: [`super::order`] feeds it with the events of a run, and [`super::hybrid_trace`]
+//! with the operations of a trace. Its user numbers the contexts: a thread's own code is a context, and so is each
+//! task.
 //!
 //! All edges into a step are known when it happens: a cause is a clock that was copied when the earlier end of the
 //! edge happened. One pass is therefore exact.
