@@ -173,9 +173,9 @@ fn define(text: &str) -> Result<(String, i64), String> {
     let value = match value {
         "true" => 1,
         "false" => 0,
-        number => number.parse().map_err(|_| {
-            format!("`{number}` is not a 64-bit integer: write NAME=VALUE, as in `-D {name}=1`")
-        })?,
+        number => number
+            .parse()
+            .map_err(|_| format!("`{number}` is not a 64-bit integer: write NAME=VALUE, as in `-D {name}=1`"))?,
     };
     Ok((name.to_owned(), value))
 }

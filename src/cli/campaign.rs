@@ -214,7 +214,7 @@ pub(super) fn potential(out: &mut Output, detectors: &[Detector], found: &Phase1
     writeln!(out, "{pairs} from {runs} ({by}); residual risk {risk}");
     let searched = found.candidates.iter().filter(|c| c.by.contains(&Detector::Search)).count();
     if let Some(all) = found.searched.filter(|all| all.complete && searched > 0) {
-        writeln!(out, "{searched} of them found by a search of all {}, and by no run", counted(all.states, "state"));
+        writeln!(out, "{searched} of them found only by a search of all {}", counted(all.states, "state"));
     }
     left_out(out, found);
     limits(out, found);
@@ -232,7 +232,7 @@ fn left_out(out: &mut Output, found: &Phase1) {
     if !names.is_empty() {
         writeln!(
             out,
-            "some pairs are left out, since there are too many: of {} (`--most-pairs` keeps more of one)",
+            "some pairs are left out, because there are too many: of {} (`--most-pairs` raises the limit)",
             names.join(", ")
         );
     }
@@ -242,7 +242,7 @@ fn left_out(out: &mut Output, found: &Phase1) {
 fn limits(out: &mut Output, found: &Phase1) {
     for ((kind, limit), runs) in &found.coverage.limits {
         let (runs, all) = (counted(u64::from(*runs), "run"), found.runs);
-        writeln!(out, "{runs} of {all} came to the {}", limit_text(*kind, *limit));
+        writeln!(out, "{runs} of {all} reached the {}", limit_text(*kind, *limit));
     }
 }
 

@@ -275,7 +275,7 @@ impl Told<'_> {
             writeln!(out);
         }
         if self.stopped {
-            writeln!(out, "stopped after {} steps, as --until says", summary.steps);
+            writeln!(out, "stopped after {} steps (--until)", summary.steps);
         } else if let (true, End::Outcome(Outcome::Limit(kind, limit))) = (self.asks, &summary.end) {
             outcome::print_limit(out, *kind, *limit);
         } else if let End::Outcome(end) = &summary.end {
@@ -328,11 +328,11 @@ impl Told<'_> {
                 let Divergence { step, expected, found } = &**divergence;
                 match recorded.map(|t| t.schedule.len()) {
                     Some(all) if *step >= all => {
-                        out.error(format_args!("the replay made all {all} recorded choices, and the run goes on"));
+                        out.error(format_args!("the replay made all {all} recorded choices, but the run continues"));
                     }
                     of => {
                         let of = of.map_or(String::new(), |all| format!(" of {all}"));
-                        out.error(format_args!("the replay left its recording at step {}{of}", step + 1));
+                        out.error(format_args!("the replay diverged from its recording at step {}{of}", step + 1));
                     }
                 }
                 self.explain(expected, found, context);
@@ -341,7 +341,7 @@ impl Told<'_> {
             End::Outcome(_) if self.stopped => Status::Nothing,
             End::Outcome(end) => match (token, recorded) {
                 (Some(now), Some(then)) if now.signature != then.signature => {
-                    out.error("the replay made every recorded choice and ended in another way");
+                    out.error("the replay made every recorded choice, but ended differently");
                     self.explain(&then.signature, &now.signature, context);
                     Status::Diverged
                 }
@@ -354,11 +354,8 @@ impl Told<'_> {
         context.out.more(format_args!("  expected: {expected}"));
         context.out.more(format_args!("  found:    {found}"));
         let command = again::draw(self.model, self.strategy, self.seed, &self.limits);
-        let does = if self.strategy == SEARCHED {
-            "visits its states anew"
-        } else {
-            "draws a run of this model from the same seed"
-        };
-        context.out.more(format_args!("The model does something else now. `{command}` {does}."));
+        let does =
+            if self.strategy == SEARCHED { "searches its states again" } else { "performs a run with the same seed" };
+        context.out.more(format_args!("The model behaves differently now. `{command}` {does}."));
     }
 }

@@ -8,9 +8,9 @@ fn detection_says_what_cut_it_short_and_what_failed() {
     let folder = scratch("cut");
     let endless = file(&folder, "endless.race", ENDLESS);
     let ran = call(&["detect", &endless, "--steps", "50", "--runs", "3"]);
-    assert!(ran.out.contains("3 runs of 3 came to the limit of 50 steps; --steps 100 raises it\n"), "{}", ran.out);
+    assert!(ran.out.contains("3 runs of 3 reached the limit of 50 steps; --steps 100 raises it\n"), "{}", ran.out);
     let ran = call(&["confirm", &endless, "--steps", "50", "--runs", "3", "--trials", "2"]);
-    assert!(ran.out.contains("3 runs of 3 came to the limit of 50 steps"), "{}", ran.out);
+    assert!(ran.out.contains("3 runs of 3 reached the limit of 50 steps"), "{}", ran.out);
     let fails = file(&folder, "fails.race", "thread t { fail \"always\" }");
     let ran = call(&["detect", &fails, "--runs", "3"]);
     assert_eq!(ran.status, FOUND);
