@@ -131,7 +131,7 @@ fn an_endless_space_is_not_estimated() {
     }
     let said = call(&["explore", &path("repeating_timer.race"), "--states", "2000"]).out;
     assert!(said.contains("there may be infinitely many: ") && !said.contains('±'), "{said}");
-    // A run that loops for ever over a few states is no sign of infinitely many states.
+    // A run that loops forever over a few states is no sign of infinitely many states.
     let spin = "var stop = 0\nthread a { while stop == 0 { skip } }\nthread b(i in 0..5) { for j in 0..40 { skip } }";
     let model = load_bytes("spin.race", spin.as_bytes(), &[]);
     let found = search(&Plan { bounds: Bounds { states: 2_000, ..Bounds::default() }, ..Plan::new(&model) });

@@ -17,7 +17,7 @@ fn detection_says_what_cut_it_short_and_what_failed() {
     assert!(ran.out.ends_with("always at :1:12 in t, in 3 runs (`raceflip confirm` tells why)\n"), "{}", ran.out);
 }
 
-/// A timer posts itself for ever. Its pedigrees grow without bound, but the lines of a run do not.
+/// A timer posts itself forever. Its pedigrees grow without bound, but the lines of a run do not.
 #[test]
 fn long_pedigrees_are_shortened() {
     let folder = scratch("pedigrees");

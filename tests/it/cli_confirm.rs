@@ -106,8 +106,8 @@ fn a_wait_in_a_loop_is_confirmed_by_held_trials() {
     assert!(ran.out.contains(held), "{}{}", ran.out, ran.err);
 }
 
-/// A wait touches its wait set and the interrupts of its thread: with an interrupt it shares the latter, and both orders
-/// are compared.
+/// A wait touches its wait set and the interrupts of its thread: with an interrupt it shares the latter, and both
+/// orders are compared.
 #[test]
 fn a_wait_and_an_interrupt_are_compared() {
     let text = "app \"small\" { uncaught = app }\nlock m\nvar y = 0\nvar x = 0\nthread b { x = 1; sync m { @wait: wait m for 5 }; y = x }\nthread a { if * { @interrupt: interrupt b } else { release m } }\n";

@@ -79,7 +79,7 @@ pub(super) struct Args {
     /// Drive this pair: SITE~SITE, as in `@a~@b` or `@a.acquire~@b.acquire` (may be repeated)
     #[arg(long = "pair", value_name = "PAIR", help_heading = head::MODEL)]
     pair: Vec<String>,
-    /// Do not drive order pairs (two acquisitions of a lock, a post and a cancel), which are not races but may be harmful
+    /// Do not drive order pairs (two acquisitions, a post and a cancel), which are not races but may be harmful
     #[arg(long, help_heading = head::MODEL)]
     no_orders: bool,
     /// Number of trials of each pair, for each kind of trial

@@ -124,7 +124,7 @@ fn unexplained(failures: usize) -> String {
     format!("{} that no pair's order explains", counted(failures as u64, "failure"))
 }
 
-// Lists what is unknown about one or more variants: `23 runs came to a limit`, `1 possible livelock`.
+// Lists what is unknown about one or more variants: `23 runs reached a limit`, `1 possible livelock`.
 fn unknown<'r>(reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> Vec<String> {
     let cut: u64 = reports.clone().flat_map(|r| &r.detection_limits).map(|c| u64::from(c.runs)).sum();
     let endless = reports.flat_map(|r| r.livelocks.iter().flatten()).count() as u64;
