@@ -37,7 +37,7 @@ pub(super) struct CampaignArgs {
     /// Maximum number of potential pairs of one location; the result says if some are left out
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..), help_heading = head::EFFORT)]
     most_pairs: u32,
-    /// Detectors of potential pairs; all others find fewer pairs than `hybrid`, with fewer false alarms
+    /// Detector of potential pairs (`all`: the union); the others find fewer than `hybrid`, more precisely
     #[arg(long, value_enum, default_value_t, value_name = "DETECTOR", help_heading = head::EFFORT)]
     pub(super) detector: DetectorArg,
     #[command(flatten)]

@@ -62,7 +62,7 @@ pub(super) struct Args {
     walks: u32,
     /// Maximum number of states to search
     ///
-    /// A variant with at most so many states is searched instead of random walks (0: no search).
+    /// A variant with at most this many states is searched instead of tested by random walks (0: no search).
     #[arg(long, value_name = "STATES", default_value_t = TestPlan::STATES, help_heading = head::EFFORT)]
     explore_limit: u64,
     /// Number of trials of each pair, for each kind of trial
