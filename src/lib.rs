@@ -268,7 +268,7 @@
 //!
 //!     fn choose(&mut self, view: &View<'_>) -> Result<Actor, Box<Divergence>> {
 //!         let youngest = view.world.enabled().iter().last();
-//!         // Where no thread can go on: the clock, an event, or the end of the run.
+//!         // Where no thread is enabled: the clock, an event, or the end of the run.
 //!         Ok(youngest.map_or_else(|| view.world.open_actor(&view.openings, 0), Actor::Thread))
 //!     }
 //!
@@ -349,8 +349,8 @@
 //! | change raceflip | `docs/architecture.md` |
 //!
 //! The feature `cli`, on by default, is the program. A package that uses the library alone leaves it out
-//! (`default-features = false`) and builds neither clap nor indicatif nor annotate-snippets. Errors of models then have no
-//! excerpt of the source.
+//! (`default-features = false`) and builds neither clap nor indicatif nor annotate-snippets. Errors of models then have
+//! no excerpt of the source.
 
 pub mod base;
 pub mod campaign;

@@ -11,7 +11,7 @@ use std::time::Instant;
 ///
 /// # Errors
 ///
-/// The model is wrong, or the search came to a bound.
+/// The model is wrong, or the search reached a bound.
 pub(crate) fn search(workload: Workload) -> Result<Searched, String> {
     let defines: Vec<_> = workload.defines().iter().map(|(name, value)| ((*name).to_owned(), *value as i64)).collect();
     let model = Model::from_text(&workload.to_string(), workload.race(), &defines).map_err(|e| e.to_string())?;

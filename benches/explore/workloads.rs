@@ -3,7 +3,7 @@
 //!
 //! A step is a visible operation: a read or write of shared memory, an operation on a lock or a semaphore, a post, or
 //! the begin of a task. Local work of a thread belongs to the step before it. Threads and loopers of the compared
-//! programs run for ever, so no tool counts ends in addition.
+//! programs run forever, so no tool counts ends in addition.
 
 use clap::ValueEnum;
 use std::fmt;

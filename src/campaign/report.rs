@@ -68,14 +68,14 @@ pub struct Searched {
     pub complete: bool,
 }
 
-/// Possible livelock: a run that can go on for ever although every thread gets its turns.
+/// Possible livelock: a run that can continue forever although every thread gets its turns.
 #[derive(Clone, Debug)]
 pub struct Endless {
     /// Pedigrees of the threads that never end.
     pub threads: Vec<String>,
-    /// Number of states in which a run can go round.
+    /// Number of states of the cycle that a run can repeat.
     pub states: usize,
-    /// Run that enters these states and goes round them twice. Its step limit cuts it off there.
+    /// Run that enters these states and passes through them twice. Its step limit cuts it off there.
     pub evidence: Evidence,
 }
 

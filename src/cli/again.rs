@@ -43,7 +43,9 @@ pub(super) fn replay(model: &Model, token: &str, strategy: &str, seed: u64, limi
     }
     if is_found(strategy) {
         let search = draw(model, strategy, seed, limits);
-        return vec![format!("{search} --format json > found.json  # its token is there: too long for an argument")];
+        return vec![format!(
+            "{search} --format json > found.json  # it contains the token, which is too long for an argument"
+        )];
     }
     vec![
         format!("{} --quiet > token.txt", draw(model, strategy, seed, limits)),

@@ -34,7 +34,7 @@ fn report(what: &str, command: &str) -> String {
         "\
 raceflip has a bug: {what}
 
-This is not the fault of your model. Please report it, with the model and these lines (with RUST_BACKTRACE=1 there are more):
+Your model is not the cause. Please report this bug, with the model and these lines (RUST_BACKTRACE=1 prints more):
   version: raceflip {} ({} {})
   command: {command}
 ",

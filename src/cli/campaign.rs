@@ -39,7 +39,7 @@ pub(super) struct CampaignArgs {
     /// Maximum number of potential pairs of one location; the result says if some are left out
     #[arg(long, value_name = "N", default_value_t = campaign::Plan::MOST_PAIRS, value_parser = clap::value_parser!(u32).range(1..), help_heading = head::EFFORT)]
     most_pairs: u32,
-    /// Detector of potential pairs; `all` combines them. The others find fewer pairs than `hybrid`, with fewer false alarms
+    /// Detector of potential pairs (`all`: the union); the others find fewer than `hybrid`, more precisely
     #[arg(long, value_enum, default_value_t, value_name = "DETECTOR", help_heading = head::EFFORT)]
     pub(super) detector: DetectorArg,
     #[command(flatten)]
@@ -220,7 +220,7 @@ pub(super) fn potential(out: &mut Output, detectors: &[DetectorId], found: &Phas
     writeln!(out, "{pairs} from {runs} ({by}); residual risk {risk}");
     let searched = found.candidates.iter().filter(|c| c.by.contains(&DetectorId::SEARCH)).count();
     if let Some(all) = found.searched.filter(|all| all.complete && searched > 0) {
-        writeln!(out, "{searched} of them found by a search of all {}, and by no run", counted(all.states, "state"));
+        writeln!(out, "{searched} of them found only by a search of all {}", counted(all.states, "state"));
     }
     left_out(out, found);
     limits(out, found);
@@ -238,7 +238,7 @@ fn left_out(out: &mut Output, found: &Phase1) {
     if !names.is_empty() {
         writeln!(
             out,
-            "some pairs are left out, since there are too many: of {} (`--most-pairs` keeps more of one)",
+            "some pairs are left out, because there are too many: of {} (`--most-pairs` raises the limit)",
             names.join(", ")
         );
     }
@@ -248,7 +248,7 @@ fn left_out(out: &mut Output, found: &Phase1) {
 fn limits(out: &mut Output, found: &Phase1) {
     for ((kind, limit), runs) in &found.coverage.limits {
         let (runs, all) = (counted(u64::from(*runs), "run"), found.runs);
-        writeln!(out, "{runs} of {all} came to the {}", limit_text(*kind, *limit));
+        writeln!(out, "{runs} of {all} reached the {}", limit_text(*kind, *limit));
     }
 }
 

@@ -46,7 +46,7 @@ impl Models {
         for (i, path) in self.paths.iter().enumerate() {
             if let Some(why) = stopped() {
                 let left = counted((self.paths.len() - i) as u64, "model");
-                context.out.note(format_args!("{left} not looked at: {why}"));
+                context.out.note(format_args!("{left} not visited: {why}"));
                 break;
             }
             let model = match load::model(path, &self.defines, &context.out) {

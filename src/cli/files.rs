@@ -120,10 +120,12 @@ pub(super) fn distinct(results: &[(&str, Option<&Path>)], models: &[&Path]) -> R
         }
         let name = path.to_string_lossy().into_owned();
         if let Some((other, _)) = given[..i].iter().find(|(_, p)| p == path) {
-            return Err(Refusal::new(format_args!("{other} and {option} are one file, `{name}`: give each its own")));
+            return Err(Refusal::new(format_args!(
+                "{other} and {option} name the same file, `{name}`: give different files"
+            )));
         }
         if models.iter().any(|model| real(model) == *path) {
-            return Err(Refusal::new(format_args!("{option} would be written over the model `{name}`")));
+            return Err(Refusal::new(format_args!("{option} would overwrite the model `{name}`")));
         }
     }
     Ok(())

@@ -69,7 +69,7 @@ fn one(path: &Path, check: bool, context: &mut Context) -> Result<bool, Refusal>
     let laid_out = format(&source).map_err(|errors| Refusal::Rendered(render(&source, &errors, colour)))?;
     if laid_out.len() > MAX_SOURCE {
         let size = laid_out.len();
-        return Err(Refusal::new(format_args!("{name}: laid out it has {size} bytes; the limit is {MAX_SOURCE}")));
+        return Err(Refusal::new(format_args!("{name}: formatted it has {size} bytes; the limit is {MAX_SOURCE}")));
     }
     let changes = bytes != laid_out.as_bytes();
     if check {
@@ -80,7 +80,7 @@ fn one(path: &Path, check: bool, context: &mut Context) -> Result<bool, Refusal>
         context.out.file(&laid_out);
     } else if changes {
         files::replace(path, &laid_out)
-            .map_err(|error| Refusal::new(format_args!("cannot write `{name}`, which is unchanged: {error}")))?;
+            .map_err(|error| Refusal::new(format_args!("cannot write `{name}`, which was not changed: {error}")))?;
         writeln!(context.out, "{name}: formatted");
     }
     Ok(changes)
@@ -96,7 +96,7 @@ fn standard_input() -> Result<Vec<u8>, Refusal> {
 /// Prints the changes as a unified diff.
 fn show(name: &str, old: &str, new: &str, context: &mut Context) {
     if old == new {
-        writeln!(context.out, "{name}: ends of lines that are not LF, or a byte order mark");
+        writeln!(context.out, "{name}: line ends other than LF, or a byte order mark");
         return;
     }
     for line in unified(name, old, new).lines() {

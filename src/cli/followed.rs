@@ -38,11 +38,11 @@ impl Followed<'_> {
                 let Divergence { step, expected, found } = &**divergence;
                 match self.recorded.map(|t| t.schedule.len()) {
                     Some(all) if *step >= all => {
-                        out.error(format_args!("the replay made all {all} recorded choices, and the run goes on"));
+                        out.error(format_args!("the replay made all {all} recorded choices, but the run continues"));
                     }
                     of => {
                         let of = of.map_or(String::new(), |all| format!(" of {all}"));
-                        out.error(format_args!("the replay left its recording at step {}{of}", step + 1));
+                        out.error(format_args!("the replay diverged from its recording at step {}{of}", step + 1));
                     }
                 }
                 self.explain(expected, found, out);
@@ -50,7 +50,7 @@ impl Followed<'_> {
             }
             End::Outcome(end) => match (self.now, self.recorded) {
                 (Some(now), Some(then)) if now != then.signature => {
-                    out.error("the replay made every recorded choice and ended in another way");
+                    out.error("the replay made every recorded choice, but ended differently");
                     self.explain(&then.signature, now, out);
                     Status::Diverged
                 }
@@ -68,6 +68,6 @@ impl Followed<'_> {
         } else {
             "draws a run of this model from the same seed"
         };
-        out.more(format_args!("The model does something else now. `{command}` {does}."));
+        out.more(format_args!("The model behaves differently now. `{command}` {does}."));
     }
 }

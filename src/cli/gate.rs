@@ -119,9 +119,9 @@ impl Gate {
         let why = |on: FailOn| match on {
             FailOn::Real => "a pair was confirmed",
             FailOn::Unconfirmed => "a pair was neither confirmed nor refuted",
-            FailOn::Limits => "runs came to a limit, and what comes after it is not known",
-            FailOn::Livelock if searched => "a run can go on for ever",
-            FailOn::Livelock => "whether a run can go on for ever was not found out",
+            FailOn::Limits => "runs reached a limit, so later steps are unknown",
+            FailOn::Livelock if searched => "a run can continue forever",
+            FailOn::Livelock => "whether a run can continue forever is unknown",
             FailOn::Harmful | FailOn::AnyFailure | FailOn::Nothing => "",
         };
         failed.into_iter().map(|(on, count)| GateFailure { on: name(on), count, why: why(on).to_owned() }).collect()
@@ -136,7 +136,7 @@ impl Gate {
         let failed = self.failed(reports.clone());
         let unknown = self.wants_livelocks() && reports.clone().any(|r| r.livelocks.is_none() && r.about.complete);
         if unknown {
-            out.note("whether a livelock is possible was not found out (too many states, or --explore off): that fails `--fail-on livelock`; a larger --explore-limit or a counter that does not grow for ever may decide it, `--fail-on any-failure,limits` does not ask");
+            out.note("whether a livelock is possible is unknown (too many states, or --explore off), which fails `--fail-on livelock`; a larger --explore-limit or a bounded counter in the model may decide it; `--fail-on any-failure,limits` does not check livelocks");
         }
         if !self.usual {
             let words: Vec<String> = failed.iter().map(|(on, n)| format!("{} ({n})", name(*on))).collect();

@@ -28,7 +28,7 @@ pub(super) fn install() -> Arc<AtomicBool> {
         }
         // A campaign may need a second or two to finish the runs that are under way and to report what it has.
         if io::stderr().is_terminal() {
-            Log.tell("\nstopping: what is known so far follows (Ctrl-C again quits at once)");
+            Log.tell("\nstopping: the results so far follow (press Ctrl-C again to quit at once)");
         }
     });
     if let Err(error) = installed {

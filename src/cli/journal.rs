@@ -24,20 +24,20 @@ impl OpenJournal {
             Ok(()) => {}
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(cannot(&error)),
             Err(_) if !resumes => {
-                return Err(cannot(&"it exists; continue it with --resume, or give another name"));
+                return Err(cannot(&"it already exists; continue it with --resume, or give another name"));
             }
             Err(_) => {}
         }
         let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(|e| cannot(&e))?;
         if file.try_lock().is_err() {
-            return Err(cannot(&"another process has it open"));
+            return Err(cannot(&"it is open in another process"));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|e| cannot(&e))?;
         let journal = Journal::read(&bytes).map_err(|why| cannot(&why))?;
-        let Some(there) = &journal.header else { return Err(cannot(&"it is no journal of a campaign")) };
+        let Some(there) = &journal.header else { return Err(cannot(&"it is not the journal of a campaign")) };
         if let Some(difference) = header.difference(there) {
-            return Err(cannot(&format_args!("{difference}; continue with the options that it was begun with")));
+            return Err(cannot(&format_args!("{difference}; continue with the original options")));
         }
         let end = journal.whole as u64;
         file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end))).map_err(|e| cannot(&e))?;
@@ -60,7 +60,7 @@ impl OpenJournal {
         let file = self.file.lock();
         let why = file.1.as_ref()?;
         Some(Refusal::new(format_args!(
-            "cannot write the journal `{}`: {why}; what it has is good, and --resume goes on from there",
+            "cannot write the journal `{}`: {why}; its contents are valid, and --resume continues from them",
             self.name
         )))
     }

@@ -66,7 +66,7 @@ fn of_file(path: &Path, model: &Model, out: &mut Output) -> Result<Vec<Pair>, Re
         out.note(format_args!("{name}: {unmatched}"));
     }
     if listed.unmatched.len() > MOST_TOLD {
-        out.note(format_args!("{name}: {} more that name nothing here", listed.unmatched.len() - MOST_TOLD));
+        out.note(format_args!("{name}: {} more lines match nothing in this model", listed.unmatched.len() - MOST_TOLD));
     }
     Ok(listed.pairs)
 }

@@ -37,7 +37,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     // An existing file is never overwritten, not even one that another program has just created.
     let file = OpenOptions::new().write(true).create_new(true).open(&path);
     let mut file = file.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => cannot(&"it exists already; give another name, or delete it first"),
+        ErrorKind::AlreadyExists => cannot(&"it already exists; give another name, or delete it first"),
         ErrorKind::NotFound => cannot(&"there is no such directory"),
         _ => cannot(&error),
     })?;

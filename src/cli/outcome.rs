@@ -18,14 +18,14 @@ pub(super) fn print(out: &mut Output, model: &Model, world: &World, outcome: &Ou
         Outcome::Failure(failure) => fails(out, model, world, failure),
         Outcome::Deadlock(report) => deadlock(out, model, world, report, brief),
         Outcome::Limit(kind, limit) => {
-            writeln!(out, "{}: the run came to its {}", paint(ODD, "limit"), limit_text(*kind, *limit));
+            writeln!(out, "{}: the run reached its {}", paint(ODD, "limit"), limit_text(*kind, *limit));
         }
     }
 }
 
 /// Prints that a run hit a limit, without the option that raises it, which is printed elsewhere.
 pub(super) fn print_limit(out: &mut Output, kind: LimitKind, limit: u64) {
-    writeln!(out, "{}: the run came to its limit of {limit} {}", paint(ODD, "limit"), kind.noun());
+    writeln!(out, "{}: the run reached its limit of {limit} {}", paint(ODD, "limit"), kind.noun());
 }
 
 /// Describes a limit, as in `limit of 100 steps; --steps 200 raises it`.
@@ -75,7 +75,7 @@ fn deadlock(out: &mut Output, model: &Model, world: &World, report: &DeadlockRep
     let blocked = counted(report.blocked.len() as u64, "thread");
     let text = match report.cycle.as_slice() {
         [] => format!("{blocked} can never go on"),
-        ring => format!("a ring of threads: {} -> {}", failing::elided_all(ring).join(" -> "), elided(&ring[0])),
+        ring => format!("cycle of threads: {} -> {}", failing::elided_all(ring).join(" -> "), elided(&ring[0])),
     };
     writeln!(out, "{}: {text}", paint(BAD, "deadlock"));
     let blocked = if brief { &[] } else { report.blocked.as_slice() };

@@ -366,7 +366,7 @@ pub(super) fn usage(mut error: clap::Error, colour: Colour) -> Status {
     };
     match written {
         _ if refused => Status::Refused,
-        // The reader is gone: there is nobody to report that to.
+        // The reader is gone, so this cannot be reported.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Log.tell(&format!("error: cannot write to stdout: {error}"));
             Status::Refused

@@ -101,7 +101,7 @@ impl RecordedArgs {
     pub(super) fn resolve(&self, context: &mut Context) -> Result<(Token, Model), Refusal> {
         if let Some(file) = turned_round(&self.file, &self.token) {
             return Err(Refusal::new(format_args!(
-                "the model comes first, and then the token: `raceflip replay {file} TOKEN`"
+                "give the model first, and then the token: `raceflip replay {file} TOKEN`"
             )));
         }
         let token: Token = token_text(&self.token)?.parse().map_err(Refusal::new)?;
@@ -131,7 +131,7 @@ impl RecordedArgs {
     // Checks a token against the model and the limits of this command.
     fn fits(&self, token: &Token, model: &Model, context: &mut Context) -> Result<(), Refusal> {
         if model.digest() != token.program {
-            context.out.warning("the token was made for another version of this model; the choices decide");
+            context.out.warning("the token was made for another version of this model; the replay follows its choices");
         }
         // A lower depth limit ends no run, but makes a deep call throw, which would be another run. So it is checked
         // before the replay.
@@ -157,7 +157,7 @@ pub(super) fn asks(option: &str, value: u64, allowed: &Limits) -> String {
     let most = allowed.options().into_iter().find(|(o, _)| *o == option).map_or(0, |(_, most)| most);
     let unit = if option == LimitKind::VirtualTime.option() { "ms" } else { "" };
     format!(
-        "the token asks for more than this command allows: --{option} {value}{unit}, where {most}{unit} is the most; `--{option} {value}{unit}` allows it"
+        "the token needs --{option} {value}{unit}, and this command allows at most {most}{unit}; `--{option} {value}{unit}` allows it"
     )
 }
 
@@ -189,7 +189,7 @@ fn token_text(given: &str) -> Result<String, Refusal> {
         _ => cannot(&error),
     })?;
     if bytes.len() as u64 > LARGEST {
-        return Err(cannot(&format_args!("it is larger than any token: {} MiB", LARGEST >> 20)));
+        return Err(cannot(&format_args!("it is larger than any token (more than {} MiB)", LARGEST >> 20)));
     }
     let text = String::from_utf8_lossy(&bytes);
     let is_token = |word: &&str| {
@@ -199,7 +199,7 @@ fn token_text(given: &str) -> Result<String, Refusal> {
     match text.split(|c: char| c.is_whitespace() || c == '"').find(is_token) {
         Some(word) => Ok(word.to_owned()),
         None => Err(Refusal::new(format_args!(
-            "there is no replay token in {from}: one starts with `rf1-` or `rf2-`, as `raceflip run` prints it"
+            "there is no replay token in {from}: a token starts with `rf1-` or `rf2-`, as `raceflip run` prints it"
         ))),
     }
 }

@@ -30,7 +30,7 @@ Strategies:
                     of D is 3. `pct:D,steps=K` sets K; its default is the length of a round-robin run.
   delay:D           delay bounding: each thread runs until it blocks. At D random steps of the
                     first K, the next thread is passed over. The default of D is 2; K is as for pct.
-                    After K steps, both strategies continue as `random`.
+                    After K steps, pct and delay continue as `random`.
   pctcp:D           PCTCP: PCT with a priority for each chain of threads and tasks that follow each
                     other by posts, forks, joins and queues. It finds a bug of depth D with
                     probability at least 1/(W^2 K^(D-1)), for W concurrent chains. D and K are as
@@ -46,7 +46,7 @@ Strategies:
                     the other site. A site is `@label`, `@label.read of x`, or LINE:COLUMN.
                     `directed:A~B,patience=N` postpones it for at most N steps.
                     `directed:A~B,visits=N/M` skips some of the first visits, up to N at A and M at
-                    B. Each run draws these numbers again. This is for sites in hot loops.
+                    B. Each run draws how many. This is for sites in hot loops.
   hold:A<B          B waits until A was performed. The strategy holds the access B itself, the
                     post, fork or firing that leads to it, or the clock. One detection run shows
                     which of these can be held. `way=N` takes the N-th nearest one, from 1; without

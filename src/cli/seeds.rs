@@ -159,10 +159,10 @@ impl Seeds {
             let lines = [
                 "A failure, saved by `raceflip confirm`:".to_owned(),
                 format!("    {what}"),
-                "See it again, step by step, in the folder above this file's, with".to_owned(),
+                "Replay it step by step, in the parent folder of this file's folder, with".to_owned(),
                 again,
-                "Keep this file under version control: every test of the model makes this run first. Delete it when the".to_owned(),
-                "test says that the failure is gone.".to_owned(),
+                "Keep this file under version control: every test of the model replays this run first. Delete it when the".to_owned(),
+                "test reports that the failure is fixed.".to_owned(),
             ];
             lines.iter().map(|l| clean(l)).collect()
         })
@@ -208,23 +208,25 @@ impl Seeds {
         let drawn = match &shown.origin {
             Origin::Drawn { strategy, seed } => {
                 let shrunk = shown.shrunk.map_or("", |_| ", and was shrunk");
-                format!("It came with strategy {strategy} and seed {seed}{shrunk}.")
+                format!("It was found with strategy {strategy} and seed {seed}{shrunk}.")
             }
-            Origin::Searched => "It came from a search of all states.".to_owned(),
-            Origin::Saved(_) => "It came from an older saved run of an edited model.".to_owned(),
+            Origin::Searched => "It was found by a search of all states.".to_owned(),
+            Origin::Saved(_) => {
+                "It was found by the replay of an older saved failure after an edit of the model.".to_owned()
+            }
         };
         let lines = [
-            "A failure that must not be, saved by `raceflip test`:".to_owned(),
+            "A forbidden failure, saved by `raceflip test`:".to_owned(),
             format!("    {what}"),
             match line {
                 0 => format!("{} has no `expect` lines, so no run may fail.", seed.model),
                 _ => format!("Line {line} of {} says: {}", seed.model, seed.expectation),
             },
-            format!("{drawn} See it again, step by step, in the folder above this file's, with"),
+            format!("{drawn} Replay it step by step, in the parent folder of this file's folder, with"),
             self.again(seed, path),
-            "Keep this file under version control: every test of the model makes this run first. Delete it when the"
+            "Keep this file under version control: every test of the model replays this run first. Delete it when the"
                 .to_owned(),
-            "test says that the failure is gone.".to_owned(),
+            "test reports that the failure is fixed.".to_owned(),
         ];
         lines.iter().map(|l| clean(l)).collect()
     }

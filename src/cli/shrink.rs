@@ -76,7 +76,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     };
     tracing::info!(runs = shrunk.runs, ?shrunk.before, ?shrunk.after, "shrunk");
     if shrunk.interrupted {
-        context.out.note(format_args!("interrupted after {} runs: more might be found", shrunk.runs));
+        context.out.note(format_args!("interrupted after {} runs: a smaller run may exist", shrunk.runs));
     }
     let interrupted = shrunk.interrupted;
     let plan = Plan {
@@ -99,25 +99,25 @@ fn refused(error: &ShrinkError, args: &Args, token: &Token, context: &mut Contex
     let out = &mut context.out;
     match error {
         ShrinkError::Interrupted => {
-            out.note("interrupted before the run of the token was made again");
+            out.note("interrupted before the run of the token was replayed");
             return Status::Interrupted;
         }
         ShrinkError::Diverged(divergence) => {
             let Divergence { step, expected, found } = &**divergence;
             let all = token.schedule.len();
-            out.error(format_args!("the replay left its recording at step {} of {all}", step + 1));
+            out.error(format_args!("the replay diverged from its recording at step {} of {all}", step + 1));
             out.more(format_args!("  expected: {expected}"));
             out.more(format_args!("  found:    {found}"));
         }
         ShrinkError::EndsOtherwise { expected, found } => {
-            out.error("the replay made every recorded choice and ended in another way");
+            out.error("the replay made every recorded choice, but ended differently");
             out.more(format_args!("  expected: {expected}"));
             out.more(format_args!("  found:    {found}"));
         }
     }
     let model = shell::path(&args.recorded.file.to_string_lossy());
     out.more(format_args!(
-        "The model does something else now. `raceflip replay {model} TOKEN --tolerant` follows the recording as far as it can, and prints a token of the run that it makes: that one can be shrunk."
+        "The model behaves differently now. `raceflip replay {model} TOKEN --tolerant` follows the recording as far as possible and prints a new token, which can be shrunk."
     ));
     Status::Diverged
 }

@@ -34,7 +34,7 @@ pub(super) fn smaller(model: &Model, token: &Token, outcome: &Outcome, stop: &At
 pub(super) fn sizes(before: Size, after: Size) -> String {
     let (steps, deviations) = (counted(before.steps, "step"), counted(before.deviations, "deviation"));
     if before == after {
-        return format!("{deviations} and {steps}, and nothing smaller was found");
+        return format!("{deviations} and {steps}; no smaller run was found");
     }
     format!("from {deviations} and {steps} to {} and {}", after.deviations, after.steps)
 }
@@ -48,12 +48,12 @@ pub(super) fn print(out: &mut Output, shrinking: &Shrinking) {
         Shrinking::Off | Shrinking::IfItFails => {}
         Shrinking::Drawn(s) => {
             let sizes = sizes(s.before, s.after);
-            let more = if s.fewest { "" } else { ", `raceflip shrink` tries harder" };
-            writeln!(out, "{} {sizes}; --no-shrink shows the run as drawn{more}", paint(BOLD, "shrunk"));
+            let more = if s.fewest { "" } else { "; `raceflip shrink` tries harder" };
+            writeln!(out, "{} {sizes}; --no-shrink shows the run as it was found{more}", paint(BOLD, "shrunk"));
         }
         Shrinking::Asked(s) => {
             let sizes = sizes(s.before, s.after);
-            let fewest = if s.fewest { "; no run ends so with fewer" } else { "" };
+            let fewest = if s.fewest { "; minimal: no run with fewer deviations ends this way" } else { "" };
             let head = if s.is_smaller() { "shrunk" } else { "not shrunk:" };
             writeln!(out, "{} {sizes} ({} tried{fewest})", paint(BOLD, head), counted(s.runs, "run"));
             for d in s.departures.iter().take(SHOWN) {

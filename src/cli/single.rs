@@ -280,7 +280,7 @@ impl Told<'_> {
             writeln!(out);
         }
         if self.stopped {
-            writeln!(out, "stopped after {} steps, as --until says", summary.steps);
+            writeln!(out, "stopped after {} steps (--until)", summary.steps);
         } else if let (true, End::Outcome(Outcome::Limit(kind, limit))) = (self.asks, &summary.end) {
             outcome::print_limit(out, *kind, *limit);
         } else if let End::Outcome(end) = &summary.end {

@@ -50,7 +50,7 @@ pub(super) fn print(out: &mut Output, model: &Model, state: &State) {
         writeln!(out, "    and {} more", state.more_objects);
     }
     let open: Vec<_> = state.events.iter().filter(|e| e.enables > 0).collect();
-    head(out, "events that may fire", open.is_empty());
+    head(out, "enabled events", open.is_empty());
     open.iter().for_each(|e| row(out, &e.name, &format!("{} times", e.enables)));
 }
 
@@ -74,9 +74,9 @@ fn thread(out: &mut Output, model: &Model, t: &ThreadState) {
     let operation = t.operation.as_deref().unwrap_or_default();
     let what = match t.standing {
         StandingWord::Ended => paint(DIM, "has ended"),
-        StandingWord::Idle => paint(DIM, "idle: no message is left to begin"),
+        StandingWord::Idle => paint(DIM, "idle: no message to begin"),
         StandingWord::Failed => format!("{task}{}{at}", paint(BAD, "has failed")),
-        StandingWord::Ready => format!("{task}{}: {operation}{at}", paint(GOOD, "can go on")),
+        StandingWord::Ready => format!("{task}{}: {operation}{at}", paint(GOOD, "enabled")),
         StandingWord::Waits => {
             let what = t.waits_for.as_deref().unwrap_or_default();
             let held = match &t.held_by {
@@ -115,12 +115,12 @@ fn lock(l: &LockState) -> String {
         parts.push(format!("held by {}{writes}{times}", list(&l.owners)));
     }
     if !l.blocked.is_empty() {
-        parts.push(format!("waited for by {}", list(&l.blocked)));
+        parts.push(format!("awaited by {}", list(&l.blocked)));
     }
     match l.waiters.as_slice() {
-        [] if l.name.starts_with("condition ") => parts.push("nobody waits for a signal".to_owned()),
+        [] if l.name.starts_with("condition ") => parts.push("no thread waits for a signal".to_owned()),
         [] => {}
-        waiters => parts.push(format!("in its wait set: {}", list(waiters))),
+        waiters => parts.push(format!("wait set: {}", list(waiters))),
     }
     parts.join("; ")
 }

@@ -79,9 +79,9 @@ impl Suite {
         });
         if suite.cases.is_empty() && suite.refused.is_empty() {
             return Err(Refusal::new(format_args!(
-                "no variant has {} in its name; without --filter all names are printed{}",
+                "no variant has {} in its name; a run without --filter prints all names{}",
                 filter.iter().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(" or "),
-                if suite.left_out > 0 { ", and with --all-variants there are more" } else { "" },
+                if suite.left_out > 0 { ", and --all-variants adds more" } else { "" },
             )));
         }
         Ok(suite)

@@ -18,14 +18,14 @@ fn milliseconds(text: &str) -> Result<u64, String> {
         "d" => 86_400_000,
         "" if number.is_empty() => 1,
         "" => return Err(format!("`{text}` has no unit: write {text}ms, {text}s or {text}m")),
-        _ => return Err(format!("`{unit}` is no unit of time: write 30s, 10m, 1h, 2d or 500ms")),
+        _ => return Err(format!("`{unit}` is not a unit of time: write 30s, 10m, 1h, 2d or 500ms")),
     };
     if number.is_empty() {
         return Err("write a number and a unit, as in 30s or 10m".to_owned());
     }
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || part.is_empty() || part.contains('.') {
-        return Err(format!("`{number}` is no number: write 1.5s, 30s or 500ms"));
+        return Err(format!("`{number}` is not a number: write 1.5s, 30s or 500ms"));
     }
     let range = || format!("`{text}` is out of range");
     let whole = whole.parse::<u64>().ok().and_then(|n| n.checked_mul(each)).ok_or_else(range)?;
@@ -35,7 +35,7 @@ fn milliseconds(text: &str) -> Result<u64, String> {
     let part = if part.is_empty() { 0 } else { part.parse::<u64>().unwrap_or(u64::MAX) };
     match scale.zip(part.checked_mul(each)) {
         Some((scale, part)) if part % scale == 0 => whole.checked_add(part / scale).ok_or_else(range),
-        _ => Err(format!("`{text}` is no whole number of milliseconds")),
+        _ => Err(format!("`{text}` is not a whole number of milliseconds")),
     }
 }
 
@@ -72,7 +72,9 @@ impl Timer {
             });
             // Exiting is safe, since nothing has begun yet.
             if let Err(error) = timer {
-                Log.tell(&format!("error: --time cannot be kept, since the system gives no thread for it: {error}"));
+                Log.tell(&format!(
+                    "error: the time limit of --time cannot be kept, because the system cannot create a thread: {error}"
+                ));
                 std::process::exit(i32::from(Status::Refused.number()));
             }
         }
@@ -98,13 +100,13 @@ mod tests {
         let all_wrong = [
             ("5", "has no unit"),
             ("1.5", "has no unit"),
-            ("1.5ms", "no whole number of milliseconds"),
-            ("0.0001s", "no whole number of milliseconds"),
-            ("1.00000000000000000000001s", "no whole number of milliseconds"),
-            (".5s", "`.5` is no number"),
-            ("1.s", "`1.` is no number"),
+            ("1.5ms", "not a whole number of milliseconds"),
+            ("0.0001s", "not a whole number of milliseconds"),
+            ("1.00000000000000000000001s", "not a whole number of milliseconds"),
+            (".5s", "`.5` is not a number"),
+            ("1.s", "`1.` is not a number"),
             ("1.2.3s", "`1.2.3` is no number"),
-            ("1,5s", "no unit of time"),
+            ("1,5s", "not a unit of time"),
             ("s", "write a number and a unit"),
             ("99999999999999999999s", "out of range"),
             ("18446744073709551615d", "out of range"),

@@ -22,8 +22,8 @@ pub(super) fn print(out: &mut Output, kept: &Kept, stopped: bool) {
     }
     let recorded = &kept.recorded_signature;
     if kept.same {
-        writeln!(out, "  {}: {recorded}", paint(GOOD, "it ends as the recorded run did"));
+        writeln!(out, "  {}: {recorded}", paint(GOOD, "the run ends like the recorded run"));
     } else {
-        writeln!(out, "  {}: {recorded}", paint(BAD, "it does not end as the recorded run did"));
+        writeln!(out, "  {}: {recorded}", paint(BAD, "the run does not end like the recorded run"));
     }
 }

@@ -1,4 +1,4 @@
-//! Finds possible livelocks: runs that continue for ever although every thread gets its turns, and in which a thread
+//! Finds possible livelocks: runs that continue forever although every thread gets its turns, and in which a thread
 //! that should end never does.
 //!
 //! They are the strongly connected components of the state graph (Tarjan) that are *just*: each thread that is

@@ -267,7 +267,7 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
 ///
 /// # Errors
 ///
-/// If it is cut: then all that is told is how many states there are at least.
+/// If the search is cut. The error is the number of states found so far, a lower bound.
 pub fn exhaust<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Result<Explored, u64> {
     let (scale, searched) = search(plan, monitor, Keep::States, context);
     if searched.cut.is_some() { Err(searched.table.len()) } else { Ok(explored(plan, scale, searched)) }

@@ -1,5 +1,5 @@
-//! The trait `Observer`, which watches a run. Its public path is [`exec::Observer`](crate::exec::Observer). It is defined
-//! here, below the loop of a run, so that the recorders of choices can implement it.
+//! The trait `Observer`, which watches a run. Its public path is [`exec::Observer`](crate::exec::Observer). It is
+//! defined here, below the loop of a run, so that the recorders of choices can implement it.
 
 use super::View;
 use crate::event::{Choice, Event};

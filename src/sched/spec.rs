@@ -86,8 +86,8 @@ pub(super) enum Profile<'s> {
 }
 
 /// Makes two enums from the rows of the table, one of parameters and one of built strategies, and the functions that
-/// delegate to the row. The methods of a built strategy are called in a `match`, not through `dyn`, so that the compiler
-/// can inline the calls of each step.
+/// delegate to the row. The methods of a built strategy are called in a `match`, not through `dyn`, so that the
+/// compiler can inline the calls of each step.
 macro_rules! strategies {
     ($($(#[$doc:meta])* $name:ident($spec:ty) => $strategy:ty;)*) => {
         /// A strategy with all its parameters, in the syntax of command lines and tokens.

@@ -26,7 +26,7 @@ use crate::world::Question;
 /// # let model = Model::from_text("add.race", "var x = 0; thread a { x += 1 }; thread b { x += 1 }", &[])?;
 /// let mut machine = model.machine(Limits::default());
 /// run(&mut machine, &mut Steady::default(), 0, &mut Unobserved, &AtomicBool::new(false));
-/// // Nobody comes between.
+/// // No other thread comes between.
 /// assert_eq!(machine.world.memory().cell(0), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

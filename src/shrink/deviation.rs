@@ -35,7 +35,7 @@ pub(super) struct Segment {
 /// let mut departures = Departures::new();
 /// let mut machine = model.machine(Limits::default());
 /// run(&mut machine, &mut RoundRobin::default(), 0, &mut departures, &AtomicBool::new(false));
-/// // To b, to a, and to b: then b has ended, and a goes on by default.
+/// // To b, to a, and to b: then b has ended, and a continues by default.
 /// assert_eq!(departures.deviations().iter().map(|d| d.step).collect::<Vec<_>>(), [1, 2, 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

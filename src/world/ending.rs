@@ -54,8 +54,8 @@ impl World {
         }
     }
 
-    /// Returns the cycle of threads from `thread` on, each of which needs the lock of the next one. `None` if the owners
-    /// of the wanted locks do not lead back to `thread`.
+    /// Returns the cycle of threads from `thread` on, each of which needs the lock of the next one. `None` if the
+    /// owners of the wanted locks do not lead back to `thread`.
     #[inline]
     pub(super) fn lock_cycle(&self, thread: ThreadId) -> Option<LockCycle> {
         let owner = self.owner_of_wanted(thread)?;

@@ -81,7 +81,7 @@ pub trait Guest {
 /// machine.start(false);
 /// while machine.world.outcome().is_none() {
 ///     let openings = machine.world.openings();
-///     // Always the first: the least thread that can go on, here.
+///     // Always the first: here, the least enabled thread.
 ///     let actor = machine.world.open_actor(&openings, 0);
 ///     machine.step(Choice { actor, argument: 0 });
 /// }

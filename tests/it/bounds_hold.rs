@@ -131,7 +131,7 @@ fn an_endless_space_is_not_estimated() {
     }
     let said = call(&["explore", &path("repeating_timer.race"), "--states", "2000"]).out;
     assert!(said.contains("there may be infinitely many: ") && !said.contains('±'), "{said}");
-    // A run that loops for ever over a few states is no sign of infinitely many states.
+    // A run that loops forever over a few states is no sign of infinitely many states.
     let spin = "var stop = 0\nthread a { while stop == 0 { skip } }\nthread b(i in 0..5) { for j in 0..40 { skip } }";
     let model = load_bytes("spin.race", spin.as_bytes(), &[]);
     let found = search(&Plan { bounds: Bounds { states: 2_000, ..Bounds::default() }, ..Plan::new(&model) });
@@ -204,14 +204,14 @@ fn what_is_known_is_printed_when_it_is_interrupted() {
 #[test]
 fn a_token_is_replayed_as_far_as_the_command_allows() {
     let (model, token) = (path("endless_token.race"), format!("@{}", path("endless_token.txt")));
-    let asks = "the token asks for more than this command allows: --steps 18446744073709551615, where 100000 is the most; `--steps 18446744073709551615` allows it";
+    let asks = "the token needs --steps 18446744073709551615, and this command allows at most 100000; `--steps 18446744073709551615` allows it";
     for command in ["replay", "shrink"] {
         let said = ends(begin(&[command, &model, &token, "-q"]), None);
         assert_eq!(said.status, REFUSED, "{command}: {}", said.err);
         assert!(said.err.contains(asks), "{command}: {}", said.err);
     }
     let said = ends(begin(&["replay", &model, &token, "-q", "--tolerant", "--steps", "500"]), None);
-    assert!(said.status == REFUSED && said.err.contains("where 500 is the most"), "{}", said.err);
+    assert!(said.status == REFUSED && said.err.contains("at most 500"), "{}", said.err);
 
     let run = call(&["run", &model, "--steps", "200000"]);
     let command = run.out.lines().find_map(|l| l.split("raceflip replay ").nth(1)).expect("a command");
@@ -253,6 +253,6 @@ fn a_saved_failure_is_made_again_as_far_as_the_test_allows() {
     command.current_dir(&folder).args(["test", "endless.race", "--runs", "2", "--steps", "3000"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let said = ends(command.spawn().expect("it starts"), None);
-    let asks = "its token asks for --steps 18446744073709551615, where 3000 is the most that is allowed";
+    let asks = "its token needs --steps 18446744073709551615, and at most 3000 is allowed";
     assert!(said.out.contains(asks), "{}{}", said.out, said.err);
 }

@@ -198,7 +198,7 @@ fn every_outcome_has_words_and_a_status() {
          thread b { await x == 1\n sync n { x = 2\n sync m { skip } } }",
         &["--seed", "2"],
         FOUND,
-        &["deadlock: a ring of threads: ", "waits for lock n, held by b", "waits for lock m, held by a"],
+        &["deadlock: cycle of threads: ", "waits for lock n, held by b", "waits for lock m, held by a"],
     );
     check(
         "left",
@@ -226,7 +226,7 @@ fn every_outcome_has_words_and_a_status() {
         ENDLESS,
         &["--steps", "100"],
         FOUND,
-        &["limit: the run came to its limit of 100 steps; --steps 200"],
+        &["limit: the run reached its limit of 100 steps; --steps 200"],
     );
     check(
         "time",

@@ -8,16 +8,16 @@ fn detection_says_what_cut_it_short_and_what_failed() {
     let folder = scratch("cut");
     let endless = file(&folder, "endless.race", ENDLESS);
     let ran = call(&["detect", &endless, "--steps", "50", "--runs", "3"]);
-    assert!(ran.out.contains("3 runs of 3 came to the limit of 50 steps; --steps 100 raises it\n"), "{}", ran.out);
+    assert!(ran.out.contains("3 runs of 3 reached the limit of 50 steps; --steps 100 raises it\n"), "{}", ran.out);
     let ran = call(&["confirm", &endless, "--steps", "50", "--runs", "3", "--trials", "2"]);
-    assert!(ran.out.contains("3 runs of 3 came to the limit of 50 steps"), "{}", ran.out);
+    assert!(ran.out.contains("3 runs of 3 reached the limit of 50 steps"), "{}", ran.out);
     let fails = file(&folder, "fails.race", "thread t { fail \"always\" }");
     let ran = call(&["detect", &fails, "--runs", "3"]);
     assert_eq!(ran.status, FOUND);
     assert!(ran.out.ends_with("always at :1:12 in t, in 3 runs (`raceflip confirm` tells why)\n"), "{}", ran.out);
 }
 
-/// A timer posts itself for ever. Its pedigrees grow without bound, but the lines of a run do not.
+/// A timer posts itself forever. Its pedigrees grow without bound, but the lines of a run do not.
 #[test]
 fn long_pedigrees_are_shortened() {
     let folder = scratch("pedigrees");

@@ -229,22 +229,22 @@ fn journals_that_do_not_fit_are_refused() {
         assert_eq!((run.status, run.out.as_str()), (REFUSED, ""), "{says}");
         assert!(run.err.contains(says), "{says}: {}", run.err);
     };
-    refused(&[], "it exists; continue it with --resume");
+    refused(&[], "it already exists; continue it with --resume");
     refused(&["--resume", "--seed", "4"], "seed is 0 there, and 4 here");
     refused(&["--resume", "--trials-out", "t.jsonl"], "--trials-out was not given there");
     refused(&["--resume", "--steps", "77"], "limits is {} there");
     refused(&["--resume", "--pair", "@check~@destroy"], "--pair is for one model");
     let again = small(&["--resume"]);
     assert_eq!((again.status, &again.out), (FOUND, &first.out));
-    assert!(again.err.contains("1 of 1 variants are in the journal already"), "{}", again.err);
+    assert!(again.err.contains("1 of 1 variants are already in the journal"), "{}", again.err);
     // A kill leaves half a line at the end, which is accepted; any other damage is reported.
     fs::write(&journal, &text[..text.len() - 10]).unwrap();
     assert_eq!(small(&["--resume"]).out, first.out);
     assert_eq!(fs::read_to_string(&journal).unwrap(), text);
     let damages = [
         (text.replacen("\"music player\"", "\"mosaic\"", 1).replacen("destroyed", "destroyer", 1), "line 2 is damaged"),
-        ("some text\n".to_owned(), "it is no journal of a campaign"),
-        ("half a line of something".to_owned(), "it is no journal of a campaign"),
+        ("some text\n".to_owned(), "it is not the journal of a campaign"),
+        ("half a line of something".to_owned(), "it is not the journal of a campaign"),
     ];
     for (damaged, says) in damages {
         fs::write(&journal, &damaged).unwrap();
@@ -259,8 +259,8 @@ fn journals_that_do_not_fit_are_refused() {
     assert!(fs::read_dir(&seeds).unwrap().count() > 1);
     let same = folder.join("same").display().to_string();
     for (args, says) in [
-        (["--out", &same, "--trials-out", &same], "--out and --trials-out are one file"),
-        (["--resume", "--resume", "--out", &journal], "--journal and --out are one file"),
+        (["--out", &same, "--trials-out", &same], "--out and --trials-out name the same file"),
+        (["--resume", "--resume", "--out", &journal], "--journal and --out name the same file"),
     ] {
         let args: Vec<&str> = args.into_iter().filter(|a| *a != "--resume").collect();
         let run = small(&[&["--resume"][..], &args].concat());
@@ -286,7 +286,7 @@ fn a_model_that_has_changed_is_confirmed_again() {
     run(&[]);
     fs::write(&b, text.replace("x += 1 }\nthread b", "x = 2 }\nthread b")).unwrap();
     let again = run(&["--resume"]);
-    assert!(again.err.contains("1 of 2 variants are in the journal already"), "{}", again.err);
+    assert!(again.err.contains("1 of 2 variants are already in the journal"), "{}", again.err);
     assert_eq!(again.out, call(&[&["confirm", &at][..], &FEW].concat()).out);
 }
 
@@ -327,7 +327,7 @@ fn a_time_limit_leaves_what_there_is_and_says_so() {
     // No machine performs so many trials in a second.
     let args = ["confirm", "harnesses", "--time", "1s", "--trials", "100000", "--out", &out];
     let run = call(&args);
-    assert!(run.err.contains("the time is up: ") && run.err.contains("may bring other results"), "{}", run.err);
+    assert!(run.err.contains("the time is up: ") && run.err.contains("may give other results"), "{}", run.err);
     let whole = json(&fs::read_to_string(&out).unwrap());
     assert_eq!((&whole["complete"], &whole["reproducible"]), (&false.into(), &false.into()));
     let one = call(&["confirm", "harnesses/papers/music_player.race", "--time", "1s", "--trials", "100000"]);

@@ -102,12 +102,12 @@ fn a_wait_in_a_loop_is_confirmed_by_held_trials() {
     let text = "lock m\nthread w { sync m { for i in 0..2 { @wait: wait m for 100 } } }\nthread n { sync m { @n1: notify m }; sync m { @notify: notify m } }\n";
     let path = file(&scratch("wait-in-a-loop"), "m.race", text);
     let ran = call(&["confirm", &path, "--pair", "@wait~@notify", "--explore", "off"]);
-    let held = "the same two accesses in both orders, brought about in 30 of 30 held trials";
+    let held = "the same two accesses in both orders, forced in 30 of 30 held trials";
     assert!(ran.out.contains(held), "{}{}", ran.out, ran.err);
 }
 
-/// A wait touches its wait set and the interrupts of its thread: with an interrupt it shares the latter, and both orders
-/// are compared.
+/// A wait touches its wait set and the interrupts of its thread: with an interrupt it shares the latter, and both
+/// orders are compared.
 #[test]
 fn a_wait_and_an_interrupt_are_compared() {
     let text = "app \"small\" { uncaught = app }\nlock m\nvar y = 0\nvar x = 0\nthread b { x = 1; sync m { @wait: wait m for 5 }; y = x }\nthread a { if * { @interrupt: interrupt b } else { release m } }\n";

@@ -91,7 +91,7 @@ fn delays_without_a_common_unit_are_named_where_they_cut_a_search() {
 fn a_search_that_was_cut_says_so() {
     let ran = call(&["explore", STACK, "--states", "3000"]);
     for part in
-        ["not all of them", "cut at 3,000 states (--states 6000 goes on)", "states in all", "schedules", "(Knuth)"]
+        ["not all of them", "cut at 3,000 states (--states 6000 continues)", "states in all", "schedules", "(Knuth)"]
     {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
@@ -123,7 +123,7 @@ fn livelocks_deadlocks_and_values_are_told() {
     let folder = scratch("explore");
     let spin = file(&folder, "spin.race", "var f = 0; thread a { while f == 0 { skip } }; thread b { skip }");
     let ran = call(&["explore", &spin]);
-    assert!(ran.status == FOUND && ran.out.contains("possible livelock: a never comes to an end"), "{}", ran.out);
+    assert!(ran.status == FOUND && ran.out.contains("possible livelock: a never ends"), "{}", ran.out);
     let livelock = &report(&[&spin]).livelocks.expect("it was searched")[0];
     let again = call(&["replay", &spin, &livelock.token, "-q"]);
     assert!(again.out.contains("limit"), "{}{}", again.out, again.err);
@@ -141,18 +141,18 @@ fn bad_input_is_refused() {
     for (args, part) in [
         (&["--observe", "activty"][..], "has no variable `activty`"),
         (&["--observe", "destroyed,destroyd"], "has no variable `destroyd`; there is `destroyed`"),
-        (&["--memory", "4Q"], "`Q` is no unit of memory: write 512M or 8G"),
+        (&["--memory", "4Q"], "`Q` is not a unit of memory: write 512M or 8G"),
         (&["--memory", "0"], "`0` is out of range"),
         (&["--memory", "99999999999G"], "`99999999999G` is out of range"),
-        (&["--memory", "much"], "is no unit of memory"),
+        (&["--memory", "much"], "is not a unit of memory"),
         (&["--time", "soon"], "write 30s"),
         (&["--time", "0s"], "`0s` is out of range"),
-        (&["--time", "5w"], "`w` is no unit of time: write 30s, 10m, 1h, 2d or 500ms"),
+        (&["--time", "5w"], "`w` is not a unit of time: write 30s, 10m, 1h, 2d or 500ms"),
         (&["--time", "5"], "`5` has no unit: write 5ms, 5s or 5m"),
-        (&["--memory", "4"], "`4` means bytes: write 4M or 4G; a search needs 64K at least"),
-        (&["--memory", "1K"], "`1K` is too little: a search needs 64K at least"),
+        (&["--memory", "4"], "`4` means bytes: write 4M or 4G; a search needs at least 64K"),
+        (&["--memory", "1K"], "`1K` is too little: a search needs at least 64K"),
         (&["--time", "m"], "write a number and a unit"),
-        (&["--time", "1.5ms"], "`1.5ms` is no whole number of milliseconds"),
+        (&["--time", "1.5ms"], "`1.5ms` is not a whole number of milliseconds"),
         (&["--states", "0"], "0 is not in 1..="),
         (&["--jobs", "0"], "0 is not in 1..=256"),
         (&["--preemptions", "few"], "invalid value 'few'"),

@@ -47,7 +47,7 @@ fn directories_and_pipes() {
     let foreign = call_with(&["fmt", "--check", "-"], "\u{feff}var x = 0\r\n");
     assert_eq!(
         (foreign.status, foreign.out.as_str()),
-        (FOUND, "<stdin>: ends of lines that are not LF, or a byte order mark\n")
+        (FOUND, "<stdin>: line ends other than LF, or a byte order mark\n")
     );
 }
 
@@ -67,7 +67,7 @@ fn what_cannot_be_laid_out_is_left_alone() {
     };
     // With its indentation, this model would exceed the maximum size of a model.
     let deep = format!("thread a {{ {}{}{} }}", "loop {\n".repeat(100), "skip\n".repeat(10_000), "}\n".repeat(100));
-    refuse(&file(&folder, "deep.race", &deep), "laid out it has ");
+    refuse(&file(&folder, "deep.race", &deep), "formatted it has ");
     refuse(&folder.join("none.race").display().to_string(), "there is no such file");
     let empty = folder.join("empty");
     fs::create_dir(&empty).unwrap();
@@ -76,7 +76,7 @@ fn what_cannot_be_laid_out_is_left_alone() {
     fs::write(&untidy, UNTIDY).unwrap();
     permissions.set_readonly(true);
     fs::set_permissions(&untidy, permissions).unwrap();
-    refuse(&untidy, "which is unchanged: it is read-only");
+    refuse(&untidy, "which was not changed: it is read-only");
     assert_eq!(fs::read_to_string(&untidy).unwrap(), UNTIDY);
 }
 

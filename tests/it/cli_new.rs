@@ -34,8 +34,8 @@ fn nothing_is_overwritten() {
         assert_eq!((run.status, run.out.as_str()), (REFUSED, ""), "{path}");
         assert!(run.err.contains(says), "{path}: {}", run.err);
     };
-    refuse(&path, "it exists already; give another name, or delete it first");
-    refuse(&folder.join("a").display().to_string(), "a.race`: it exists already");
+    refuse(&path, "it already exists; give another name, or delete it first");
+    refuse(&folder.join("a").display().to_string(), "a.race`: it already exists");
     refuse(&folder.join("none/b").display().to_string(), "there is no such directory");
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     // The title of this model needs escapes in a string of the language.

@@ -201,7 +201,7 @@ fn what_limits_a_replay_is_said_once() {
         (REFUSED, 2, 0),
         "{all}"
     );
-    assert!(ran.out.contains("limit: the run came to its limit of 1 steps\n"), "{all}");
+    assert!(ran.out.contains("limit: the run reached its limit of 1 steps\n"), "{all}");
     assert!(ran.err.contains("`--steps 100000` allows it"), "{all}");
     for args in [&["run", MENU, "--steps", "0"][..], &["replay", MENU, &token(&run), "--steps", "0"]] {
         let ran = call(args);
@@ -244,5 +244,5 @@ fn files_of_a_run_are_whole() {
     assert_eq!(call(&["run", &model, "--trace", &old, "--perfetto", &nowhere]).status, REFUSED);
     assert_eq!(std::fs::read_to_string(&old).expect("it is there"), "what was there\n");
     let ran = call(&["run", &model, "--trace", &old, "--perfetto", &old]);
-    assert!(ran.status == REFUSED && ran.err.contains("are one file"), "{}", ran.err);
+    assert!(ran.status == REFUSED && ran.err.contains("name the same file"), "{}", ran.err);
 }

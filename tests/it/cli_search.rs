@@ -66,7 +66,7 @@ fn answers_in_words() {
     1 end:
       ok  in 4 steps
         raceflip replay add.race rf1-...
-    nothing bad was found so far, but may exist: runs with more preemptions were not followed
+    nothing bad was found so far, but bad ends may exist: runs with more preemptions were not followed
     ");
     insta::assert_snapshot!(words(&["late.race"], FOUND), @r"
     11 states, 13 transitions, at most 5 steps from the start: all of them
@@ -94,23 +94,23 @@ fn answers_in_words() {
 
     no run ever ends
 
-    possible livelock: a never comes to an end
-      in 2 states a run can go round, and all that can act do: steps 2 to 3 lead back to the state before them
+    possible livelock: a never ends
+      fair cycle in 2 states: steps 2 to 3 lead back to the state before them
         raceflip replay spin.race rf1-...
     ");
     insta::assert_snapshot!(words(&["large.race", "--states", "2000"], 0), @r"
     2,000 states, 3,421 transitions, 9 steps from the start: not all of them
-      cut at 2,000 states (--states 4000 goes on); it leaves 860 states that were found and not looked at
-      at least 27,782 states in all: 14 random runs came to 25,782 that the search did not visit
+      cut at 2,000 states (--states 4000 continues); it leaves 860 states that were found but not visited
+      at least 27,782 states in all: 14 random runs reached 25,782 that the search did not visit
       more than 1e308 schedules (Knuth)
 
     no run was seen to end
-    nothing bad was found so far, but may exist: the search was cut
+    nothing bad was found so far, but bad ends may exist: the search was cut
     ");
     insta::assert_snapshot!(words(&["ring.race", "--most-steps", "3"], FOUND), @r"
     8 states, 8 transitions, 3 steps from the start: not all of them
-      cut at 3 steps (--search-depth 6 goes on); it leaves 2 states from which more can be reached
-      at least 23 states in all: 400 random runs came to 15 that the search did not visit
+      cut at 3 steps (--search-depth 6 continues); it leaves 2 states with unvisited successors
+      at least 23 states in all: 400 random runs reached 15 that the search did not visit
       about 6 schedules, ± 0 (Knuth)
 
     1 end:
@@ -209,7 +209,7 @@ fn a_token_of_a_search_is_the_only_way_to_its_run() {
     let other = file(&folder, "other.race", &RING.replace("skip", "skip; skip"));
     let ran = call(&["replay", &other, token]);
     assert_eq!(ran.status, 3);
-    let says = "other.race` visits its states anew.\n";
+    let says = "other.race` searches its states again.\n";
     assert!(ran.err.contains("`raceflip explore ") && ran.err.ends_with(says), "{}", ran.err);
     // This token is too long for a command line.
     let letter = |i: u64| char::from(b'a' + (raceflip::base::mix(1, i) % 26) as u8);
@@ -217,7 +217,7 @@ fn a_token_of_a_search_is_the_only_way_to_its_run() {
     let threads: String = (0..100).map(|i| format!("thread {} {{ await x == {i}; x = {i} + 1 }}\n", name(i))).collect();
     let long = file(&folder, "long.race", &format!("var x = 0\n{threads}"));
     let ran = call(&["explore", &long]);
-    let says = "long.race --format json > found.json  # its token is there: too long for an argument\n";
+    let says = "long.race --format json > found.json  # it contains the token, which is too long for an argument\n";
     assert!(ran.out.contains(says) && !ran.out.contains("rf1-"), "{}", ran.out);
 }
 
@@ -228,8 +228,12 @@ fn a_search_ends_when_its_time_is_up() {
     let ran = explore(&folder, &["large.race", "--time", "1s"]);
     assert!(asked.elapsed() < Duration::from_secs(60), "{:?}", asked.elapsed());
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
-    assert!(ran.out.contains("its time was up, which is not reproducible (a longer --time goes on)"), "{}", ran.out);
-    assert!(ran.out.contains("\nnothing bad was found so far, but may exist: the search was cut\n"), "{}", ran.out);
+    assert!(ran.out.contains("cut by --time, which is not reproducible (a longer --time continues)"), "{}", ran.out);
+    assert!(
+        ran.out.contains("\nnothing bad was found so far, but bad ends may exist: the search was cut\n"),
+        "{}",
+        ran.out
+    );
     let r = report(&folder, &["large.race", "--time", "1s"]);
     assert_eq!((r.complete, r.proves, r.reproducible, r.cut.as_deref()), (false, false, false, Some("time")));
     // A search that completes within its time limit is reproducible.

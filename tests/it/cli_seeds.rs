@@ -55,7 +55,11 @@ fn failures_are_saved_and_made_again_first() {
         "{}",
         repaired.out
     );
-    assert!(repaired.out.contains("it ends `ok`; if failure property both is fixed, delete it"), "{}", repaired.out);
+    assert!(
+        repaired.out.contains("it ends `ok`; if failure property both is fixed, delete the file"),
+        "{}",
+        repaired.out
+    );
     // If a constant no longer exists, the failure is replayed without it, and the result is reported.
     std::fs::write(&path, "thread t { skip }\nexpect outcomes: ok\n").unwrap();
     let gone = within(&folder, &["test", "app"]);

@@ -16,7 +16,7 @@ fn run(args: &[&str]) -> crate::cli::Ran {
 fn what_fails_is_shrunk() {
     let (shrunk, drawn) = (run(&[]), run(&["--no-shrink"]));
     assert_eq!((shrunk.status, drawn.status, shrunk.err.as_str()), (FOUND, FOUND, ""));
-    let line = "shrunk from 5 deviations and 11 steps to 3 and 11; --no-shrink shows the run as drawn\n";
+    let line = "shrunk from 5 deviations and 11 steps to 3 and 11; --no-shrink shows the run as it was found\n";
     assert!(shrunk.out.contains(line), "{}", shrunk.out);
     assert!(!drawn.out.contains("shrunk"), "{}", drawn.out);
     assert_ne!(token(&shrunk), token(&drawn));
@@ -57,18 +57,14 @@ fn a_token_is_shrunk() {
     for part in [
         "NullPointer (f is null) at harnesses/bugs/timer_lifecycle.race:31:17",
         "shrunk from 5 deviations and 11 steps to 3 and 11 (",
-        " runs tried; no run ends so with fewer)\n  step 6: the clock to 101 ms, instead of thread main at line 42: cancel tick",
+        " runs tried; minimal: no run with fewer deviations ends this way)\n  step 6: the clock to 101 ms, instead of thread main at line 42: cancel tick",
         "replay: raceflip replay harnesses/bugs/timer_lifecycle.race rf1-",
     ] {
         assert!(shrunk.out.contains(part), "no {part:?} in {}", shrunk.out);
     }
     assert_eq!(token(&shrunk), token(&run(&[])));
     let again = call(&["shrink", TIMER, &token(&shrunk), "-q"]);
-    assert!(
-        again.out.contains("\nnot shrunk: 3 deviations and 11 steps, and nothing smaller was found ("),
-        "{}",
-        again.out
-    );
+    assert!(again.out.contains("\nnot shrunk: 3 deviations and 11 steps; no smaller run was found ("), "{}", again.out);
     assert_eq!((again.status, token(&again)), (FOUND, token(&shrunk)));
     let piped = call_with(&["shrink", TIMER, "-", "--format", "json"], &drawn.out);
     let report: ShrinkReport = serde_json::from_str(&piped.out).expect("a report");
@@ -146,7 +142,7 @@ fn a_long_run_takes_more_effort() {
     );
     let run = |args: &[&str]| call(&[&["run", &model, "--seed", "2"], args].concat());
     let quick = run(&[]);
-    assert!(quick.out.contains(" shows the run as drawn, `raceflip shrink` tries harder\n"), "{}", quick.out);
+    assert!(quick.out.contains(" shows the run as it was found; `raceflip shrink` tries harder\n"), "{}", quick.out);
     let drawn = run(&["--no-shrink", "-q"]);
     assert_eq!(call(&["shrink", &model, "-"]).status, REFUSED, "stdin is empty");
     let shrunk = call_with(&["shrink", &model, "-", "--format", "json"], &drawn.out);

@@ -8,7 +8,7 @@ fn the_help_has_the_syntax_of_each_strategy() {
     let syntax = "random, round-robin, pct[:DEPTH[,steps=N]], pctcp[:DEPTH[,steps=N]], delay[:DELAYS[,steps=N]], pos, surw[:SITE,...], directed:SITE~SITE[,patience=N][,visits=N/M], hold:FIRST<THEN[,way=N][,guided][,later=N][,profile=SEED], or avoid:SITE,...";
     assert_eq!(StrategySpec::syntax(), syntax);
     let help = call(&["run", "--help"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(help.contains(&format!("How choices are made: {syntax}")), "{help}");
+    assert!(help.contains(&format!("Strategy that makes the choices: {syntax}")), "{help}");
 }
 
 #[test]

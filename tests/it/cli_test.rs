@@ -94,7 +94,7 @@ fn a_green_model_is_tested_in_each_variant() {
     // No line holds for this value, so the variant is skipped.
     let ran = within(&folder, &["test", "m.race", "-D", "FIXED=7"]);
     assert!(
-        ran.status == 0 && ran.out.starts_with("SKIP  m.race FIXED=7  it expects nothing with these constants\n"),
+        ran.status == 0 && ran.out.starts_with("SKIP  m.race FIXED=7  no expectations with these constants\n"),
         "{}",
         ran.out
     );
@@ -130,7 +130,7 @@ fn a_limit_is_no_end_that_a_model_can_name() {
     file(&folder, "m.race", "var x = 0\nthread t { loop { x = 1 } }\nexpect outcomes: ok\n");
     let ran = within(&folder, &["test", "m.race", "--explore-limit", "0", "--runs", "5", "--steps", "100"]);
     assert_eq!(ran.status, FOUND);
-    assert!(ran.out.contains("runs end so: the limit of 100 steps; --steps 200 raises it"), "{}", ran.out);
+    assert!(ran.out.contains("runs end this way: the limit of 100 steps; --steps 200 raises it"), "{}", ran.out);
     assert!(seeds(&folder).is_empty());
 }
 
@@ -330,12 +330,12 @@ fn ends_are_listed_as_the_line_tells_them_apart() {
         rest.split(to).next().expect("a part").to_owned()
     };
     let first = part("m.race:5:", "m.race:6:");
-    assert_eq!(first.matches("runs end so").count(), 1, "{first}");
+    assert_eq!(first.matches("runs end this way").count(), 1, "{first}");
     let second = part("m.race:6:", "m.race:7:");
-    assert_eq!(second.matches("runs end so").count(), 1, "{second}");
+    assert_eq!(second.matches("runs end this way").count(), 1, "{second}");
     // `y` takes all values from 0 to 31, and three of these ends are shown.
     let third = part("m.race:7:", "Summary");
-    assert!(third.contains("and 29 more ways to end that must not be"), "{third}");
+    assert!(third.contains("and 29 more forbidden ends"), "{third}");
     assert_eq!(ran.out.matches(&format!("saved as seeds/{name}")).count(), 1, "{}", ran.out);
     let ran = within(&folder, &["test", "m.race", "--runs", "300", "--no-save", "--format", "json"]);
     let report: TestReport = serde_json::from_str(&ran.out).expect("a report");
@@ -388,5 +388,5 @@ fn an_interrupted_test_counts_once() {
     let said = interrupt(&mut command, 4, Duration::from_secs(3));
     assert_eq!(said.status, 130, "{}", said.err);
     assert!(said.out.contains("Summary: 2 variants: 1 passed, 1 failed, 1 not tested\n"), "{}", said.out);
-    assert!(said.err.contains("interrupted: 2 of 3 variants were tested, 1 of them not to the end"), "{}", said.err);
+    assert!(said.err.contains("interrupted: 2 of 3 variants were tested, 1 of them incompletely"), "{}", said.err);
 }

@@ -97,7 +97,7 @@ fn a_tolerant_replay_says_what_it_could_not_follow() {
     assert_eq!(ran.status, FOUND);
     let expected = "tolerant replay: 7 of 7 recorded choices followed, 0 skipped, 1 step inserted\n  \
                     step 1: a step is inserted: thread env at line 22: skip\n  \
-                    it ends as the recorded run did: failure NullPointer onCreateContextMenu:1\n";
+                    the run ends like the recorded run: failure NullPointer onCreateContextMenu:1\n";
     assert!(ran.out.ends_with(expected), "{}", ran.out);
 }
 
@@ -185,7 +185,7 @@ fn the_state_at_a_deadlock_says_who_waits_for_what() {
     assert!(state.events[0].enables <= 2);
     let ran = call(&["replay", &path, &report.token.expect("a token"), "--state", "-q"]);
     for line in
-        ["waits for lock b, held by two: acquire b at ", "held by one, 2 times; waited for by two", "[4, 5]", "{v: 7}"]
+        ["waits for lock b, held by two: acquire b at ", "held by one, 2 times; awaited by two", "[4, 5]", "{v: 7}"]
     {
         assert!(ran.out.contains(line), "{line}: {}", ran.out);
     }
@@ -212,7 +212,7 @@ fn a_replay_stops_where_it_is_told_to() {
     let whole = call(&["replay", MENU, &token, "--until", "99", "-q"]);
     assert_eq!((whole.status, whole.out), (FOUND, run.out));
     let ran = call(&["replay", MENU, &token, "--until", "3", "-q"]);
-    assert_eq!((ran.status, ran.out.as_str()), (0, "stopped after 3 steps, as --until says\n"));
+    assert_eq!((ran.status, ran.out.as_str()), (0, "stopped after 3 steps (--until)\n"));
 }
 
 /// A tolerant replay of any schedule ends and accounts for every choice: each choice of the recording is followed or

@@ -185,7 +185,7 @@ fn livelocks_are_just_and_go_on_for_ever() {
             "var f = 0; lock m; thread a { sync m { while f == 0 { yield } } }; thread b { sync m { f = 1 } }",
             &["a", "b"],
         ),
-        // Two threads give way to each other for ever.
+        // Two threads give way to each other forever.
         (
             "atomic p = 0; atomic q = 0
              thread a { loop { p = 1; if q == 0 { break }; p = 0 } ; p = 0 }

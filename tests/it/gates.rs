@@ -25,8 +25,8 @@ fn what_fails_in_both_orders_fails_in_every_form() {
         "{}",
         text.out
     );
-    assert!(text.out.contains("\n    whatever the order of :"), "{}", text.out);
-    assert!(text.out.ends_with("1 failure: not the harm of one order\n"), "{}", text.out);
+    assert!(text.out.contains("\n    in either order of :"), "{}", text.out);
+    assert!(text.out.ends_with("1 failure: not caused by one order\n"), "{}", text.out);
     let junit = confirm("junit");
     assert_eq!(elements(&junit, "failure"), 1, "{junit}");
     assert!(junit.contains("type=\"failure/either-order\"") && junit.contains("failures=\"1\""), "{junit}");
@@ -97,7 +97,7 @@ fn gates_fail_on_what_they_name() {
     }
     let both = call(&["confirm", MENU, "--fail-on", "nothing,harmful"]);
     assert_eq!((both.status, both.out.as_str()), (REFUSED, ""));
-    assert!(both.err.contains("stands alone"), "{}", both.err);
+    assert!(both.err.contains("cannot be combined"), "{}", both.err);
     // Merged parts pass through the same gate.
     let part = folder.join("part.json").display().to_string();
     let made = call(&["confirm", &harmless, "--partition", "1/1", "--out", &part, "--fail-on", "any-failure"]);
@@ -109,8 +109,8 @@ fn gates_fail_on_what_they_name() {
 #[test]
 fn limits_and_livelocks_are_in_the_headline() {
     let text = out(&["confirm", LIVELOCK, "--steps", "2000", "--quiet"]);
-    assert!(text.contains(" came to the limit of 2000 steps"), "{text}");
-    assert!(text.contains("possible livelock: a never comes to an end\n"), "{text}");
+    assert!(text.contains(" reached the limit of 2000 steps"), "{text}");
+    assert!(text.contains("possible livelock: a never ends\n"), "{text}");
     let markdown = out(&["confirm", LIVELOCK, "--steps", "2000", "--format", "markdown"]);
     let first = markdown.lines().next().unwrap_or_default();
     assert!(first.contains(" at a limit, 1 possible livelock"), "{first}");
@@ -186,7 +186,7 @@ fn tests_have_all_forms_and_a_gate() {
         call(&[&["test", &cut, "--explore-limit", "0", "--walks", "20", "--steps", "100"][..], more].concat())
     };
     let run = test(&[]);
-    assert!(run.status == 0 && run.out.contains(" came to a limit"), "{}", run.out);
+    assert!(run.status == 0 && run.out.contains(" reached a limit"), "{}", run.out);
     let gate = test(&["--fail-on", "limits"]);
     assert!(gate.status == FOUND && gate.err.contains("gate: failed on limits ("), "{}", gate.err);
     assert_eq!(test(&["--fail-on", "unchecked"]).status, 0);
@@ -230,7 +230,7 @@ fn one_rule_for_variants() {
     assert_eq!(names(&["confirm", &dir, "-D", "FIXED=1"]), ["{\"FIXED\":1}"]);
     for path in [&one, &dir] {
         let said = out(&["confirm", path]);
-        assert!(said.ends_with("1 variant with others not looked at (--all-variants)\n"), "{said}");
+        assert!(said.ends_with("1 variant with other constants not tested (--all-variants)\n"), "{said}");
     }
 }
 

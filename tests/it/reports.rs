@@ -219,7 +219,7 @@ fn many_models_are_one_report() {
     let log = valid(&sarif_schema(), &sarif::render(&reports, &mut NoReplays));
     assert_eq!(log["runs"].as_array().unwrap().len(), 1);
     let result = &log["runs"][0]["results"][0];
-    assert_eq!(result["properties"]["flows"], "the runs could not be made again");
+    assert_eq!(result["properties"]["flows"], "the runs could not be replayed");
     // The same errors occur eleven times or more: the first ten are printed, with a line that says how many are left
     // out.
     let many: Vec<ConfirmReport> = (0..6).flat_map(|_| reports.clone()).collect();

@@ -1,5 +1,5 @@
-//! Tests of the dependencies: `rust-version` is the highest version that any dependency of the program requires, and the
-//! library without the program has fewer of them.
+//! Tests of the dependencies: `rust-version` is the highest version that any dependency of the program requires, and
+//! the library without the program has fewer of them.
 
 use crate::support::read;
 use serde_json::Value;

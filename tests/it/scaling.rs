@@ -149,7 +149,7 @@ fn a_search_adds_no_pair_that_was_left_out_of_the_runs() {
 fn what_is_left_out_is_told_in_words_and_in_json() {
     let args = ["detect", EVENTS, "-j1", "--runs", "2"];
     let with = |more: &[&str]| call(&[&args[..], more].concat());
-    let words = "some pairs are left out, since there are too many: of x (`--most-pairs` keeps more of one)\n";
+    let words = "some pairs are left out, because there are too many: of x (`--most-pairs` raises the limit)\n";
     let text = with(&["--most-pairs", "50"]);
     assert!(text.out.contains(words), "{}", text.out);
     let json: Value = serde_json::from_str(&with(&["--most-pairs", "50", "--format", "json"]).out).unwrap();

@@ -204,7 +204,7 @@ fn bounds_and_interruptions() {
     assert!(shrunk("queue", &model, &tokens[0], steps).runs < 50);
 }
 
-/// If the default scheduler would wait busily for ever, runs are cut short, and the deviation that ends the wait is
+/// If the default scheduler would wait busily forever, runs are cut short, and the deviation that ends the wait is
 /// found.
 #[test]
 fn busy_waiting_is_cut() {

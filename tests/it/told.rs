@@ -94,7 +94,7 @@ fn the_json_of_confirm_tells_the_runs_that_it_shows() {
 // Returns each line that says how the run of a token ends, with that token. Between the two, `confirm` may list the
 // pairs whose order does not matter for the failure.
 fn with_tokens(out: &str) -> Vec<(&str, &str)> {
-    let lines: Vec<&str> = out.lines().filter(|line| !line.starts_with("    whatever the order of ")).collect();
+    let lines: Vec<&str> = out.lines().filter(|line| !line.starts_with("    in either order of ")).collect();
     let of = |pair: &[&'_ str]| {
         let start = pair[1].find("rf1-")?;
         Some((start, pair[1].split_at(start).1.split_whitespace().next()?.len()))

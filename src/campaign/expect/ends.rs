@@ -47,7 +47,7 @@ impl Unmet {
 /// use raceflip::vm::Model;
 ///
 /// let model = Model::from_text("t.race", "thread t { skip }\nexpect no deadlock\nexpect stuck", &[])?;
-/// // What runs came to, without the values of variables.
+/// // How runs ended, without the values of variables.
 /// let ends = [Ended { kind: EndKind::of(&Outcome::Ok), values: Default::default(), stuck: false }];
 /// let lines = &model.program.expectations;
 /// assert!(judge(&lines[0].kind, ends.iter()).is_some_and(|u| u.is_met()));

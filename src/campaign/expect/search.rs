@@ -21,7 +21,7 @@ pub(in crate::campaign) struct Searched {
     pub(in crate::campaign) ends: Vec<(Ended, Outcome, String, String)>,
     /// Tallies of the lines about order, in the order of the lines.
     pub(in crate::campaign) orders: Vec<OrderTally>,
-    /// Whether some run may go on for ever; `None` if no line asks for it.
+    /// Whether some run may continue forever; `None` if no line asks for it.
     pub(in crate::campaign) livelock: Option<bool>,
 }
 

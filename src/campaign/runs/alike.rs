@@ -2,8 +2,8 @@
 //!
 //! - Forked threads and tasks are identified by what they run, and not by their ordinal.
 //! - Two threads of one array (`thread t(i in 0..2)`) exchange their names where they exchange their roles. If `t[1]`
-//!   waits for ever with `t[0]` first, and `t[0]` waits for ever with `t[1]` first, then the second thread waits for
-//!   ever in either order: that is one failure.
+//!   waits forever with `t[0]` first, and `t[0]` waits forever with `t[1]` first, then the second thread waits forever
+//!   in either order: that is one failure.
 //! - Findings are grouped by [`same_failure`], which does not distinguish the threads of an array.
 
 /// Returns the common name of a class of failures: the signature without the indices of array threads and without the

@@ -87,7 +87,7 @@ fn refuse_single(args: &Args) -> Result<(), Refusal> {
         [("--pairs-from", args.pairs_from.is_some()), ("--pair", !args.pair.is_empty()), ("--timeline", args.timeline)];
     match single.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(Refusal::new(format_args!(
-            "{option} is for one model as it stands: give one file, and no --all-variants, --journal, --partition or --filter"
+            "{option} needs a single model: give one file, without --all-variants, --journal, --partition or --filter"
         ))),
         None => Ok(()),
     }
@@ -119,7 +119,7 @@ impl<'c> Campaign<'c> {
         campaign.results = campaign.order.iter().filter_map(known).collect();
         if args.resume {
             let (n, all) = (campaign.results.len(), campaign.order.len());
-            out.note(format_args!("{n} of {all} variants are in the journal already"));
+            out.note(format_args!("{n} of {all} variants are already in the journal"));
         }
         Ok(campaign)
     }
@@ -249,11 +249,11 @@ pub(super) fn run(args: &Args, gate: &Gate, context: &mut Context) -> Result<Sta
         let what = if timer.is_up() { "the time is up" } else { "interrupted" };
         let done = report.finished();
         out.note(format_args!(
-            "{what}: {done} of {all} variants are finished; the same command may bring other results"
+            "{what}: {done} of {all} variants are finished; the same command may give other results"
         ));
         out.note(match &args.journal {
-            Some(_) => "the same command with `--resume` goes on from there",
-            None => "to be able to go on, begin with `--journal FILE`; the same command with `--resume` continues it",
+            Some(_) => "the same command with `--resume` continues the campaign",
+            None => "to make a campaign resumable, start it with `--journal FILE`; the same command with `--resume` continues it",
         });
     }
     Ok(match () {

@@ -79,7 +79,7 @@ pub(super) struct Args {
     /// Drive this pair: SITE~SITE, as in `@a~@b` or `@a.acquire~@b.acquire` (may be repeated)
     #[arg(long = "pair", value_name = "PAIR", help_heading = head::MODEL)]
     pair: Vec<String>,
-    /// Do not drive order pairs (two acquisitions of a lock, a post and a cancel), which are not races but may be harmful
+    /// Do not drive order pairs (two acquisitions, a post and a cancel), which are not races but may be harmful
     #[arg(long, help_heading = head::MODEL)]
     no_orders: bool,
     /// Number of trials of each pair, for each kind of trial
@@ -197,7 +197,7 @@ fn results(args: &Args, models: &[&Model]) -> Result<(), Refusal> {
 
 fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusal> {
     if args.timeline && !matches!(args.result.format, ReportFormat::Text | ReportFormat::Json) {
-        return Err(Refusal::new("`--timeline` is for people: leave it out, or take `--format text`"));
+        return Err(Refusal::new("`--timeline` needs text output: remove it, or use `--format text`"));
     }
     let model = load::model(&args.paths[0], &args.campaign.defines.resolve(), &context.out)?;
     let pairs = listed::pairs(args.pairs_from.as_deref(), &args.pair, &model, &mut context.out)?;
@@ -205,7 +205,9 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
     let sites = &model.code.setup.sites;
     let mut given = plan.pairs.iter().flatten();
     if args.no_orders && given.any(|pair| sites[pair.a].is_operation() || sites[pair.b].is_operation()) {
-        return Err(Refusal::new("`--no-orders` drives no order pairs, and one was given: leave one of the two out"));
+        return Err(Refusal::new(
+            "`--no-orders` excludes order pairs, and an order pair was given: remove one of the two",
+        ));
     }
     results(args, &[&model])?;
     let seeds = if args.save { Some(Seeds::to_keep(&args.saved)?) } else { None };
@@ -256,15 +258,15 @@ fn one(args: &Args, gate: &Gate, context: &mut Context) -> Result<Status, Refusa
             let of = if runs < least { format!("{runs} of {least}") } else { runs.to_string() };
             out.note(format_args!("{what} after {of} detection runs; no pair was driven"));
         } else {
-            let cut = if driven().all(|p| p.complete) { "" } else { ", the last of them not to its end" };
+            let cut = if driven().all(|p| p.complete) { "" } else { ", the last one incompletely" };
             let orders = if orders > 0 { " and order pairs" } else { "" };
             out.note(format_args!("{what}: {done} of {all} pairs{orders} were driven{cut}"));
         }
-        out.note("to be able to go on, begin a campaign with `--journal FILE`; the same command with `--resume` continues it");
+        out.note("to make a campaign resumable, start it with `--journal FILE`; the same command with `--resume` continues it");
         if !timer.is_up() {
             return Ok(Status::Interrupted);
         }
-        out.note("the same command may bring another result");
+        out.note("the same command may give another result");
     }
     Ok(gate.status(std::iter::once(&report), out))
 }

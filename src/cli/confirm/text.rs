@@ -79,7 +79,7 @@ pub(super) fn line(line: &Line, out: &mut Output) {
 pub(super) fn left_out(more: usize, out: &mut Output) {
     if more > 0 {
         let text = format!(
-            "constants as the models say; {} with others not looked at (--all-variants)",
+            "constants of the models; {} with other constants not tested (--all-variants)",
             counted(more as u64, "variant")
         );
         writeln!(out, "{}", paint(ODD, text));

@@ -45,7 +45,7 @@ fn size(text: &str) -> Result<u64, String> {
         "K" => 1 << 10,
         "M" => 1 << 20,
         "G" => 1u64 << 30,
-        _ => return Err(format!("`{unit}` is no unit of memory: write 512M or 8G")),
+        _ => return Err(format!("`{unit}` is not a unit of memory: write 512M or 8G")),
     };
     let number: u64 = number.parse().map_err(|_| "write a whole number and a unit, as in 512M or 8G".to_owned())?;
     let bytes = number.checked_mul(factor).ok_or_else(|| format!("`{text}` is out of range"))?;
@@ -58,7 +58,7 @@ fn size(text: &str) -> Result<u64, String> {
         } else {
             format!("`{text}` is too little: ")
         };
-        return Err(format!("{means}a search needs 64K at least"));
+        return Err(format!("{means}a search needs at least 64K"));
     }
     Ok(bytes)
 }
@@ -104,7 +104,7 @@ impl Progress for Bar {
         let Status { states, frontier, memory, depth, .. } = *status;
         let rate = states as f64 / self.start.lock().elapsed().as_secs_f64().max(0.001);
         self.bar.set_message(format!(
-            "{} states, {}/s, {} to look at, depth {depth}, {}",
+            "{} states, {}/s, {} to visit, depth {depth}, {}",
             HumanCount(states),
             HumanCount(rate as u64),
             HumanCount(frontier),
@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn sizes_have_units() {
         assert_eq!((size("1M"), size("4G"), size("512MiB")), (Ok(1 << 20), Ok(4 << 30), Ok(512 << 20)));
-        assert!(size("4").is_err_and(|e| e == "`4` means bytes: write 4M or 4G; a search needs 64K at least"));
-        assert!(size("4K").is_err_and(|e| e == "`4K` is too little: a search needs 64K at least"));
-        assert!(size("4X").is_err_and(|e| e.contains("no unit of memory")));
+        assert!(size("4").is_err_and(|e| e == "`4` means bytes: write 4M or 4G; a search needs at least 64K"));
+        assert!(size("4K").is_err_and(|e| e == "`4K` is too little: a search needs at least 64K"));
+        assert!(size("4X").is_err_and(|e| e.contains("not a unit of memory")));
         assert!(size("99999999999G").is_err_and(|e| e.contains("out of range")));
     }
 }

@@ -138,7 +138,7 @@ impl Answer<'_> {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> {
     let models = Models::find(&args.paths, args.defines.resolve())?;
     if models.many && args.observe.as_deref().is_some_and(|names| names.iter().any(|name| !name.is_empty())) {
-        return Err(Refusal::new("--observe names variables of one model: give one file"));
+        return Err(Refusal::new("--observe needs a single model: give one file"));
     }
     let stop = interrupt::install();
     let timer = Timer::start(args.bounds.time, stop.clone());

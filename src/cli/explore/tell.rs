@@ -46,9 +46,9 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
         Some(cut) => {
             writeln!(out, "{}", paint(ODD, format!("{states}, {depth} from the start: not all of them")));
             let left = match cut {
-                Cut::Depth => "from which more can be reached",
-                Cut::States | Cut::Memory | Cut::Stopped if found.frontier == 1 => "that was found and not looked at",
-                Cut::States | Cut::Memory | Cut::Stopped => "that were found and not looked at",
+                Cut::Depth => "with unvisited successors",
+                Cut::States | Cut::Memory | Cut::Stopped if found.frontier == 1 => "that was found but not visited",
+                Cut::States | Cut::Memory | Cut::Stopped => "that were found but not visited",
             };
             writeln!(out, "  {}; it leaves {} {left}", why(cut, answer), many(found.frontier, "state"));
             if matches!(cut, Cut::States | Cut::Memory | Cut::Stopped) {
@@ -61,13 +61,13 @@ fn head(answer: &Answer<'_>, out: &mut Output) {
         if more > 0 {
             let runs = counted(estimate.probes, "random run");
             let (all, more) = (many(estimate.at_least(found.states), "state"), HumanCount(more));
-            writeln!(out, "  at least {all} in all: {runs} came to {more} that the search did not visit");
+            writeln!(out, "  at least {all} in all: {runs} reached {more} that the search did not visit");
         }
         if estimate.growing > 0 {
             let runs = counted(estimate.growing, "run");
             writeln!(
                 out,
-                "  there may be infinitely many: {runs} without end still came to new states when they were left"
+                "  there may be infinitely many: {runs} without end still reached new states when they were stopped"
             );
         }
         schedules(estimate, out);
@@ -90,7 +90,7 @@ fn schedules(estimate: &Estimate, out: &mut Output) {
     let error = match estimate.error() {
         Some(error) => format!(", ± {}", rounded(error)),
         None if estimate.endless > 0 => String::new(),
-        None => ", perhaps many more: few runs weigh the most".to_owned(),
+        None => ", perhaps many more: few runs dominate the estimate".to_owned(),
     };
     writeln!(out, "  {least}{} schedules{error} (Knuth)", rounded(estimate.schedules));
 }
@@ -116,7 +116,7 @@ fn clock_hint(answer: &Answer<'_>, out: &mut Output) {
     let units = u128::from(longest) * u128::from(scale.up) / u128::from(scale.down);
     if answer.plan.clock == Clock::Exact && units > MANY_UNITS {
         out.prose(format_args!(
-            "  the exact clock moves in units of {}/{} ms, and the longest delay is {longest} ms: delays with a larger common divisor have fewer states, and `--clock fast` looks at fewer instants",
+            "  the exact clock moves in units of {}/{} ms, and the longest delay is {longest} ms: delays with a larger common divisor have fewer states, and `--clock fast` visits fewer instants",
             scale.down, scale.up
         ));
     }
@@ -130,19 +130,19 @@ fn why(cut: Cut, answer: &Answer<'_>) -> String {
     let bounds = &answer.plan.bounds;
     match cut {
         Cut::States if answer.found.states < bounds.states => {
-            "cut at the most states that --search depth has room for".to_owned()
+            "cut at the maximum number of states of --search depth".to_owned()
         }
         Cut::States => {
             let (now, next) = (many(bounds.states, "state"), bounds.states.saturating_mul(2).min(MOST_STATES));
-            format!("cut at {now} (--states {next} goes on)")
+            format!("cut at {now} (--states {next} continues)")
         }
         Cut::Depth => {
             let (now, next) = (u64::from(bounds.depth), bounds.depth.saturating_mul(2).max(1));
-            format!("cut at {} (--search-depth {next} goes on)", many(now, "step"))
+            format!("cut at {} (--search-depth {next} continues)", many(now, "step"))
         }
-        Cut::Memory => "cut by its memory, which is not reproducible (a larger --memory goes on)".to_owned(),
+        Cut::Memory => "cut by --memory, which is not reproducible (a larger --memory continues)".to_owned(),
         Cut::Stopped if answer.timed_out => {
-            "its time was up, which is not reproducible (a longer --time goes on)".to_owned()
+            "cut by --time, which is not reproducible (a longer --time continues)".to_owned()
         }
         Cut::Stopped => "interrupted, which is not reproducible".to_owned(),
     }
@@ -193,7 +193,7 @@ fn missing(answer: &Answer<'_>, out: &mut Output) {
         (None, _, _) => "runs with more preemptions were not followed",
     };
     let bad = answer.found.ends.values().any(|way| way.outcome != Outcome::Ok);
-    let so_far = if bad { "other ends may exist" } else { "nothing bad was found so far, but may exist" };
+    let so_far = if bad { "other ends may exist" } else { "nothing bad was found so far, but bad ends may exist" };
     writeln!(out, "{}", paint(ODD, format!("{so_far}: {why}")));
 }
 
@@ -208,7 +208,7 @@ fn replay(answer: &Answer<'_>, way: &Way, indent: &str, out: &mut Output) {
 fn endless(answer: &Answer<'_>, out: &mut Output) {
     match &answer.livelocks {
         Some(none) if none.is_empty() => writeln!(out, "no livelock is possible"),
-        None if answer.proves() => writeln!(out, "{}", paint(ODD, "whether a livelock is possible was not found out")),
+        None if answer.proves() => writeln!(out, "{}", paint(ODD, "whether a livelock is possible is unknown")),
         Some(_) | None => {}
     }
     for livelock in answer.livelocks.iter().flatten() {
@@ -217,13 +217,13 @@ fn endless(answer: &Answer<'_>, out: &mut Output) {
         let names: Vec<String> =
             livelock.threads.iter().map(|t| elided(&remade.machine.world.thread_name(*t)).into_owned()).collect();
         let (first, next) = livelock.round;
-        let verb = if names.len() == 1 { "comes" } else { "come" };
-        let what = format!("possible livelock: {} never {verb} to an end", names.join(", "));
+        let verb = if names.len() == 1 { "ends" } else { "end" };
+        let what = format!("possible livelock: {} never {verb}", names.join(", "));
         writeln!(out);
         writeln!(out, "{}", paint(ODD, what));
         writeln!(
             out,
-            "  in {} a run can go round, and all that can act do: steps {} to {} lead back to the state before them",
+            "  fair cycle in {}: steps {} to {} lead back to the state before them",
             counted(livelock.states as u64, "state"),
             first + 1,
             next

@@ -73,17 +73,16 @@ pub(super) fn bless(cases: &[Case], tested: &[Tested], out: &mut Output) -> Bles
 // Rewrites one file. Returns the number of lines that do not hold and were left, and of lines that were rewritten.
 fn file(variants: &[(&Model, &Tested)], out: &mut Output) -> Result<(u64, u64), Refusal> {
     let (model, source) = (variants[0].0, &variants[0].0.source);
-    let written = std::fs::read(&model.path)
-        .ok()
-        .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(|| Refusal::new(format_args!("{}: it cannot be read again; nothing was written", model.name())))?;
+    let written = std::fs::read(&model.path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(|| {
+        Refusal::new(format_args!("{}: the file cannot be read again; nothing was written", model.name()))
+    })?;
     let now = Source::new(model.name(), &written).map_err(Refusal::new)?;
     // The file has no `expect` lines, so the tested one was added.
     let given = lines(&now).is_empty();
     let added = if given { addition(now.text()) } else { String::new() };
     if format!("{}{added}", now.text()) != source.text() {
         let name = model.name();
-        return Err(Refusal::new(format_args!("{name}: it was changed while it was tested; nothing was written")));
+        return Err(Refusal::new(format_args!("{name}: the file changed during the test; nothing was written")));
     }
     let (mut edits, mut told, mut left, mut known) = (Vec::new(), Vec::new(), 0, given);
     for item in lines(source) {
@@ -130,7 +129,7 @@ fn file(variants: &[(&Model, &Tested)], out: &mut Output) -> Result<(u64, u64), 
 }
 
 fn tell_left(model: &Model, line: usize, text: &str, why: &str, out: &mut Output) -> u64 {
-    out.note(format_args!("left {}:{line}: {text}: {why}", model.name()));
+    out.note(format_args!("unchanged {}:{line}: {text}: {why}", model.name()));
     1
 }
 
@@ -147,7 +146,7 @@ fn decided(variants: &[(&Model, &Tested)], line: usize, text: &str) -> Option<Re
         return Some(Err(why));
     }
     if truths.iter().any(|truth| truth.as_ref() != Some(first)) {
-        return Some(Err("the variants differ: say for each what it does, with `if`"));
+        return Some(Err("the variants differ: write a line for each one, with `if`"));
     }
     Some(Ok(first.clone()))
 }
@@ -172,7 +171,7 @@ fn edits_of(item: &Item, truth: &Truth, text: &str) -> Result<Vec<Edit>, &'stati
             let (Some(first), Some(last)) = (outcomes.first(), outcomes.last()) else { return Ok(Vec::new()) };
             let (from, to) = (first.at.0.start, last.at.0.end);
             if text[from as usize..to as usize].contains("//") {
-                return Err("a comment stands between its outcomes");
+                return Err("there is a comment between its outcomes");
             }
             vec![edit(from, to, all.join(", "))]
         }
@@ -188,7 +187,7 @@ fn edits_of(item: &Item, truth: &Truth, text: &str) -> Result<Vec<Edit>, &'stati
             }
             edits
         }
-        _ => return Err("it cannot say so"),
+        _ => return Err("its form cannot express it"),
     })
 }
 

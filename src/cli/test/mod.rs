@@ -62,7 +62,7 @@ pub(super) struct Args {
     walks: u32,
     /// Maximum number of states to search
     ///
-    /// A variant with at most so many states is searched instead of random walks (0: no search).
+    /// A variant with at most this many states is searched instead of tested by random walks (0: no search).
     #[arg(long, value_name = "STATES", default_value_t = TestPlan::STATES, help_heading = head::EFFORT)]
     explore_limit: u64,
     /// Number of trials of each pair, for each kind of trial
@@ -114,7 +114,7 @@ fn failed(on: &[FailOn], variants: &[Variant]) -> Vec<GateFailure> {
     let cut = variants.iter().flat_map(|v| &v.limits).map(|c| u64::from(c.runs)).sum();
     let all = [
         (FailOn::Unchecked, unchecked, "unchecked", "lines could not be checked"),
-        (FailOn::Limits, cut, "limits", "runs came to a limit, and what comes after it is not known"),
+        (FailOn::Limits, cut, "limits", "runs reached a limit, so later steps are unknown"),
     ];
     let failed = all.into_iter().filter(|(what, n, ..)| on.contains(what) && *n > 0);
     failed.map(|(_, count, word, why)| GateFailure { on: word.to_owned(), count, why: why.to_owned() }).collect()
@@ -212,7 +212,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     if interrupted {
         // The numbers match the summary: an interrupted variant that has failed counts as tested.
         let (done, all) = (tally.done, suite.cases.len());
-        let cut = if tested < done { format!(", {} of them not to the end", done - tested) } else { String::new() };
+        let cut = if tested < done { format!(", {} of them incompletely", done - tested) } else { String::new() };
         context.out.note(format_args!("interrupted: {done} of {all} variants were tested{cut}"));
     }
     Ok(match () {

@@ -128,7 +128,7 @@ impl<'t> Told<'t> {
         let note = paint(NOTE, "note");
         let limits = tested.limits.iter().map(|((kind, limit), runs)| {
             let runs = counted(u64::from(*runs), "run");
-            format!("{note}: {runs} came to the {}; what comes after is not known", limit_text(*kind, *limit))
+            format!("{note}: {runs} reached the {}; later steps are unknown", limit_text(*kind, *limit))
         });
         let saved = self.plans[i].saved.iter().zip(&tested.saved).filter_map(|(saved, end)| {
             let (name, then) = (&saved.name, &saved.token.signature);
@@ -138,14 +138,14 @@ impl<'t> Told<'t> {
                     Some(format!("{note}: fixed: {then} has become {}; delete {name}", now))
                 }
                 SavedEnd::Changed(divergence, now) => Some(format!(
-                    "{note}: {name}: the model was edited (step {}: expected {}, found {}); as near as the run can be made again, it ends `{}`; if {then} is fixed, delete it",
+                    "{note}: {name}: the model was edited (step {}: expected {}, found {}); the closest replay ends `{}`; if {then} is fixed, delete the file",
                     divergence.step + 1,
                     &divergence.expected,
                     &divergence.found,
                     now,
                 )),
                 SavedEnd::Asks(option, value, most) => Some(format!(
-                    "{note}: {name} could not be made again: its token asks for --{option} {value}, where {most} is the most that is allowed; `--{option} {value}` allows it"
+                    "{note}: {name} could not be replayed: its token needs --{option} {value}, and at most {most} is allowed; `--{option} {value}` allows it"
                 )),
                 SavedEnd::Interrupted => None,
             }
@@ -205,7 +205,7 @@ impl<'t> Told<'t> {
                 Outcome::Limit(kind, limit) => format!("the {}", limit_text(*kind, *limit)),
                 _ => crate::formats::test::told(&self.plans[i], s),
             };
-            writeln!(self.out, "    {} so: {}", ended(s.runs), paint(BAD, end));
+            writeln!(self.out, "    {} this way: {}", ended(s.runs), paint(BAD, end));
             if told.contains(&s.token) {
                 writeln!(self.out, "      {}", paint(DIM, "(replayed as above)"));
             } else {
@@ -215,18 +215,17 @@ impl<'t> Told<'t> {
         }
         let more = shown.len().saturating_sub(SHOWN) + more;
         if more > 0 {
-            let ways = if more == 1 { "way" } else { "ways" };
-            writeln!(self.out, "    and {more} more {ways} to end that must not be");
+            writeln!(self.out, "    and {}", counted(more as u64, "more forbidden end"));
         }
     }
 
     fn again(&mut self, case: &Case, i: usize, shown: &Shown, files: &[Kept]) {
         let (strategy, seed, drawn) = match &shown.origin {
             Origin::Drawn { strategy, seed } => (strategy.clone(), *seed, format!("strategy {strategy}, seed {seed}")),
-            Origin::Searched => (SEARCHED.to_owned(), 0, "a shortest way, by search".to_owned()),
+            Origin::Searched => (SEARCHED.to_owned(), 0, "a shortest run, found by search".to_owned()),
             Origin::Saved(number) => {
                 let saved = &self.plans[i].saved[*number];
-                (saved.token.strategy.clone(), saved.token.seed, format!("made first, for {}", saved.name))
+                (saved.token.strategy.clone(), saved.token.seed, format!("a replay of {}", saved.name))
             }
         };
         for command in again::replay(&case.model, &shown.token, &strategy, seed, &self.plans[i].campaign.limits) {
@@ -258,7 +257,7 @@ impl<'t> Told<'t> {
         }
         let cut: u64 = self.cut;
         if cut > 0 {
-            parts.push(paint(ODD, format_args!("{} came to a limit", counted(cut, "run"))));
+            parts.push(paint(ODD, format_args!("{} reached a limit", counted(cut, "run"))));
         }
         writeln!(self.out, "Summary: {}: {}", counted(done as u64, "variant"), parts.join(", "));
         let mut parts = vec![format!("{met} met")];
@@ -281,7 +280,7 @@ fn ended(runs: u32) -> String {
 fn did(tested: &Tested) -> String {
     let lines = counted(tested.lines.len() as u64, "expectation");
     match tested.lines.first() {
-        None => "it expects nothing with these constants".to_owned(),
+        None => "no expectations with these constants".to_owned(),
         Some(first) if first.line == 0 => format!("no `expect` lines: no run may fail, {}", did_runs(tested)),
         Some(_) => format!("{lines}, {}", did_runs(tested)),
     }

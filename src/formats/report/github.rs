@@ -45,7 +45,7 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
         if more > 0 {
             notes.push(format!("and {more} more"));
         }
-        let _ = writeln!(text, "::warning title=raceflip%3A what is not known::{}", escape_data(&notes.join("\n")));
+        let _ = writeln!(text, "::warning title=raceflip%3A unknown::{}", escape_data(&notes.join("\n")));
     }
     text
 }
@@ -78,7 +78,8 @@ fn annotations(reports: &[ConfirmReport], replays: &mut dyn Replays, errors: usi
     if some {
         let what: Vec<String> =
             left_out.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| counted(*n as u64, kind)).collect();
-        let says = format!("GitHub shows {MOST} of each kind of one step: {} left out here", what.join(", "));
+        let says =
+            format!("GitHub shows {MOST} annotations of each kind for one step: {} left out here", what.join(", "));
         let _ = writeln!(text, "::notice title=raceflip::{}", escape_data(&says));
     }
     text

@@ -64,7 +64,7 @@ fn suite(report: &ConfirmReport, replays: &mut dyn Replays) -> TestSuite {
     let caveats = words::caveats(report);
     if !about.complete {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-        status.set_type("interrupted").set_message("interrupted: not everything was tried");
+        status.set_type("interrupted").set_message("interrupted: the result is incomplete");
         let mut case = TestCase::new("the campaign is complete", status);
         case.set_classname(class.as_str());
         suite.add_test_case(case);

@@ -38,7 +38,7 @@ pub fn render(reports: &[ConfirmReport], failures: &[GateFailure], replays: &mut
     }
     if left_out > 0 {
         let what = counted(left_out, "finding");
-        let _ = writeln!(text, "\nThe details of {what} are left out: a comment has no room for them.");
+        let _ = writeln!(text, "\nThe details of {what} are left out, because a comment has no room for them.");
     }
     text
 }
@@ -101,7 +101,7 @@ fn counts(text: &mut String, reports: &[ConfirmReport], replays: &mut dyn Replay
         }
     }
     if left_out > 0 {
-        let _ = writeln!(text, "\n{} left out: a comment has no room for them.", counted(left_out, "model"));
+        let _ = writeln!(text, "\n{} left out, because a comment has no room for them.", counted(left_out, "model"));
     }
 }
 
@@ -143,7 +143,7 @@ fn table(text: &mut String, found: &[Entry<'_>], replays: &mut dyn Replays) {
         }
     }
     if left_out > 0 {
-        let _ = writeln!(text, "\n{} left out: a comment has no room for them.", counted(left_out, "finding"));
+        let _ = writeln!(text, "\n{} left out, because a comment has no room for them.", counted(left_out, "finding"));
     }
 }
 

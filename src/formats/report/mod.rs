@@ -96,12 +96,12 @@ pub struct GateFailure {
     pub on: String,
     /// Number of occurrences of the condition.
     pub count: u64,
-    /// An explanation of the condition: `what comes after a limit is not known`.
+    /// An explanation of the condition: `later steps are unknown`.
     pub why: String,
 }
 
 impl GateFailure {
-    /// Formats the failure: `the gate failed on limits (3): what comes after a limit is not known`.
+    /// Formats the failure: `the gate failed on limits (3): later steps are unknown`.
     #[must_use]
     pub fn text(&self) -> String {
         format!("the gate failed on {} ({}): {}", self.on, self.count, self.why)

@@ -46,7 +46,7 @@ pub fn summary(campaign: &CampaignReport) -> Vec<Line> {
     let finished = campaign.finished();
     let mut variants = counted(finished as u64, "variant");
     if finished < campaign.results.len() {
-        variants = format!("{variants} and {} not to the end", campaign.results.len() - finished);
+        variants = format!("{variants} and {} incomplete", campaign.results.len() - finished);
     }
     let of = |counts: Counts, what: &str| match counts.all() {
         0 => format!("no {what}"),
@@ -76,7 +76,7 @@ fn head(report: &ConfirmReport) -> Line {
     }
     parts.extend(unknown(std::iter::once(report)));
     if !about.complete {
-        parts.push("not to its end".to_owned());
+        parts.push("incomplete".to_owned());
     }
     let role = match () {
         () if counts.harmful + orders > 0 || others > 0 => Role::Bad,
@@ -109,7 +109,7 @@ fn named(pair: &Pair) -> Line {
 fn replay(report: &ConfirmReport, fails: &Failure) -> Line {
     let token = &fails.again.token;
     Line::new(if token.len() > shell::LONGEST_ARGUMENT {
-        "      its token is in the JSON (--out): too long for an argument".to_owned()
+        "      its token is in the JSON (--out), because it is too long for an argument".to_owned()
     } else {
         format!("      raceflip replay {} {token}", shell::path(&report.about.file))
     })
@@ -124,10 +124,10 @@ fn unexplained(failures: usize) -> String {
     format!("{} that no pair's order explains", counted(failures as u64, "failure"))
 }
 
-// Lists what is unknown about one or more variants: `23 runs came to a limit`, `1 possible livelock`.
+// Lists what is unknown about one or more variants: `23 runs reached a limit`, `1 possible livelock`.
 fn unknown<'r>(reports: impl Iterator<Item = &'r ConfirmReport> + Clone) -> Vec<String> {
     let cut: u64 = reports.clone().flat_map(|r| &r.detection_limits).map(|c| u64::from(c.runs)).sum();
     let endless = reports.flat_map(|r| r.livelocks.iter().flatten()).count() as u64;
-    let cut = (cut > 0).then(|| format!("{} came to a limit", counted(cut, "run")));
+    let cut = (cut > 0).then(|| format!("{} reached a limit", counted(cut, "run")));
     cut.into_iter().chain((endless > 0).then(|| counted(endless, "possible livelock"))).collect()
 }

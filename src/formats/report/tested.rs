@@ -37,7 +37,7 @@ pub(super) fn fails(variant: &Variant, expected: &Expected) -> bool {
 pub(super) fn reasons(variant: &Variant, expected: &Expected) -> Vec<String> {
     let mut lines: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
     for against in expected.shown.iter().take(SHOWN) {
-        lines.push(format!("{} so: {}", ended(against.runs), clean(against.text())));
+        lines.push(format!("{} this way: {}", ended(against.runs), clean(against.text())));
         lines.extend(replay(variant, against));
     }
     if expected.shown.len() > SHOWN {
@@ -68,7 +68,7 @@ pub fn junit(report: &TestReport, failures: &[GateFailure]) -> String {
         }
         if !variant.complete {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_type("interrupted").set_message("interrupted: not everything was tried");
+            status.set_type("interrupted").set_message("interrupted: the result is incomplete");
             let mut case = TestCase::new("the test is complete", status);
             case.set_classname(super::junit::class_name(&place::path(&variant.file), &variant.defines));
             suite.add_test_case(case);
@@ -97,7 +97,7 @@ pub fn junit(report: &TestReport, failures: &[GateFailure]) -> String {
 fn case(variant: &Variant, expected: &Expected) -> TestCase {
     let why: Vec<String> = expected.why.iter().map(|why| clean(why)).collect();
     let first =
-        || expected.shown.first().map(|against| format!("{} so: {}", ended(against.runs), clean(against.text())));
+        || expected.shown.first().map(|against| format!("{} this way: {}", ended(against.runs), clean(against.text())));
     let status = match expected.verdict.as_str() {
         _ if fails(variant, expected) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
@@ -129,7 +129,7 @@ fn case(variant: &Variant, expected: &Expected) -> TestCase {
 /// Returns the limitations of the test of a variant: runs that a limit has cut.
 pub(super) fn caveats(variant: &Variant) -> Vec<String> {
     let cut = |cut: &crate::formats::campaign::Cut| {
-        clean(&format!("{} came to the limit of {} (--{})", counted(cut.runs, "run"), cut.limit, cut.option))
+        clean(&format!("{} reached the limit of {} (--{})", counted(cut.runs, "run"), cut.limit, cut.option))
     };
     variant.limits.iter().map(cut).collect()
 }
@@ -162,7 +162,8 @@ pub fn github(report: &TestReport, failures: &[GateFailure]) -> String {
     }
     if errors > most {
         let left = errors - most;
-        let says = format!("GitHub shows {} of each kind of one step: {left} left out here", super::github::MOST);
+        let says =
+            format!("GitHub shows {} annotations of each kind for one step: {left} left out here", super::github::MOST);
         let _ = writeln!(text, "::notice title=raceflip::{}", super::github::escape_data(&says));
     }
     text
@@ -213,7 +214,7 @@ pub fn markdown(report: &TestReport, failures: &[GateFailure]) -> String {
         }
     }
     if left_out > 0 {
-        let _ = writeln!(text, "\n{} left out: a comment has no room for them.", counted(left_out, "finding"));
+        let _ = writeln!(text, "\n{} left out, because a comment has no room for them.", counted(left_out, "finding"));
     }
     text
 }

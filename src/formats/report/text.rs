@@ -107,7 +107,7 @@ impl<'r> Writer<'r, '_> {
             match self.lead(pair) {
                 Some(lead) => {
                     self.push(harm(pair));
-                    self.line(format!("  the same failure as with {}: its runs are there", words::pair(lead)));
+                    self.line(format!("  the same failure as with {}, where its runs are listed", words::pair(lead)));
                 }
                 None => self.runs(pair),
             }
@@ -141,7 +141,7 @@ impl<'r> Writer<'r, '_> {
             self.line(format!("  in {} neither order was seen", counted(pair.undecided, runs)));
         }
         if pair.limits > 0 {
-            self.line(format!("  {} came to a limit", counted(pair.limits, "trial")));
+            self.line(format!("  {} reached a limit", counted(pair.limits, "trial")));
         }
         if verdict.confirmed() {
             self.push(harm(pair));
@@ -169,7 +169,7 @@ impl<'r> Writer<'r, '_> {
             let example = words::fails(self.report, failure, runs, self.replays);
             self.push(Line::new("  ").join(example.head));
             for pair in pairs {
-                self.line(format!("    whatever the order of {}", words::pair(pair)));
+                self.line(format!("    in either order of {}", words::pair(pair)));
             }
             self.commands(&example.commands);
             self.blocks.extend(example.failing.map(|again| Block::Timeline { again, marked: Vec::new() }));
@@ -185,16 +185,16 @@ impl<'r> Writer<'r, '_> {
             let Counts { harmful, real, refuted, unconfirmed } = Counts::of(&report.order_pairs);
             let all = counted(report.order_pairs.len() as u64, "order pair");
             self.line(format!(
-                "{all}: {harmful} harmful, {real} of no harm, {refuted} refuted, {unconfirmed} not flipped"
+                "{all}: {harmful} harmful, {real} without known harm, {refuted} refuted, {unconfirmed} not flipped"
             ));
         }
         let pairs = report.pairs.iter().chain(&report.order_pairs);
         let harms: BTreeSet<String> = pairs.flat_map(|p| p.harms()).map(same_failure).collect();
         let what = match (harms.len() as u64, failures(&self.findings).len() as u64) {
             (0, 0) => return,
-            (n, 0) => format!("{}: harm of one order", counted(n, "failure")),
-            (0, n) => format!("{}: not the harm of one order", counted(n, "failure")),
-            (n, m) => format!("{}: {n} the harm of one order, {m} not", counted(n + m, "failure")),
+            (n, 0) => format!("{}: caused by one order", counted(n, "failure")),
+            (0, n) => format!("{}: not caused by one order", counted(n, "failure")),
+            (n, m) => format!("{}: {n} caused by one order, {m} not", counted(n + m, "failure")),
         };
         self.push(Line::default().with(Role::Bad, what));
     }

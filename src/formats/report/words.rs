@@ -103,7 +103,7 @@ pub(super) fn proof(report: &ConfirmReport, pair: &Pair) -> String {
         },
         Proof::Flipped { cut, .. } => {
             let by = match way {
-                Some(way) => format!("brought about in {}", rate(way)),
+                Some(way) => format!("forced in {}", rate(way)),
                 None if searched => search(),
                 None if pair.trials == 0 => "in the runs of detection".to_owned(),
                 None => format!("in {trials}"),
@@ -135,15 +135,15 @@ fn unconfirmed(report: &ConfirmReport, pair: &Pair) -> String {
     let states = report.searched.map_or(0, |s| s.states);
     let all = counted(states, "state");
     let searched = match pair.undecided_by_search.as_deref() {
-        None => "no search was asked for".to_owned(),
+        None => "no search was requested".to_owned(),
         Some("both-orders") => {
-            format!("both orders happen, but not of the same two accesses that were found, in all {all}")
+            format!("in all {all} both orders occur, but never for the same two accesses")
         }
         Some("cut-off") => format!(
-            "one order never happens in all {all}, but a run ended after the other access that may have cut it off"
+            "in all {all} one order never occurs, but a run that ended after the other access may have cut it off"
         ),
         Some(_) if report.searched.is_some_and(|s| s.complete) => {
-            "its orders have too many states, so it is not refuted".to_owned()
+            "the search for its orders has too many states, so it is not refuted".to_owned()
         }
         Some(_) => format!("there are more than {states} states, so it is not refuted"),
     };
@@ -152,7 +152,7 @@ fn unconfirmed(report: &ConfirmReport, pair: &Pair) -> String {
         n => format!("{n} reached both, so p <= {:.2}", at_most(n)),
     };
     match pair.trials {
-        0 => format!("no trial was made; {searched}"),
+        0 => format!("no trials; {searched}"),
         n => {
             let trials = counted(n, "trial");
             format!("never side by side and never in both orders, in {trials} ({bound}); {searched}")
@@ -192,11 +192,13 @@ pub(super) fn harm(pair: &Pair) -> String {
         }
         (Harm::Interrupted, _) => "interrupted before both orders were compared".to_owned(),
         (Harm::Unknown, _) => String::new(),
-        (_, Some(order)) => format!("no run took {} first: there is nothing to compare", side(pair, &order.first)),
+        (_, Some(order)) => {
+            format!("no run performed {} first, so there is nothing to compare", side(pair, &order.first))
+        }
         (Harm::FailsEitherWay, None) => {
             let shown = pair.orders.iter().all(|o| !o.failures.is_empty());
-            let by = if shown { "" } else { ", as a search of what follows shows" };
-            let mut each = vec![format!("fails either way{by}")];
+            let by = if shown { "" } else { ", as a search of the later states shows" };
+            let mut each = vec![format!("fails in either order{by}")];
             for more in &pair.more_often {
                 let fails = pair.failures().into_iter().find(|f| f.signature == more.signature);
                 let text = fails.map_or_else(|| clean(&more.signature), failure);
@@ -205,16 +207,16 @@ pub(super) fn harm(pair: &Pair) -> String {
             each.join("; ")
         }
         (Harm::NoFailure, None) => "no failure was seen in either order".to_owned(),
-        (Harm::OneOrderOnly, None) => "too few runs of the other order to say that it does not fail so".to_owned(),
+        (Harm::OneOrderOnly, None) => "too few runs of the other order to rule out the same failure".to_owned(),
     }
 }
 
-/// Describes the evidence for a harm: `not in any of the 12 states that follow with the other order`, `in 40 of 832
+/// Describes the evidence for a harm: `not in any of the 12 states that follow in the other order`, `in 40 of 832
 /// runs, and in none of 832 with the other order: below 1/64 at 99.9 %`.
 fn claim(harm: &HarmClaim) -> String {
     match (harm.exhaustive, harm.none_of) {
-        (Some(1), _) => "not in the one state that follows with the other order".to_owned(),
-        (Some(states), _) => format!("not in any of the {states} states that follow with the other order"),
+        (Some(1), _) => "not in the one state that follows in the other order".to_owned(),
+        (Some(states), _) => format!("not in any of the {states} states that follow in the other order"),
         (None, Some(none)) => format!(
             "in {} of {} runs, and in none of {} with the other order: below 1/{} at {} %",
             none.fails,
@@ -299,8 +301,8 @@ pub(super) fn fails<'r>(
 /// Describes how other pairs are related to a finding, one line for each pair. Empty if there are none.
 pub(super) fn belonging(entry: &Entry<'_>) -> Vec<String> {
     let line = |p: &&Pair| match entry.finding.subject {
-        Subject::Pair { .. } => format!("the same failure with the pair {}", located(p)),
-        Subject::Failure(..) => format!("whatever the order of the pair {}", located(p)),
+        Subject::Pair { .. } => format!("the same failure as with the pair {}", located(p)),
+        Subject::Failure(..) => format!("in either order of the pair {}", located(p)),
     };
     let others = match entry.finding.subject {
         Subject::Pair { pair, .. } => harm_of_others(entry.report, pair, located),
@@ -354,18 +356,18 @@ fn stall(fails: &Failure) -> String {
 
 /// Returns the limitations of a report: an interruption, limits that cut detection runs, possible livelocks.
 pub(super) fn caveats(report: &ConfirmReport) -> Vec<String> {
-    let interrupted = (!report.about.complete).then(|| "interrupted: not everything was tried".to_owned());
+    let interrupted = (!report.about.complete).then(|| "interrupted: the result is incomplete".to_owned());
     let cut = report.detection_limits.iter().map(|cut| {
-        clean(&format!("{} came to the limit of {} (--{})", counted(cut.runs, "detection run"), cut.limit, cut.option))
+        clean(&format!("{} reached the limit of {} (--{})", counted(cut.runs, "detection run"), cut.limit, cut.option))
     });
     let endless = report.livelocks.iter().flatten().map(livelock);
     interrupted.into_iter().chain(cut).chain(endless).collect()
 }
 
-/// Describes a possible livelock: `possible livelock: a, b never come to an end`.
+/// Describes a possible livelock: `possible livelock: a, b never end`.
 pub(crate) fn livelock(endless: &Endless) -> String {
-    let verb = if endless.threads.len() == 1 { "comes" } else { "come" };
-    clean(&format!("possible livelock: {} never {verb} to an end", endless.threads.join(", ")))
+    let verb = if endless.threads.len() == 1 { "ends" } else { "end" };
+    clean(&format!("possible livelock: {} never {verb}", endless.threads.join(", ")))
 }
 
 impl<'r> Entry<'r> {

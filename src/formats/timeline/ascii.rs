@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthChar;
 
-/// Returns the ASCII sign for a sign of a timeline. Signs that must be told apart get different ones, and none gets a
+/// Returns the ASCII sign for a sign of a timeline. Signs that must differ get different ones, and none gets a
 /// sign that a timeline already uses (`*` marked, `!` fails, `>` `<` arrows, `x` refused).
 fn sign(c: char) -> Option<char> {
     Some(match c {

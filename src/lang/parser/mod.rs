@@ -37,7 +37,7 @@ const MAX_HEIGHT: u32 = 256;
 /// let good = Source::new("a.race", "var x = 0\nthread t { x = 1 }")?;
 /// assert_eq!(parse(&good).unwrap().items.len(), 2);
 ///
-/// // It goes on after an error, and tells both.
+/// // It continues after an error, and reports both.
 /// let bad = Source::new("a.race", "var = 0\nthread { x = 1 }")?;
 /// assert_eq!(parse(&bad).unwrap_err().len(), 2);
 /// # Ok::<(), raceflip::lang::SourceError>(())

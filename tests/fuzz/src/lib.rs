@@ -2,7 +2,7 @@
 //! the bytes are.
 //!
 //! `fuzz_targets/` passes each check to libFuzzer; `tests/it/fuzzed.rs` runs each check on its corpus, so `cargo test`
-//! covers it too. A check panics if a property fails. No reader may panic, run for ever, or use unbounded memory; each
+//! covers it too. A check panics if a property fails. No reader may panic, run forever, or use unbounded memory; each
 //! module adds its own properties.
 
 pub mod arguments;

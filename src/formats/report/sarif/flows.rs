@@ -62,7 +62,7 @@ pub(super) fn by_thread(head: &str, run: &Run, steps: Vec<FlowLocation>) -> Opti
         let own = run.steps.iter().zip(&steps).filter(|(s, _)| s.gap || thread(s) == name);
         ThreadFlow { id: name.to_owned(), locations: own.map(|(_, at)| at.clone()).collect() }
     };
-    let message = text(&format!("{head} (each thread by itself; executionOrder is the place in the run)"));
+    let message = text(&format!("{head} (each thread separately; executionOrder is the place in the run)"));
     (!names.is_empty()).then(|| CodeFlow { message, thread_flows: names.iter().map(|n| of(n)).collect() })
 }
 

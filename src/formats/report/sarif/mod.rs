@@ -144,7 +144,7 @@ impl Writer<'_> {
         let rules::Row { id, level, precision, .. } = RULES[rule];
         let open = finding.verdict() == Some(Verdict::Unconfirmed);
         let code_flows = if open { Vec::new() } else { self.flows(entry, &uri, &shown) };
-        let flows = (!open && code_flows.is_empty() && !shown.is_empty()).then_some("the runs could not be made again");
+        let flows = (!open && code_flows.is_empty() && !shown.is_empty()).then_some("the runs could not be replayed");
         let flows = if self.room == 0 { Some("left out: the file would be too large") } else { flows };
         ResultObject {
             rule_id: id,
@@ -283,9 +283,9 @@ fn same(entry: &Entry<'_>) -> String {
     let lines = words::belonging(entry);
     let more = lines.len().saturating_sub(MOST_PAIRS);
     let mut text: String = lines.iter().take(MOST_PAIRS).map(|line| format!(" It is {}.", escape(line))).collect();
-    text = text.replace(" It is whatever the order", " It comes whatever the order");
+    text = text.replace(" It is in either order", " It occurs in either order");
     if more > 0 {
-        text.push_str(&format!(" So it is with {more} more."));
+        text.push_str(&format!(" The same holds for {more} more."));
     }
     text
 }

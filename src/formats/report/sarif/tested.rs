@@ -47,9 +47,9 @@ fn rule() -> Rule {
         name: "ExpectationUnmet",
         short_description: text("A line of a model that does not hold"),
         full_description: text(
-            "An `expect` line says how runs must or must not end, or which races there are. Runs show that it is not so.",
+            "An `expect` line states how runs must or must not end, or which races exist. Runs contradict it.",
         ),
-        help: text("Replay the runs with the commands of the result. The app, its model, or the line is wrong."),
+        help: text("Replay the runs with the commands of the result. The app, its model or the line is wrong."),
         default_configuration: Configuration { level: "error" },
         properties: RuleProperties {
             tags: ["concurrency", "race-condition"],
