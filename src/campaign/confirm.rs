@@ -20,6 +20,7 @@ use crate::campaign::runs::stream::Stream;
 use crate::campaign::{Context, Explore, Plan};
 use crate::detect::{Candidate, Candidates, DetectorId, Pair};
 use crate::event::Outcome;
+use crate::world::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
@@ -44,7 +45,7 @@ use std::sync::atomic::Ordering;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
+pub fn confirm<P: Program>(plan: &Plan<P>, context: Context<'_>) -> Confirmation {
     let stream = Stream::new(plan, context.stop);
     let (mut phase1, states) = detect_in(plan, &stream, context);
     let (runs, longest) = (phase1.runs, phase1.longest);
@@ -79,28 +80,29 @@ pub fn confirm(plan: &Plan, context: Context<'_>) -> Confirmation {
     Confirmation { phase1, pairs, orders, unexplained, searched, livelocks, interrupted }
 }
 
-struct Campaign<'c> {
-    plan: &'c Plan,
+struct Campaign<'c, P> {
+    plan: &'c Plan<P>,
     context: Context<'c>,
     stream: &'c Stream,
     // Number of detection runs, and of steps of the longest one.
     runs: u32,
     longest: u64,
-    // States, once a pair has needed them; their minimum number if there are too many.
+    // States, once a pair has needed them; their minimum number if there are too many. `None` if the states of the
+    // program cannot be searched.
     states: Option<Result<States, u64>>,
     // Failures of trials that no order of their pair has.
     others: Failures,
 }
 
 // Pair after its trials and its search.
-enum Tried<'d> {
+enum Tried<'d, P: Program> {
     Decided(Box<PairReport>),
-    Open(Box<Resists<'d>>),
+    Open(Box<Resists<'d, P>>),
 }
 
 // Pair that is neither confirmed nor refuted.
-struct Resists<'d> {
-    driven: Driven<'d>,
+struct Resists<'d, P: Program> {
+    driven: Driven<'d, P>,
     // Reason why a search did not decide the pair.
     undecided: Option<Undecided>,
 }
@@ -108,7 +110,7 @@ struct Resists<'d> {
 // Maximum number of open pairs that share a budget of trials. All their runs are kept until then.
 const MOST_OPEN: usize = 16;
 
-impl<'c> Campaign<'c> {
+impl<'c, P: Program> Campaign<'c, P> {
     // Reports these pairs, until the stop flag is set. Open pairs get their further trials together, since one budget
     // goes to the pairs where trials pay off.
     fn pairs(&mut self, candidates: &[Candidate], from: usize) -> Vec<PairReport> {
@@ -131,10 +133,10 @@ impl<'c> Campaign<'c> {
     fn resist(
         &mut self,
         candidates: &[Candidate],
-        open: &mut Vec<(usize, Resists<'c>)>,
+        open: &mut Vec<(usize, Resists<'c, P>)>,
         reports: &mut BTreeMap<usize, PairReport>,
     ) {
-        let mut pairs: Vec<&mut Driven<'c>> = open.iter_mut().map(|(_, resists)| &mut resists.driven).collect();
+        let mut pairs: Vec<&mut Driven<'c, P>> = open.iter_mut().map(|(_, resists)| &mut resists.driven).collect();
         resist(self.plan, self.context, &mut pairs);
         for (i, Resists { driven, undecided }) in open.drain(..) {
             reports.insert(i, self.report(&candidates[i], driven, None, undecided));
@@ -142,7 +144,7 @@ impl<'c> Campaign<'c> {
     }
 
     // Performs the trials of a pair, and searches for it if they do not confirm it.
-    fn attempt(&mut self, candidate: &Candidate, number: u64) -> Tried<'c> {
+    fn attempt(&mut self, candidate: &Candidate, number: u64) -> Tried<'c, P> {
         let (plan, context) = (self.plan, self.context);
         let mut driven = Driven::new(plan, context, candidate.pair, number, self.longest);
         driven.look_at_detection(self.stream, self.runs);
@@ -153,16 +155,14 @@ impl<'c> Campaign<'c> {
         let searches = plan.explore != Explore::Off;
         let asks = plan.explore == Explore::Only || !driven.is_confirmed();
         if asks && searches && driven.complete {
-            match self.states.get_or_insert_with(|| states(plan, plan.states, context)) {
-                Ok(states) => {
-                    let judged =
-                        if candidate.is_race() { states.judge(&mut driven) } else { states.judge_order(&mut driven) };
-                    match judged {
-                        Ok(refutation) => refuted = Some(refutation),
-                        Err(why) => undecided = Some(why),
-                    }
-                }
-                Err(_) => undecided = Some(Undecided::Cut),
+            self.states = self.states.take().or_else(|| states(plan, plan.states, context));
+            match &self.states {
+                Some(Ok(states)) => match states.judge(&mut driven, candidate.is_race()) {
+                    Ok(refutation) => refuted = Some(refutation),
+                    Err(why) => undecided = Some(why),
+                },
+                Some(Err(_)) => undecided = Some(Undecided::Cut),
+                None => {}
             }
         }
         let open = refuted.is_none() && plan.explore != Explore::Only && candidate.is_race() && driven.complete;
@@ -176,7 +176,7 @@ impl<'c> Campaign<'c> {
     fn report(
         &mut self,
         candidate: &Candidate,
-        mut driven: Driven<'_>,
+        mut driven: Driven<'_, P>,
         refuted: Option<Refutation>,
         undecided: Option<Undecided>,
     ) -> PairReport {
@@ -217,7 +217,7 @@ impl<'c> Campaign<'c> {
 }
 
 // Returns the runs that prove the verdict.
-fn shown(driven: &Driven<'_>, proof: &Proof) -> Vec<Run> {
+fn shown<P: Program>(driven: &Driven<'_, P>, proof: &Proof) -> Vec<Run> {
     match proof {
         Proof::Adjacent => driven.hits.iter().take(1).map(|(at, _)| driven.trials[*at].run.clone()).collect(),
         Proof::Flipped(flip) => flip.runs.to_vec(),
@@ -225,7 +225,7 @@ fn shown(driven: &Driven<'_>, proof: &Proof) -> Vec<Run> {
     }
 }
 
-fn trials(driven: &Driven<'_>) -> Trials {
+fn trials<P: Program>(driven: &Driven<'_, P>) -> Trials {
     let all = driven.trials();
     let beside: BTreeSet<usize> = driven.hits.iter().map(|(at, _)| *at).collect();
     let is_limit = |i: &&usize| matches!(driven.trials[**i].summary.outcome(), Some(Outcome::Limit(..)));
@@ -240,7 +240,7 @@ fn trials(driven: &Driven<'_>) -> Trials {
     }
 }
 
-fn made(driven: &Driven<'_>, i: usize, adjacent: bool) -> Option<MadeTrial> {
+fn made<P: Program>(driven: &Driven<'_, P>, i: usize, adjacent: bool) -> Option<MadeTrial> {
     let trial = &driven.trials[i];
     let Run::Drawn(RunId { strategy, seed }) = &trial.run else { return None };
     Some(MadeTrial {

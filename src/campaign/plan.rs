@@ -5,7 +5,7 @@ use crate::detect::{DetectorId, Pair};
 use crate::event::SiteId;
 use crate::sched::{SiteSpec, site_text};
 use crate::vm::Model;
-use crate::world::Limits;
+use crate::world::{Limits, Program, Setup};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -22,10 +22,9 @@ use std::sync::atomic::AtomicBool;
 /// assert_eq!(plan.runs, Plan::RUNS);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
-pub struct Plan {
-    /// Model under test.
-    pub model: Arc<Model>,
+pub struct Plan<P = Model> {
+    /// Program under test.
+    pub program: Arc<P>,
     /// Limits of each run.
     pub limits: Limits,
     /// Seed of the campaign. Run `i` has the seed `mix(seed, i)`.
@@ -67,6 +66,12 @@ pub enum Explore {
     Only,
 }
 
+impl<P> Clone for Plan<P> {
+    fn clone(&self) -> Self {
+        Self { program: self.program.clone(), detectors: self.detectors.clone(), pairs: self.pairs.clone(), ..*self }
+    }
+}
+
 impl Plan {
     /// Default of [`runs`](Self::runs): the minimum number of detection runs.
     pub const RUNS: u32 = 50;
@@ -76,32 +81,48 @@ impl Plan {
     pub const TRIALS: u32 = 60;
     /// Default of [`states`](Self::states).
     pub const STATES: u64 = 20_000;
+}
 
+impl<P> Plan<P> {
     /// Returns the plan of `raceflip confirm` with its defaults and one worker.
     #[must_use]
-    pub fn new(model: &Model) -> Self {
+    pub fn new(program: &P) -> Self
+    where
+        P: Clone,
+    {
+        Self::of(Arc::new(program.clone()))
+    }
+
+    /// Like [`new`](Self::new), for a program that cannot be cloned.
+    #[must_use]
+    pub fn of(program: Arc<P>) -> Self {
         Self {
-            model: Arc::new(model.clone()),
+            program,
             limits: Limits::default(),
             seed: 0,
-            runs: Self::RUNS,
-            most_pairs: Self::MOST_PAIRS,
+            runs: Plan::RUNS,
+            most_pairs: Plan::MOST_PAIRS,
             detectors: vec![DetectorId::HYBRID],
             orders: false,
             pairs: None,
-            trials: Self::TRIALS,
+            trials: Plan::TRIALS,
             explore: Explore::default(),
-            states: Self::STATES,
+            states: Plan::STATES,
             livelocks: false,
             jobs: 1,
         }
     }
 }
 
-impl Plan {
+impl<P: Program> Plan<P> {
+    /// Returns the declarations of the program.
+    pub(super) fn setup(&self) -> &Setup {
+        self.program.setup()
+    }
+
     /// Returns a site by its own name.
     pub(super) fn site(&self, site: SiteId) -> SiteSpec {
-        site_text(&self.model.code.setup.sites, site).parse().unwrap_or_else(|e| panic!("a site's own name: {e}"))
+        site_text(&self.setup().sites, site).parse().unwrap_or_else(|e| panic!("a site's own name: {e}"))
     }
 
     /// Returns the plan of a campaign that is `times` as large and uses other seeds.

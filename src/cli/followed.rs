@@ -63,11 +63,8 @@ impl Followed<'_> {
         out.more(format_args!("  expected: {expected}"));
         out.more(format_args!("  found:    {found}"));
         let command = again::draw(self.model, self.strategy, self.seed, &self.limits);
-        let does = if self.strategy == SEARCHED {
-            "visits its states anew"
-        } else {
-            "draws a run of this model from the same seed"
-        };
+        let does =
+            if self.strategy == SEARCHED { "searches its states again" } else { "performs a run with the same seed" };
         out.more(format_args!("The model behaves differently now. `{command}` {does}."));
     }
 }

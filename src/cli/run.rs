@@ -106,9 +106,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let model = load::model(&args.file, &args.defines.resolve(), &context.out)?;
     let limits = args.limits.resolve();
     let spec = args.strategy.profiled(|| single::profile(&model, limits));
-    let campaign = campaign::Plan { limits, ..campaign::Plan::new(&model) };
+    let campaign: campaign::Plan = campaign::Plan { limits, ..campaign::Plan::new(&model) };
     let spec = spec.with_holds(|hold| campaign::holds(&campaign, hold)).map_err(Refusal::new)?;
-    let spec = spec.with_counts(|surw| campaign::counts(&model, limits, surw)).map_err(Refusal::new)?;
+    let spec = spec.with_counts(|surw| campaign::counts(&*model, limits, surw)).map_err(Refusal::new)?;
     let strategy = spec.build(&model.code.setup.sites).map_err(Refusal::new)?;
     let report = Report::resolve(&args.report, args.state, &model)?;
     let shrinks = !args.no_shrink && report.is_plain();

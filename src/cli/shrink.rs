@@ -57,7 +57,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
     let bar = Bar::new("run");
     bar.phase("shrinking", Effort::FULL.runs);
     let same = |_: &World, outcome: &Outcome| signature(&model.code.setup, outcome) == token.signature;
-    let shrunk = shrink_to(&model.code, &token, &same, Effort::FULL, &stop, &|_| bar.done());
+    let shrunk = shrink_to(&*model, &token, &same, Effort::FULL, &stop, &|_| bar.done());
     bar.finish();
     // If the run of the token ends at a limit that the token would raise, it is not the recorded run.
     let cut = |signature: &str| asked.beyond(&allowed).find(|(option, _)| *signature == format!("limit {option}"));

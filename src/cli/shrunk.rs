@@ -25,7 +25,7 @@ pub(super) fn smaller(model: &Model, token: &Token, outcome: &Outcome, stop: &At
     if matches!(outcome, Outcome::Ok | Outcome::Limit(..)) {
         return None;
     }
-    let shrunk = shrink(&model.code, token, Effort::QUICK, stop).ok()?;
+    let shrunk = shrink(&**model, token, Effort::QUICK, stop).ok()?;
     (shrunk.is_smaller() && !shrunk.interrupted).then(|| Box::new(shrunk))
 }
 

@@ -6,6 +6,7 @@
 
 mod access;
 mod choice;
+mod end_value;
 mod op;
 mod site;
 mod trace;
@@ -13,6 +14,7 @@ mod words;
 
 pub use access::{Access, AccessPlace};
 pub use choice::{Actor, Choice};
+pub use end_value::EndValue;
 pub use op::{Args, ListRead, ListWrite, Location, NULL, Op, PostTime, Target, Value, WaitSet};
 pub use site::{AccessKind, Site, SiteKind, labelled};
 pub use trace::{
@@ -46,4 +48,6 @@ crate::define_id! {
     ObjectId,
     /// A list, in order of allocation.
     ListId,
+    /// A global variable.
+    GlobalId,
 }

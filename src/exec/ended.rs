@@ -1,9 +1,7 @@
 //! The end of a run in a form that can be compared between runs.
 
-use crate::event::{FailureKind, LimitKind, NULL, Outcome, SiteId, Value};
-use crate::lang::Program;
-use crate::lang::program::{EndValue, Global, GlobalId, Type};
-use crate::world::{Memory, World};
+use crate::event::{EndValue, FailureKind, GlobalId, LimitKind, NULL, Outcome, SiteId};
+use crate::world::{EndValues, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a run ended, as far as expectations distinguish it.
@@ -59,10 +57,10 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Returns the end of a run with this outcome.
+    /// Returns the end of a run with this outcome, and with the end values of the variables `of`.
     #[must_use]
-    pub fn new(program: &Program, of: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World) -> Self {
-        let values = of.iter().map(|id| (*id, end_value(&program.globals[*id], world.memory()))).collect();
+    pub fn new(program: &impl EndValues, of: &BTreeSet<GlobalId>, outcome: &Outcome, world: &World) -> Self {
+        let values = of.iter().map(|id| (*id, program.end_value(*id, world.memory()))).collect();
         let kind = EndKind::of(outcome);
         let property = matches!(kind, EndKind::Failure { kind: FailureKind::Property, .. });
         let stuck = property && world.rests() && matches!(world.rest_outcome(), Outcome::Stuck { .. });
@@ -93,23 +91,5 @@ pub fn value_text(value: &EndValue) -> String {
         EndValue::Reference(NULL) => "null".to_owned(),
         EndValue::Reference(_) => "not null".to_owned(),
         EndValue::List(words) => format!("[{}]", words.iter().map(value_text).collect::<Vec<_>>().join(", ")),
-    }
-}
-
-/// Returns the value of a variable: a word, the elements of a list, or the cells of an array of words in order. A
-/// reference is reduced to whether it is null, since object numbers mean nothing in another run.
-fn end_value(global: &Global, memory: &Memory) -> EndValue {
-    let told = |value: Value| match EndValue::of(&global.ty, value) {
-        EndValue::Reference(value) if value != NULL => EndValue::Reference(0),
-        other => other,
-    };
-    match &global.ty {
-        Type::List(_) => {
-            EndValue::List(memory.list(memory.list_in(global.offset)).items.iter().copied().map(told).collect())
-        }
-        Type::Array(..) => {
-            EndValue::List((global.offset..global.offset + global.cells).map(|cell| told(memory.cell(cell))).collect())
-        }
-        _ => told(memory.cell(global.offset)),
     }
 }

@@ -11,7 +11,7 @@ use super::searched::{Keep, Searched};
 use super::table::{Fresh, SHARDS, Table};
 use super::worker::Worker;
 use super::{Context, Plan};
-use crate::world::Scale;
+use crate::world::{Program, Scale, Snapshot};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -21,15 +21,15 @@ const BATCH: usize = 4_096;
 const PIECE: usize = 32;
 
 /// Visits every state that can be reached, within the bounds.
-pub(super) fn search<M: Monitor>(
-    plan: &Plan<'_>,
+pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &Plan<'_, P>,
     scale: Scale,
     monitor: &M,
     keep: Keep,
     context: Context<'_>,
-) -> Searched<M> {
+) -> Searched<P::Guest, M> {
     let mut searched = Searched::start(plan, scale, monitor, SHARDS);
-    let mut workers: Vec<Worker<'_, M>> =
+    let mut workers: Vec<Worker<'_, P, M>> =
         (0..plan.jobs.max(1)).map(|_| Worker::new(plan, scale, &searched.first, keep)).collect();
     let mut level = Vec::new();
     searched.table.next_level(&mut level);
@@ -39,7 +39,7 @@ pub(super) fn search<M: Monitor>(
         while queue.len() > 0 {
             let room = searched.room(&plan.bounds);
             workers.iter_mut().for_each(|w| w.most_spare = searched.most_spare(plan));
-            let mut batch: Batch<M> = Vec::new();
+            let mut batch: Batch<P::Guest, M> = Vec::new();
             let mut may_find = 0;
             // A batch takes states as long as the successors of all of them fit into the bounds.
             while batch.len() < BATCH
@@ -74,23 +74,23 @@ pub(super) fn search<M: Monitor>(
     searched.through()
 }
 
-type Batch<M> = Vec<(usize, Fresh<Box<Node<M>>>)>;
+type Batch<G, M> = Vec<(usize, Fresh<Box<Node<G, M>>>)>;
 
 // Expands the states of a batch. Returns how many of them are left because the search was stopped or there was no
 // room for their successors.
-fn expand<M: Monitor>(
-    workers: &mut [Worker<'_, M>],
-    table: &Table<Box<Node<M>>>,
-    batch: Batch<M>,
+fn expand<P: Program<Guest: Snapshot>, M: Monitor>(
+    workers: &mut [Worker<'_, P, M>],
+    table: &Table<Box<Node<P::Guest, M>>>,
+    batch: Batch<P::Guest, M>,
     depth: u32,
     stop: &AtomicBool,
 ) -> u64 {
     let alone = batch.len() <= 2 * PIECE;
     let left = AtomicU64::new(batch.len() as u64);
     let queue = Mutex::new(batch.into_iter());
-    let work = |worker: &mut Worker<'_, M>| {
+    let work = |worker: &mut Worker<'_, P, M>| {
         loop {
-            let piece: Batch<M> = queue.lock().by_ref().take(PIECE).collect();
+            let piece: Batch<P::Guest, M> = queue.lock().by_ref().take(PIECE).collect();
             if piece.is_empty() {
                 break;
             }

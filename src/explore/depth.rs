@@ -7,7 +7,7 @@ use super::searched::{Keep, Searched};
 use super::table::MOST_IN_SHARD;
 use super::worker::Worker;
 use super::{Bounds, Context, Plan};
-use crate::world::Scale;
+use crate::world::{Program, Scale, Snapshot};
 
 // States between two reports of the progress.
 const BATCH: u64 = 4_096;
@@ -16,13 +16,13 @@ const BATCH: u64 = 4_096;
 const MOST: u64 = MOST_IN_SHARD as u64;
 
 /// Visits every state that can be reached, within the bounds.
-pub(super) fn search<M: Monitor>(
-    plan: &Plan<'_>,
+pub(super) fn search<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &Plan<'_, P>,
     scale: Scale,
     monitor: &M,
     keep: Keep,
     context: Context<'_>,
-) -> Searched<M> {
+) -> Searched<P::Guest, M> {
     let bounds = Bounds { states: plan.bounds.states.min(MOST), ..plan.bounds };
     let mut searched = Searched::start(plan, scale, monitor, 1);
     let mut worker = Worker::new(plan, scale, &searched.first, keep);

@@ -3,8 +3,7 @@
 use super::Plan;
 use crate::event::{Outcome, SiteId};
 use crate::exec::Ended;
-use crate::vm::Vm;
-use crate::world::{Canonicalizer, Machine, World, signature};
+use crate::world::{Canonicalizer, Guest, Machine, Program, World, signature};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The end of a run. Two ends are the same if all fields agree.
@@ -22,14 +21,14 @@ pub struct End {
 }
 
 impl End {
-    pub(super) fn new(plan: &Plan<'_>, outcome: &Outcome, world: &World, mark: u64) -> Self {
+    pub(super) fn new<P: Program>(plan: &Plan<'_, P>, outcome: &Outcome, world: &World, mark: u64) -> Self {
         let mut blocked: Vec<Option<SiteId>> = match outcome {
             Outcome::Deadlock(report) => report.blocked.iter().map(|b| b.site).collect(),
             _ => Vec::new(),
         };
         blocked.sort_unstable();
         let signature = if plan.signatures { signature(world.setup(), outcome) } else { String::new() };
-        Self { ended: Ended::new(&plan.model.program, &plan.observe, outcome, world), blocked, mark, signature }
+        Self { ended: Ended::new(plan.program, &plan.observe, outcome, world), blocked, mark, signature }
     }
 }
 
@@ -59,7 +58,7 @@ pub(super) enum Standing {
 }
 
 /// Checks whether a run in this state has ended, as the loop of a run does.
-pub(super) fn standing(machine: &mut Machine<Vm>) -> Standing {
+pub(super) fn standing<G: Guest>(machine: &mut Machine<G>) -> Standing {
     if let Some(outcome) = machine.world.outcome() {
         return Standing::Ended(outcome.clone());
     }

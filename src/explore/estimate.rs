@@ -15,7 +15,7 @@ use super::ends::{Standing, standing};
 use super::monitor::{Monitor, Node};
 use crate::base::{Rng, mix};
 use crate::event::{Actor, Choice};
-use crate::world::Canonicalizer;
+use crate::world::{Canonicalizer, Program, Snapshot};
 use std::collections::BTreeSet;
 
 const PROBES: u64 = 400;
@@ -79,9 +79,9 @@ impl Estimate {
 /// Performs random runs: up to the full number, or as many as a tenth of `work` allows (`work` is the bytes of all
 /// states that the search looked at). Some more runs follow one fixed order of the actors, as a scheduler does that
 /// starves some of them: often only such runs show that there is no end.
-pub(super) fn estimate<M: Monitor>(
-    plan: &Plan<'_>,
-    first: &Node<M>,
+pub(super) fn estimate<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &Plan<'_, P>,
+    first: &Node<P::Guest, M>,
     work: u64,
     visited: impl Fn(u128) -> bool,
 ) -> Estimate {
@@ -155,9 +155,9 @@ impl Made {
     }
 }
 
-struct Prober<'p, M: Monitor> {
-    plan: &'p Plan<'p>,
-    first: &'p Node<M>,
+struct Prober<'p, P: Program, M> {
+    plan: &'p Plan<'p, P>,
+    first: &'p Node<P::Guest, M>,
     choices: Choices,
     numbers: Canonicalizer,
     // Bytes of states that the runs may still look at.
@@ -166,7 +166,7 @@ struct Prober<'p, M: Monitor> {
     most_met: u64,
 }
 
-impl<M: Monitor> Prober<'_, M> {
+impl<P: Program<Guest: Snapshot>, M: Monitor> Prober<'_, P, M> {
     // Performs a run with the choices of `pick`; `None` if no work is left for it.
     fn run(&mut self, met: &mut BTreeSet<u128>, mut pick: impl FnMut(&[Choice]) -> usize) -> Option<Made> {
         if self.left == 0 {

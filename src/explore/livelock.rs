@@ -13,7 +13,7 @@ use super::table::StateId;
 use super::worker::{Edge, FIRST_EVENT_BIT};
 use super::{Context, Cut, Plan, Way, path, search};
 use crate::event::{Op, ThreadId};
-use crate::world::{Canonicalizer, Status};
+use crate::world::{Canonicalizer, Program, Snapshot, Status};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A component of the state graph that a run need not leave.
@@ -29,9 +29,12 @@ pub struct Livelock {
     pub way: Way,
 }
 
-/// Returns the possible livelocks of a model. If a bound cuts the search, returns none, and the bound.
+/// Returns the possible livelocks of a program. If a bound cuts the search, returns none, and the bound.
 #[must_use]
-pub fn livelocks(plan: &Plan<'_>, context: Context<'_>) -> (Vec<Livelock>, Option<Cut>) {
+pub fn livelocks<P: Program<Guest: Snapshot>>(
+    plan: &Plan<'_, P>,
+    context: Context<'_>,
+) -> (Vec<Livelock>, Option<Cut>) {
     let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
     let (scale, searched) = search(&plan, &Nothing, Keep::Graph, context);
     if searched.cut.is_some() {

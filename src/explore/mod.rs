@@ -1,4 +1,4 @@
-//! Exhaustive search: visits every state that a model can reach, up to bounds, and reports whether a bound cut it.
+//! Exhaustive search: visits every state that a program can reach, up to bounds, and reports whether a bound cut it.
 //!
 //! States are canonical (`docs/semantics.md`, *The canonical state*): two states are equal if nothing that can happen
 //! later differs. A search visits each state once, breadth first. It therefore reports which ends can be reached,
@@ -39,10 +39,9 @@ pub use table::MOST_STATES;
 
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
-use crate::event::{Actor, Choice};
-use crate::lang::program::GlobalId;
+use crate::event::{Actor, Choice, GlobalId};
 use crate::vm::Model;
-use crate::world::{Limits, Scale, divisor};
+use crate::world::{Limits, Program, Scale, Snapshot, divisor};
 use monitor::Node;
 use searched::{Keep, Searched};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,10 +49,9 @@ use std::sync::atomic::AtomicBool;
 use worker::{Finds, Sight};
 
 /// The subject of a search, its bounds and its options.
-#[derive(Clone)]
-pub struct Plan<'m> {
-    /// The model to search.
-    pub model: &'m Model,
+pub struct Plan<'m, P = Model> {
+    /// The program to search.
+    pub program: &'m P,
     /// Limits of each run; the step limit does not apply to the search itself.
     pub limits: Limits,
     /// Number of workers. The result is the same for any number.
@@ -78,12 +76,18 @@ pub struct Plan<'m> {
     pub signatures: bool,
 }
 
-impl<'m> Plan<'m> {
-    /// Returns the plan of a search of this model with one worker and the default bounds.
+impl<P> Clone for Plan<'_, P> {
+    fn clone(&self) -> Self {
+        Self { observe: self.observe.clone(), from: self.from.clone(), ..*self }
+    }
+}
+
+impl<'m, P> Plan<'m, P> {
+    /// Returns the plan of a search of this program with one worker and the default bounds.
     #[must_use]
-    pub fn new(model: &'m Model) -> Self {
+    pub fn new(program: &'m P) -> Self {
         Self {
-            model,
+            program,
             limits: Limits::default(),
             jobs: 1,
             bounds: Bounds::default(),
@@ -252,13 +256,17 @@ impl Explored {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn explore(plan: &Plan<'_>, context: Context<'_>) -> Explored {
+pub fn explore<P: Program<Guest: Snapshot>>(plan: &Plan<'_, P>, context: Context<'_>) -> Explored {
     explore_with(plan, &Nothing, context)
 }
 
-/// Like [`explore`], for the product of the model with a monitor.
+/// Like [`explore`], for the product of the program with a monitor.
 #[must_use]
-pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Explored {
+pub fn explore_with<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &Plan<'_, P>,
+    monitor: &M,
+    context: Context<'_>,
+) -> Explored {
     let (scale, searched) = search(plan, monitor, Keep::States, context);
     explored(plan, scale, searched)
 }
@@ -268,19 +276,31 @@ pub fn explore_with<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'
 /// # Errors
 ///
 /// If the search is cut. The error is the number of states found so far, a lower bound.
-pub fn exhaust<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Result<Explored, u64> {
+pub fn exhaust<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &Plan<'_, P>,
+    monitor: &M,
+    context: Context<'_>,
+) -> Result<Explored, u64> {
     let (scale, searched) = search(plan, monitor, Keep::States, context);
     if searched.cut.is_some() { Err(searched.table.len()) } else { Ok(explored(plan, scale, searched)) }
 }
 
 /// Returns the number of states and the ends of runs, without a run to any of them; `None` if the search is cut.
 #[must_use]
-pub fn exhaust_ends<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> Option<(u64, BTreeSet<End>)> {
+pub fn exhaust_ends<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &Plan<'_, P>,
+    monitor: &M,
+    context: Context<'_>,
+) -> Option<(u64, BTreeSet<End>)> {
     let (_, searched) = search(plan, monitor, Keep::States, context);
     searched.cut.is_none().then(|| (searched.table.len(), searched.finds.ends.into_keys().collect()))
 }
 
-fn explored<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: Searched<M>) -> Explored {
+fn explored<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &Plan<'_, P>,
+    scale: Scale,
+    searched: Searched<P::Guest, M>,
+) -> Explored {
     let ends =
         searched.finds.ends.iter().map(|(end, seen)| (end.clone(), way(plan, scale, &searched, *seen))).collect();
     let adjacent =
@@ -308,7 +328,11 @@ fn explored<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: Searched<M>) ->
 /// Searches for a run that a monitor accepts. Returns whether there is one, and the number of visited states of the
 /// product.
 #[must_use]
-pub fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>) -> (Order, u64) {
+pub fn search_for<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &Plan<'_, P>,
+    monitor: &M,
+    context: Context<'_>,
+) -> (Order, u64) {
     let plan = Plan { reduce: false, pairs: false, ..plan.clone() };
     let (scale, searched) = search(&plan, monitor, Keep::States, context);
     let order = match (searched.finds.accepted, searched.cut) {
@@ -320,15 +344,20 @@ pub fn search_for<M: Monitor>(plan: &Plan<'_>, monitor: &M, context: Context<'_>
 }
 
 // Returns a shortest run to a visited state, continued to an end.
-fn way<M: Monitor>(plan: &Plan<'_>, scale: Scale, searched: &Searched<M>, to: Sight) -> Way {
+fn way<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &Plan<'_, P>,
+    scale: Scale,
+    searched: &Searched<P::Guest, M>,
+    to: Sight,
+) -> Way {
     let choices = path::through(&searched.first, &searched.table.way(to.at), plan.clock);
     let choices = choices.expect("a search finds its way again to what it has visited");
     path::complete(plan, scale, &choices).expect("a way in units of the clock is one in milliseconds")
 }
 
 /// Returns the state at which a search starts.
-fn first<M: Monitor>(plan: &Plan<'_>, scale: Scale, monitor: &M) -> Node<M> {
-    let mut machine = plan.model.machine(plan.limits);
+fn first<P: Program<Guest: Snapshot>, M: Monitor>(plan: &Plan<'_, P>, scale: Scale, monitor: &M) -> Node<P::Guest, M> {
+    let mut machine = plan.program.machine(plan.limits);
     machine.world.set_scale(scale);
     machine.start(M::WATCHES);
     let mut monitor = monitor.clone();
@@ -363,8 +392,13 @@ impl Fit {
 
 // Searches in units that fit the durations known so far. If the search meets durations or deadlines for which they
 // are too large, it starts again with smaller units.
-fn search<M: Monitor>(plan: &Plan<'_>, monitor: &M, keep: Keep, context: Context<'_>) -> (Scale, Searched<M>) {
-    let setup = &plan.model.code.setup;
+fn search<P: Program<Guest: Snapshot>, M: Monitor>(
+    plan: &Plan<'_, P>,
+    monitor: &M,
+    keep: Keep,
+    context: Context<'_>,
+) -> (Scale, Searched<P::Guest, M>) {
+    let setup = plan.program.setup();
     let ticks = plan.from.iter().filter(|choice| choice.actor == Actor::Clock).map(|choice| choice.argument);
     let instants = setup.instants.iter().copied().chain(ticks).map(|i| i.saturating_sub(1));
     let durations = setup.delays.iter().copied().chain(instants);
@@ -383,9 +417,9 @@ fn search<M: Monitor>(plan: &Plan<'_>, monitor: &M, keep: Keep, context: Context
 }
 
 // Returns what is known of the right units if the units of this search are too large for its findings.
-fn misfit(plan: &Plan<'_>, scale: Scale, finds: &Finds) -> Option<Fit> {
+fn misfit<P: Program>(plan: &Plan<'_, P>, scale: Scale, finds: &Finds) -> Option<Fit> {
     let whole = scale.up == 1 && scale.down == 1;
-    let setup = &plan.model.code.setup;
+    let setup = plan.program.setup();
     let deadlines = finds.deadlines as u64 + u64::from(!setup.instants.is_empty());
     let fits = whole || (finds.fits == scale.down && deadlines < scale.up);
     let fits = fits || finds.fits == scale.down && mutant::is(Mutant::UnitsOfTheDivisor);

@@ -1,9 +1,8 @@
-//! Monitors: automata that run along with a search, so that it visits the product of the model with the automaton.
+//! Monitors: automata that run along with a search, so that it visits the product of the program with the automaton.
 
 use crate::base::mutant::{self, Mutant};
 use crate::event::{Actor, Choice, Event};
-use crate::vm::Vm;
-use crate::world::{Canonicalizer, Machine, Parts, Touched, World};
+use crate::world::{Canonicalizer, Machine, Parts, Snapshot, Touched, World};
 
 /// An automaton that follows a run. Two ways to one state lead to different states of the product if the monitor's
 /// state differs.
@@ -89,15 +88,15 @@ impl Monitor for Preemptions {
     }
 }
 
-/// A state of the product: the model's state and the monitor's.
-pub(super) struct Node<M> {
-    pub(super) machine: Machine<Vm>,
+/// A state of the product: the program's state and the monitor's.
+pub(super) struct Node<G, M> {
+    pub(super) machine: Machine<G>,
     pub(super) monitor: M,
-    // Parts of the digest, of the model's state alone.
+    // Parts of the digest, of the program's state alone.
     parts: Parts,
 }
 
-impl<M: Clone> Clone for Node<M> {
+impl<G: Clone, M: Clone> Clone for Node<G, M> {
     fn clone(&self) -> Self {
         Self { machine: self.machine.clone(), monitor: self.monitor.clone(), parts: self.parts.clone() }
     }
@@ -110,8 +109,8 @@ impl<M: Clone> Clone for Node<M> {
     }
 }
 
-impl<M: Monitor> Node<M> {
-    pub(super) fn new(machine: Machine<Vm>, monitor: M) -> Self {
+impl<G: Snapshot, M: Monitor> Node<G, M> {
+    pub(super) fn new(machine: Machine<G>, monitor: M) -> Self {
         Self { machine, monitor, parts: Parts::default() }
     }
 
@@ -153,7 +152,7 @@ impl<M: Monitor> Node<M> {
         self.parts.clone_from(&before.parts);
     }
 
-    /// Returns the digest of the model's state, its outcome and the monitor's state.
+    /// Returns the digest of the program's state, its outcome and the monitor's state.
     #[inline]
     pub(super) fn digest(&mut self, room: &mut Canonicalizer) -> u128 {
         self.machine.canonical_in(room);

@@ -1,4 +1,4 @@
-//! Decides in which orders two accesses can happen: a search of the product of the model with an automaton that
+//! Decides in which orders two accesses can happen: a search of the product of the program with an automaton that
 //! remembers the first access.
 //!
 //! - *Site orders*: some operation of `x`, and later one of `y` on the same memory, by another thread or task. The
@@ -14,7 +14,7 @@ use crate::detect::Pair;
 use crate::event::{Access, AccessKind, AccessPlace, ContextId, Event, Happening, SiteId};
 use crate::exec::{Observer, run};
 use crate::sched::Rerun;
-use crate::world::{Canonicalizer, Made, Status, World};
+use crate::world::{Canonicalizer, Made, Program, Snapshot, Status, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -32,7 +32,12 @@ pub enum Order {
 
 /// Returns whether some run performs `first` and later `then`, in different threads or tasks, on the same memory.
 #[must_use]
-pub fn site_order(plan: &Plan<'_>, first: SiteId, then: SiteId, context: Context<'_>) -> Order {
+pub fn site_order<P: Program<Guest: Snapshot>>(
+    plan: &Plan<'_, P>,
+    first: SiteId,
+    then: SiteId,
+    context: Context<'_>,
+) -> Order {
     search_for(plan, &SiteOrder { first, then, marks: Vec::new(), found: false }, context).0
 }
 
@@ -52,7 +57,11 @@ pub struct PairOrders {
 /// Returns the orders of all pairs of accesses that may touch the same memory, one of them writing. Pairs whose orders
 /// are all [`Order::Never`] are left out, unless they can be side by side.
 #[must_use]
-pub fn site_orders(plan: &Plan<'_>, found: &Explored, context: Context<'_>) -> SiteOrders {
+pub fn site_orders<P: Program<Guest: Snapshot>>(
+    plan: &Plan<'_, P>,
+    found: &Explored,
+    context: Context<'_>,
+) -> SiteOrders {
     let mut all = BTreeMap::new();
     for pair in conflicting(plan, found) {
         let ways = BTreeSet::from([(pair.a, pair.b), (pair.b, pair.a)]);
@@ -72,7 +81,13 @@ pub fn site_orders(plan: &Plan<'_>, found: &Explored, context: Context<'_>) -> S
 }
 
 // Returns whether the instances of a run that has the order can come the other way round.
-fn flips(plan: &Plan<'_>, first: SiteId, then: SiteId, way: &Way, context: Context<'_>) -> Option<Order> {
+fn flips<P: Program<Guest: Snapshot>>(
+    plan: &Plan<'_, P>,
+    first: SiteId,
+    then: SiteId,
+    way: &Way,
+    context: Context<'_>,
+) -> Option<Order> {
     let (one, other) = witness(plan, first, then, way)?;
     Some(instance_order(plan, &other, &one, context))
 }
@@ -80,9 +95,9 @@ fn flips(plan: &Plan<'_>, first: SiteId, then: SiteId, way: &Way, context: Conte
 /// Returns the instances of a run's first conflict in this order: an operation of `first`, and the operation of
 /// `then` that conflicts with it.
 #[must_use]
-pub fn witness(plan: &Plan<'_>, first: SiteId, then: SiteId, way: &Way) -> Option<(Instance, Instance)> {
+pub fn witness<P: Program>(plan: &Plan<'_, P>, first: SiteId, then: SiteId, way: &Way) -> Option<(Instance, Instance)> {
     let mut seen = Seen { first, then, visits: BTreeMap::new(), firsts: Vec::new(), found: None };
-    let mut machine = plan.model.machine(plan.limits);
+    let mut machine = plan.program.machine(plan.limits);
     let mut rerun = Rerun::new(Arc::new(way.choices.clone()));
     run(&mut machine, &mut rerun, 0, &mut seen, &AtomicBool::new(false));
     seen.found
@@ -116,8 +131,8 @@ impl Observer for Seen {
 
 // Returns the pairs of sites that access memory of the same name, one of them writing. Names are those of the source;
 // of a field only the last part counts, since its object is not known. Pairs found side by side are included.
-fn conflicting(plan: &Plan<'_>, found: &Explored) -> BTreeSet<Pair> {
-    let sites = &plan.model.code.setup.sites;
+fn conflicting<P: Program>(plan: &Plan<'_, P>, found: &Explored) -> BTreeSet<Pair> {
+    let sites = &plan.program.setup().sites;
     let name = |place: &str| -> String {
         let last = place.rsplit('.').next().unwrap_or(place);
         last.split('[').next().unwrap_or(last).to_owned()
@@ -212,7 +227,12 @@ fn whereabouts(world: &World, state: &Canonicalizer, context: ContextId) -> u64 
 ///
 /// A pedigree lists what was created, from the outermost creator on: see [`crate::world::Contexts::chain`].
 #[must_use]
-pub fn instance_order(plan: &Plan<'_>, first: &Instance, then: &Instance, context: Context<'_>) -> Order {
+pub fn instance_order<P: Program<Guest: Snapshot>>(
+    plan: &Plan<'_, P>,
+    first: &Instance,
+    then: &Instance,
+    context: Context<'_>,
+) -> Order {
     let monitor = InstanceOrder {
         first: first.clone(),
         then: then.clone(),

@@ -6,8 +6,7 @@ use super::monitor::{Monitor, Node};
 use super::{Clock, Plan};
 use crate::event::{Actor, Choice, LimitKind, Outcome};
 use crate::sched::{RawChoices, Steady, View};
-use crate::vm::Vm;
-use crate::world::{Canonicalizer, Machine, Question, Scale};
+use crate::world::{Canonicalizer, Guest, Machine, Program, Question, Scale, Snapshot};
 
 /// A run, given by its choices.
 #[derive(Clone, Debug)]
@@ -26,7 +25,11 @@ pub struct Way {
 /// choice that leads to the next digest.
 ///
 /// `None` if there are none, which would be an error of the search.
-pub(super) fn through<M: Monitor>(first: &Node<M>, digests: &[u128], clock: Clock) -> Option<Vec<Choice>> {
+pub(super) fn through<G: Snapshot, M: Monitor>(
+    first: &Node<G, M>,
+    digests: &[u128],
+    clock: Clock,
+) -> Option<Vec<Choice>> {
     let (mut here, mut there) = (Canonicalizer::new(), Canonicalizer::new());
     let mut choices = Choices::default();
     let mut node = first.clone();
@@ -66,15 +69,15 @@ pub(super) fn through<M: Monitor>(first: &Node<M>, digests: &[u128], clock: Cloc
 }
 
 /// Returns the run of these choices and no more: a step limit cuts it off after them.
-pub(super) fn cut_off(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<Way> {
+pub(super) fn cut_off<P: Program>(plan: &Plan<'_, P>, scale: Scale, way: &[Choice]) -> Option<Way> {
     let (machine, choices) = perform(plan, scale, way)?;
     let (steps, stall) = (machine.world.steps(), machine.world.stall());
     Some(Way { choices, outcome: Outcome::Limit(LimitKind::Steps, steps), steps, stall })
 }
 
 // Performs the choices in milliseconds, as a run does; `None` if one of them is not open.
-fn perform(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<(Machine<Vm>, RawChoices)> {
-    let mut machine = plan.model.machine(plan.limits);
+fn perform<P: Program>(plan: &Plan<'_, P>, scale: Scale, way: &[Choice]) -> Option<(Machine<P::Guest>, RawChoices)> {
+    let mut machine = plan.program.machine(plan.limits);
     machine.start(false);
     let mut raw = RawChoices::default();
     let in_milliseconds = |choice: &Choice| match choice.actor {
@@ -91,7 +94,7 @@ fn perform(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<(Machine<Vm>
 }
 
 /// Returns the run of these choices, continued by the default scheduler ([`Steady`]) to its end.
-pub(super) fn complete(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<Way> {
+pub(super) fn complete<P: Program>(plan: &Plan<'_, P>, scale: Scale, way: &[Choice]) -> Option<Way> {
     let (mut machine, mut raw) = perform(plan, scale, way)?;
     let mut steady = Steady::default();
     plan.from.iter().chain(way).for_each(|choice| steady.see(*choice));
@@ -115,7 +118,7 @@ pub(super) fn complete(plan: &Plan<'_>, scale: Scale, way: &[Choice]) -> Option<
     Some(Way { choices: raw, outcome, steps: world.steps(), stall: world.stall() })
 }
 
-fn make(machine: &mut Machine<Vm>, raw: &mut RawChoices, choice: Choice) {
+fn make<G: Guest>(machine: &mut Machine<G>, raw: &mut RawChoices, choice: Choice) {
     let world = &machine.world;
     let asked: Option<Question> = world.question(choice.actor);
     raw.add(choice, world.openings().total(), asked.is_some());

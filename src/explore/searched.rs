@@ -4,7 +4,7 @@ use super::monitor::{Monitor, Node};
 use super::table::{StateId, Table, Way};
 use super::worker::Finds;
 use super::{Bounds, Context, Cut, Plan, Status};
-use crate::world::{Canonicalizer, Scale};
+use crate::world::{Canonicalizer, Program, Scale, Snapshot};
 use std::sync::atomic::Ordering;
 
 /// What a search keeps.
@@ -17,10 +17,10 @@ pub(super) enum Keep {
 }
 
 /// State of a search in progress.
-pub(super) struct Searched<M> {
-    pub(super) table: Table<Box<Node<M>>>,
+pub(super) struct Searched<G, M> {
+    pub(super) table: Table<Box<Node<G, M>>>,
     pub(super) finds: Finds,
-    pub(super) first: Node<M>,
+    pub(super) first: Node<G, M>,
     pub(super) depth: u32,
     /// The bound that cut the search, if one did.
     pub(super) cut: Option<Cut>,
@@ -47,9 +47,9 @@ const OF_AN_OPEN: usize = 64;
 const PART_OF_SPARE: u64 = 32;
 const MOST_SPARE: u64 = 1_024;
 
-impl<M: Monitor> Searched<M> {
+impl<G: Snapshot, M: Monitor> Searched<G, M> {
     /// Starts a search that has found only its first state.
-    pub(super) fn start(plan: &Plan<'_>, scale: Scale, monitor: &M, shards: usize) -> Self {
+    pub(super) fn start<P: Program<Guest = G>>(plan: &Plan<'_, P>, scale: Scale, monitor: &M, shards: usize) -> Self {
         let mut first = super::first(plan, scale, monitor);
         let table = Table::new(plan.reduces(), shards);
         let digest = first.digest(&mut Canonicalizer::new());
@@ -69,7 +69,7 @@ impl<M: Monitor> Searched<M> {
     }
 
     /// Returns how many spare nodes a worker may keep.
-    pub(super) fn most_spare(&self, plan: &Plan<'_>) -> usize {
+    pub(super) fn most_spare<P>(&self, plan: &Plan<'_, P>) -> usize {
         let bytes = plan.bounds.memory / PART_OF_SPARE / plan.jobs.max(1) as u64;
         (bytes / self.largest.max(1)).min(MOST_SPARE) as usize
     }
@@ -83,9 +83,9 @@ impl<M: Monitor> Searched<M> {
 
     /// Reports the progress at this depth and checks the bounds. Returns whether the search ends here: at a bound,
     /// when the monitor has accepted a state, or when the scale of the clock does not fit.
-    pub(super) fn is_over(
+    pub(super) fn is_over<P: Program>(
         &mut self,
-        (plan, bounds, scale): (&Plan<'_>, &Bounds, Scale),
+        (plan, bounds, scale): (&Plan<'_, P>, &Bounds, Scale),
         depth: u32,
         frontier: u64,
         context: Context<'_>,

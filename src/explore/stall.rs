@@ -5,7 +5,7 @@ use super::choices::Choices;
 use super::ends::{End, Standing, standing};
 use super::monitor::{Node, Nothing};
 use super::{Context, Plan, first};
-use crate::world::{Canonicalizer, Scale};
+use crate::world::{Canonicalizer, Program, Scale, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
@@ -17,10 +17,16 @@ const OF_A_STATE: u64 = 40;
 /// units of the clock allow (`scale` of [`Explored`](super::Explored)). Ends that are not reached within the bounds
 /// are missing.
 #[must_use]
-pub fn least_stalls(plan: &Plan<'_>, scale: Scale, wanted: &BTreeSet<End>, context: Context<'_>) -> BTreeMap<End, u64> {
+pub fn least_stalls<P: Program<Guest: Snapshot>>(
+    plan: &Plan<'_, P>,
+    scale: Scale,
+    wanted: &BTreeSet<End>,
+    context: Context<'_>,
+) -> BTreeMap<End, u64> {
     let mut found = BTreeMap::new();
     let mut visited = BTreeSet::new();
-    let mut queue: BTreeMap<u64, Vec<Node<Nothing>>> = BTreeMap::from([(0, vec![first(plan, scale, &Nothing)])]);
+    let mut queue: BTreeMap<u64, Vec<Node<P::Guest, Nothing>>> =
+        BTreeMap::from([(0, vec![first(plan, scale, &Nothing)])]);
     let (mut choices, mut numbers) = (Choices::default(), Canonicalizer::new());
     // Number of nodes that are found and not visited, and bytes of the largest one.
     let (mut waiting, mut largest) = (1u64, 0);

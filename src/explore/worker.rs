@@ -9,7 +9,7 @@ use super::{Clock, Plan};
 use crate::base::mutant::{self, Mutant};
 use crate::detect::Pair;
 use crate::event::{Actor, Choice, EventId, Op, Outcome, ThreadId};
-use crate::world::{Canonicalizer, Scale, Status, World, independent, is_quiet};
+use crate::world::{Canonicalizer, Program, Scale, Snapshot, Status, World, independent, is_quiet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -89,21 +89,21 @@ fn note<K: Ord>(into: &mut BTreeMap<K, Sight>, key: K, first: Sight) {
 }
 
 /// A worker, with its buffers.
-pub(super) struct Worker<'p, M> {
-    plan: &'p Plan<'p>,
+pub(super) struct Worker<'p, P: Program, M> {
+    plan: &'p Plan<'p, P>,
     reduces: bool,
     keeps_graph: bool,
     pub(super) finds: Finds,
     /// Bytes of the largest node that was expanded, approximately.
     pub(super) node_bytes: u64,
     /// Nodes that are kept only to reuse their memory.
-    pub(super) spare: Vec<Box<Node<M>>>,
+    pub(super) spare: Vec<Box<Node<P::Guest, M>>>,
     /// Largest number of spare nodes to keep.
     pub(super) most_spare: usize,
     /// The worker follows no more choices once the table has this many states.
     pub(super) until: u64,
     choices: Choices,
-    scratch: Box<Node<M>>,
+    scratch: Box<Node<P::Guest, M>>,
     // Canonical numbers of the state that is expanded, and of one of its successors.
     here: Canonicalizer,
     there: Canonicalizer,
@@ -115,8 +115,8 @@ pub(super) struct Worker<'p, M> {
 pub(super) const AFTER_TICKS: u64 = 1 << 20;
 const RANK_BITS: u32 = 32;
 
-impl<'p, M: Monitor> Worker<'p, M> {
-    pub(super) fn new(plan: &'p Plan<'p>, scale: Scale, first: &Node<M>, keep: Keep) -> Self {
+impl<'p, P: Program<Guest: Snapshot>, M: Monitor> Worker<'p, P, M> {
+    pub(super) fn new(plan: &'p Plan<'p, P>, scale: Scale, first: &Node<P::Guest, M>, keep: Keep) -> Self {
         Self {
             plan,
             reduces: plan.reduces(),
@@ -135,7 +135,7 @@ impl<'p, M: Monitor> Worker<'p, M> {
     }
 
     /// Keeps a node so that its memory can be reused.
-    pub(super) fn keep(&mut self, node: Box<Node<M>>) {
+    pub(super) fn keep(&mut self, node: Box<Node<P::Guest, M>>) {
         self.spare.truncate(self.most_spare);
         if self.spare.len() < self.most_spare {
             self.spare.push(node);
@@ -147,8 +147,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
     /// was stopped.
     pub(super) fn expand(
         &mut self,
-        table: &Table<Box<Node<M>>>,
-        at: &mut Fresh<Box<Node<M>>>,
+        table: &Table<Box<Node<P::Guest, M>>>,
+        at: &mut Fresh<Box<Node<P::Guest, M>>>,
         depth: u32,
         place: u64,
         stop: &AtomicBool,
@@ -227,11 +227,11 @@ impl<'p, M: Monitor> Worker<'p, M> {
         all
     }
 
-    fn is_full(&self, table: &Table<Box<Node<M>>>) -> bool {
+    fn is_full(&self, table: &Table<Box<Node<P::Guest, M>>>) -> bool {
         self.until != u64::MAX && table.len() >= self.until
     }
 
-    fn ended(&mut self, node: &Node<M>, outcome: &Outcome, first: Sight) {
+    fn ended(&mut self, node: &Node<P::Guest, M>, outcome: &Outcome, first: Sight) {
         let world = &node.machine.world;
         let end = End::new(self.plan, outcome, world, node.monitor.mark());
         note(&mut self.finds.ends, end, first);
@@ -257,7 +257,13 @@ impl<'p, M: Monitor> Worker<'p, M> {
 
     // Follows one choice. Returns whether its step was quiet: whether it did nothing besides its operation. `scratch`
     // is a copy of the state before and after.
-    fn follow(&mut self, table: &Table<Box<Node<M>>>, from: &Node<M>, choice: Choice, mut way: Way) -> bool {
+    fn follow(
+        &mut self,
+        table: &Table<Box<Node<P::Guest, M>>>,
+        from: &Node<P::Guest, M>,
+        choice: Choice,
+        mut way: Way,
+    ) -> bool {
         let touches = from.machine.world.touches(choice);
         if !self.scratch.follow(choice) {
             self.finds.refused += 1;
@@ -282,8 +288,8 @@ impl<'p, M: Monitor> Worker<'p, M> {
     // visited before, since its ticks have been followed. Returns whether there was room for all of them.
     fn tick(
         &mut self,
-        table: &Table<Box<Node<M>>>,
-        from: &Node<M>,
+        table: &Table<Box<Node<P::Guest, M>>>,
+        from: &Node<P::Guest, M>,
         choice: Choice,
         mut way: Way,
         stop: &AtomicBool,

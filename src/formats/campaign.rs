@@ -279,8 +279,8 @@ pub(super) fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, comp
     About {
         file: file.to_owned(),
         program: format!("{program:016x}"),
-        source: format!("{:016x}", xxh3_64(plan.model.source.text().as_bytes())),
-        defines: plan.model.defines.iter().cloned().collect(),
+        source: format!("{:016x}", xxh3_64(plan.program.source.text().as_bytes())),
+        defines: plan.program.defines.iter().cloned().collect(),
         seed: plan.seed,
         runs: plan.runs,
         trials: plan.trials,
@@ -292,7 +292,7 @@ pub(super) fn about(file: &str, program: u64, plan: &Plan, phase1: &Phase1, comp
 }
 
 pub(super) fn access(plan: &Plan, site: SiteId) -> Access {
-    let sites = &plan.model.code.setup.sites;
+    let sites = &plan.program.code.setup.sites;
     let s = &sites[site];
     Access {
         site: site_text(sites, site),
@@ -320,12 +320,12 @@ fn again(evidence: &campaign::Evidence) -> Evidence {
 }
 
 pub(super) fn fails(plan: &Plan, report: &FailureReport) -> Failure {
-    let text = ending(&plan.model, &report.outcome).unwrap_or_default();
+    let text = ending(&plan.program, &report.outcome).unwrap_or_default();
     Failure {
         signature: report.signature.clone(),
         runs: report.runs,
         least_stall: report.stall,
-        ending: Ending::of(&plan.model, &report.outcome, text),
+        ending: Ending::of(&plan.program, &report.outcome, text),
         steps: Some(report.steps),
         virtual_time: Some(report.virtual_time),
         stall: Some(report.stall),

@@ -310,10 +310,10 @@ pub struct TrialLine {
 impl TrialLine {
     /// Returns the trials of a pair.
     pub fn of<'p>(file: &'p str, plan: &'p Plan, pair: &'p PairReport) -> impl Iterator<Item = TrialLine> + 'p {
-        let sites = &plan.model.code.setup.sites;
+        let sites = &plan.program.code.setup.sites;
         (1..).zip(&pair.trials.made).map(move |(trial, made)| TrialLine {
             file: file.to_owned(),
-            defines: plan.model.defines.iter().cloned().collect(),
+            defines: plan.program.defines.iter().cloned().collect(),
             a: site_text(sites, pair.pair.a),
             b: site_text(sites, pair.pair.b),
             trial,

@@ -124,8 +124,8 @@ impl ExploreReport {
             format: "raceflip-explore".to_owned(),
             version: VERSION,
             file: about.file.to_owned(),
-            program: format!("{:016x}", plan.model.digest()),
-            defines: plan.model.defines.iter().cloned().collect(),
+            program: format!("{:016x}", plan.program.digest()),
+            defines: plan.program.defines.iter().cloned().collect(),
             clock: if exact { "exact" } else { "fast" }.to_owned(),
             unit: [found.scale.down, found.scale.up],
             preemptions: about.preemptions,
@@ -175,12 +175,12 @@ fn word(cut: Cut, timed_out: bool) -> &'static str {
 
 impl About<'_> {
     fn token(&self, way: &Way) -> String {
-        remake(self.plan.model, &self.plan.limits, way).token.to_string()
+        remake(self.plan.program, &self.plan.limits, way).token.to_string()
     }
 
     fn end(&self, end: &End, way: &Way) -> EndReport {
-        let remade = remake(self.plan.model, &self.plan.limits, way);
-        let program = &self.plan.model.program;
+        let remade = remake(self.plan.program, &self.plan.limits, way);
+        let program = &self.plan.program.program;
         let values = end.ended.values.iter().map(|(id, v)| (program.globals[*id].name.clone(), value_text(v)));
         EndReport {
             text: end.ended.text(),
@@ -196,7 +196,7 @@ impl About<'_> {
 
     fn livelock(&self, livelock: &Livelock) -> LivelockReport {
         let limits = Limits { steps: livelock.way.steps, ..self.plan.limits };
-        let remade = remake(self.plan.model, &limits, &livelock.way);
+        let remade = remake(self.plan.program, &limits, &livelock.way);
         LivelockReport {
             threads: livelock.threads.iter().map(|t| remade.machine.world.thread_name(*t)).collect(),
             states: livelock.states,
@@ -206,7 +206,7 @@ impl About<'_> {
     }
 
     fn pairs(&self, orders: &SiteOrders) -> Vec<PairReport> {
-        let machine = self.plan.model.machine(self.plan.limits);
+        let machine = self.plan.program.machine(self.plan.limits);
         let at = |site: SiteId| At::of(machine.world.setup(), site);
         let verdict = |order: &Order| match order {
             Order::Happens(_) => "happens",

@@ -12,6 +12,7 @@
 pub mod ast;
 mod check;
 mod diagnostic;
+mod end_values;
 mod errors;
 pub mod foreign;
 mod format;

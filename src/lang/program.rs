@@ -6,13 +6,12 @@
 use super::ast::{Access, BinaryOp, Span, UnaryOp, When};
 use crate::base::IndexVec;
 use crate::event::{BodyId, EventId, ListenerId, Site, SiteId};
+pub use crate::event::{EndValue, GlobalId};
 use std::sync::Arc;
 
 crate::define_id! {
     /// A class. Class 0 is `Object`.
     ClassId,
-    /// A global variable.
-    GlobalId,
     /// A local variable of a body.
     LocalId,
     /// A text in [`Program::texts`].
@@ -660,30 +659,4 @@ pub enum OutcomeRefKind {
     Deadlock,
     Stuck,
     Failure(FailureRef),
-}
-
-/// The value of a variable at the end of a run.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum EndValue {
-    /// A number.
-    Word(i64),
-    /// A truth value.
-    Truth(bool),
-    /// A reference. Across runs only whether it is null ([`NULL`](crate::event::NULL)) is meaningful.
-    Reference(i64),
-    /// The values of a list or array.
-    List(Vec<EndValue>),
-}
-
-impl EndValue {
-    /// Returns the end value of a word in a variable, or in an element, of this type.
-    #[must_use]
-    pub fn of(ty: &Type, word: i64) -> Self {
-        match ty {
-            Type::Int => Self::Word(word),
-            Type::Bool | Type::Message => Self::Truth(word != 0),
-            Type::List(of) | Type::Array(of, _) => Self::of(of, word),
-            _ => Self::Reference(word),
-        }
-    }
 }

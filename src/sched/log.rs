@@ -6,6 +6,7 @@
 
 use super::observer::{Choices, Observer};
 use super::{Divergence, Strategy, View};
+use crate::base::Digester;
 use crate::event::{Actor, Choice, EventId, ThreadId};
 use crate::world::{Question, World};
 use std::sync::Arc;
@@ -54,6 +55,16 @@ impl RawChoices {
     #[must_use]
     pub fn len(&self) -> usize {
         self.actors.len()
+    }
+
+    /// Returns a digest of the choices, for a run of this many steps.
+    #[must_use]
+    pub fn digest(&self, steps: u64) -> u128 {
+        let mut digester = Digester::new();
+        digester.word(steps).word(self.actors.len() as u64);
+        self.actors.iter().for_each(|actor| _ = digester.word(u64::from(*actor)));
+        self.arguments.iter().for_each(|argument| _ = digester.word(*argument));
+        digester.finish()
     }
 
     /// Returns whether there was no choice among several actors.

@@ -27,8 +27,7 @@ use crate::event::Outcome;
 use crate::exec::{End, run};
 use crate::sched::{Divergence, Recorder, Replay};
 use crate::token::Token;
-use crate::vm::{Code, Vm};
-use crate::world::{Limits, Machine, World, signature};
+use crate::world::{Limits, Program, World, signature};
 use attempts::{Attempts, Best};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -146,32 +145,37 @@ pub fn longest(steps: u64) -> u64 {
 ///     schedule: recorder.schedule(&machine.world),
 /// };
 /// assert!(token.signature.contains("lost"));
-/// let shrunk = shrink(&model.code, &token, Effort::QUICK, &stop)?;
+/// let shrunk = shrink(&model, &token, Effort::QUICK, &stop)?;
 /// // Thread b goes first.
 /// assert!(shrunk.after.deviations == 1 && shrunk.fewest);
 /// assert_eq!(shrunk.token.signature, token.signature);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn shrink(code: &Arc<Code>, token: &Token, effort: Effort, stop: &AtomicBool) -> Result<Shrunk, ShrinkError> {
-    let same = |_: &World, outcome: &Outcome| signature(&code.setup, outcome) == token.signature;
-    shrink_to(code, token, &same, effort, stop, &|_| {})
+pub fn shrink<P: Program>(
+    program: &P,
+    token: &Token,
+    effort: Effort,
+    stop: &AtomicBool,
+) -> Result<Shrunk, ShrinkError> {
+    let same = |_: &World, outcome: &Outcome| signature(program.setup(), outcome) == token.signature;
+    shrink_to(program, token, &same, effort, stop, &|_| {})
 }
 
 /// Like [`shrink`] with the given goal, which the run of the token must reach. Calls `told` after each tried run with
 /// the number of runs so far.
-pub fn shrink_to(
-    code: &Arc<Code>,
+pub fn shrink_to<P: Program>(
+    program: &P,
     token: &Token,
     goal: &Goal<'_>,
     effort: Effort,
     stop: &AtomicBool,
     told: &dyn Fn(u64),
 ) -> Result<Shrunk, ShrinkError> {
-    let (given, outcome) = replayed(code, token, goal, stop)?;
+    let (given, outcome) = replayed(program, token, goal, stop)?;
     // If the limit of steps is the goal, a run has to reach it, and must not be cut off earlier.
     let most = if matches!(outcome, Outcome::Limit(..)) { token.limits.steps } else { longest(given.steps) };
     let limits = Limits { steps: token.limits.steps.min(most), ..token.limits };
-    let mut machine = Machine::new(Vm::new(code.clone()), limits);
+    let mut machine = program.machine(limits);
     let size = |run: &Best| Size { deviations: run.deviations.len() as u64, steps: run.steps };
     let mut attempts = Attempts::new(&mut machine, goal, effort, stop, told, given.clone());
     attempts.passes();
@@ -184,7 +188,7 @@ pub fn shrink_to(
     let (before, after) = (size(&given), size(&attempts.best));
     // A smaller run is recorded without heeding `stop`: it is short, and half of it would be no result.
     let (best, wait) = if after < before { (attempts.best, &AtomicBool::new(false)) } else { (given, stop) };
-    let (token, departures, ended) = recorded(code, token, best.deviations, wait);
+    let (token, departures, ended) = recorded(program, token, best.deviations, wait);
     Ok(Shrunk {
         token,
         outcome: ended.unwrap_or(outcome),
@@ -198,13 +202,13 @@ pub fn shrink_to(
 }
 
 // Replays the token strictly: its choices must all be possible, and its run must reach the goal.
-fn replayed(
-    code: &Arc<Code>,
+fn replayed<P: Program>(
+    program: &P,
     token: &Token,
     goal: &Goal<'_>,
     stop: &AtomicBool,
 ) -> Result<(Best, Outcome), ShrinkError> {
-    let mut machine = Machine::new(Vm::new(code.clone()), token.limits);
+    let mut machine = program.machine(token.limits);
     let mut replay = Replay::new(Arc::new(token.schedule.clone()));
     let mut departures = Departures::new();
     let summary = run(&mut machine, &mut replay, token.seed, &mut departures, stop);
@@ -217,7 +221,7 @@ fn replayed(
         return Err(Box::new(left).into());
     }
     if !goal(&machine.world, &outcome) {
-        let found = signature(&code.setup, &outcome);
+        let found = signature(program.setup(), &outcome);
         return Err(ShrinkError::EndsOtherwise { expected: token.signature.clone(), found });
     }
     Ok((Best::new(&departures, summary.steps), outcome))
@@ -225,18 +229,18 @@ fn replayed(
 
 // Performs the run with these deviations under the limits of the token `from`. Returns its token, its deviations in
 // words, and its outcome, or `from`, no deviations and no outcome if it is interrupted.
-fn recorded(
-    code: &Arc<Code>,
+fn recorded<P: Program>(
+    program: &P,
     from: &Token,
     deviations: Vec<Deviation>,
     stop: &AtomicBool,
 ) -> (Token, Vec<Departure>, Option<Outcome>) {
-    let mut machine = Machine::new(Vm::new(code.clone()), from.limits);
+    let mut machine = program.machine(from.limits);
     let (mut recorder, mut worded) = (Recorder::new(), DepartureRecorder::default());
     let summary = run(&mut machine, &mut Course::new(deviations), 0, &mut (&mut recorder, &mut worded), stop);
     let Some(outcome) = summary.outcome() else { return (from.clone(), Vec::new(), None) };
-    let signature = signature(&code.setup, outcome);
+    let signature = signature(program.setup(), outcome);
     let schedule = recorder.schedule(&machine.world);
-    let token = Token { program: code.digest() as u64, signature, schedule, ..from.clone() };
+    let token = Token { program: program.digest(), signature, schedule, ..from.clone() };
     (token, worded.departures, Some(outcome.clone()))
 }

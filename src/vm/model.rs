@@ -3,9 +3,10 @@
 use super::compile::{CompileError, compile};
 use super::{Code, Vm};
 use crate::base::clean;
+use crate::event::{EndValue, GlobalId};
 use crate::lang::ast::File;
 use crate::lang::{CheckErrors, Program, Source, SourceError, check, parse, render, syntax_errors};
-use crate::world::{Limits, Machine};
+use crate::world::{self, EndValues, Limits, Machine, Memory, Search, Setup};
 use std::sync::Arc;
 
 /// A model that is checked and compiled.
@@ -111,5 +112,35 @@ impl Model {
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.code.digest() as u64
+    }
+}
+
+impl EndValues for Model {
+    fn end_value(&self, variable: GlobalId, memory: &Memory) -> EndValue {
+        self.program.end_value(variable, memory)
+    }
+}
+
+impl world::Program for Model {
+    type Guest = Vm;
+
+    fn setup(&self) -> &Arc<Setup> {
+        &self.code.setup
+    }
+
+    fn machine(&self, limits: Limits) -> Machine<Vm> {
+        self.machine(limits)
+    }
+
+    fn digest(&self) -> u64 {
+        self.digest()
+    }
+
+    fn defines(&self) -> &[(String, i64)] {
+        &self.defines
+    }
+
+    fn search<S: Search<Self>>(&self, search: S) -> Option<S::Answer> {
+        Some(search.perform(self))
     }
 }

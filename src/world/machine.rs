@@ -28,8 +28,12 @@ pub trait Guest {
     fn reset(&mut self);
 
     /// Fills the world's memory, then runs the `init` block to its end and performs its operations at once. This may
-    /// end the run.
-    fn initialize(&mut self, world: &mut World);
+    /// end the run. By default there is no `init` block: the memory has the first values of the [`Setup`].
+    fn initialize(&mut self, world: &mut World) {
+        let thread = world.init_thread();
+        world.fill_memory(world.thread(thread).home);
+        world.finish(thread);
+    }
 
     /// Starts a thread and runs it to its first operation. `how` is the operation that forked or spawned the thread, or
     /// `None` for a declared thread.

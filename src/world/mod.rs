@@ -11,6 +11,7 @@
 //!   tasks).
 //! - To perform a run step by step: [`Machine`].
 //! - To compare states: [`Snapshot`].
+//! - To test a program of another kind: [`Program`] and its [`Guest`].
 //! - To bound a run: [`Limits`].
 //!
 //! The other items serve strategies and guests.
@@ -31,6 +32,7 @@ mod machine;
 mod memory;
 mod neighbour;
 mod perform;
+mod program;
 mod queue;
 mod setup;
 mod signature;
@@ -54,6 +56,7 @@ pub use machine::{Guest, Machine, Next};
 pub use memory::{List, Memory, Object};
 pub use neighbour::Touched;
 pub use perform::{Reply, Thrown};
+pub use program::{EndValues, Program, Search};
 pub use queue::{Message, MessageKind, Queue, TaskMessage};
 pub use setup::{EventSetup, FirstValue, Limits, Prefer, Setup, ThreadSetup};
 pub use signature::{alike, signature};

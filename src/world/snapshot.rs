@@ -20,7 +20,7 @@ use crate::base::mutant::{self, Mutant};
 use crate::event::{HandlerId, ListId, LockId, NULL, ObjectId, Target, ThreadId, Value};
 use smallvec::SmallVec;
 
-/// A guest whose whole state can be cloned and written to a canonical state.
+/// A guest whose whole state can be cloned, passed to another worker, and written to a canonical state.
 ///
 /// # Examples
 ///
@@ -40,7 +40,7 @@ use smallvec::SmallVec;
 /// assert_eq!(state_after([0, 1]), state_after([1, 0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Snapshot: Guest + Clone {
+pub trait Snapshot: Guest + Clone + Send {
     /// Returns the kind of each global cell.
     fn global_kinds(&self) -> &[Kind];
     /// Returns the kind of each cell of a class.

@@ -65,7 +65,7 @@ pub(crate) fn failing(model: &Model, seeds: u64, each: usize) -> BTreeMap<String
 /// Shrinks a run, and asserts the properties that every result must have.
 pub(crate) fn shrunk(name: &str, model: &Model, token: &Token, effort: Effort) -> Shrunk {
     let go_on = AtomicBool::new(false);
-    let shrunk = shrink(&model.code, token, effort, &go_on).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let shrunk = shrink(model, token, effort, &go_on).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert!(shrunk.after <= shrunk.before, "{name}: {shrunk:?}");
     assert_eq!(shrunk.is_smaller(), shrunk.token != *token, "{name}");
     assert_eq!(shrunk.departures.len() as u64, shrunk.after.deviations, "{name}");
@@ -191,7 +191,7 @@ fn bounds_and_interruptions() {
         // A shrink that is stopped after `runs` runs has the same result as one with that bound.
         let stop = AtomicBool::new(runs == 0);
         let told = |n: u64| stop.store(n >= runs, Ordering::Relaxed);
-        let stopped = shrink_to(&model.code, &tokens[0], &same, Effort::FULL, &stop, &told);
+        let stopped = shrink_to(&model, &tokens[0], &same, Effort::FULL, &stop, &told);
         match stopped {
             Err(error) => assert_eq!((error, runs), (ShrinkError::Interrupted, 0)),
             Ok(stopped) => {

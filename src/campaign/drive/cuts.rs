@@ -21,13 +21,13 @@ use crate::base::mix;
 use crate::campaign::Plan;
 use crate::campaign::order::{First, InstancePair};
 use crate::campaign::run::Run;
+use crate::campaign::runs::copies::copy;
 use crate::campaign::runs::sightings::Watch;
 use crate::campaign::runs::trial::{UpTo, Worker};
 use crate::event::{Actor, Choice, ContextId, Event, Happening, Op, SemaphoreId, SiteId, ThreadId};
 use crate::exec::{Observer, go_on, run};
-use crate::sched::{Guide, Holding, Holds, Prefixed, RandomWalk, Strategy};
-use crate::vm::Vm;
-use crate::world::{Machine, Question, World};
+use crate::sched::{Guide, Holding, Holds, Prefixed, RandomWalk, RawChoices, Strategy};
+use crate::world::{Machine, Program, Question, Snapshot, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,8 +64,8 @@ pub(in crate::campaign) struct Suspect<'s> {
 }
 
 /// Plan, statements that runs are watched for, and stop flag.
-pub(super) struct Trying<'t> {
-    pub(in crate::campaign) plan: &'t Plan,
+pub(super) struct Trying<'t, P> {
+    pub(in crate::campaign) plan: &'t Plan<P>,
     pub(in crate::campaign) sites: &'t [SiteId],
     pub(in crate::campaign) stop: &'t AtomicBool,
 }
@@ -73,12 +73,17 @@ pub(super) struct Trying<'t> {
 impl Cuts {
     /// Returns whether the other access was still to come: true only if a run from the state before the first access
     /// performs it. `known` is a run that performed both.
-    pub(in crate::campaign) fn is_cut(&mut self, trying: &Trying<'_>, suspect: &Suspect<'_>, known: &Run) -> bool {
+    pub(in crate::campaign) fn is_cut<P: Program>(
+        &mut self,
+        trying: &Trying<'_, P>,
+        suspect: &Suspect<'_>,
+        known: &Run,
+    ) -> bool {
         let Suspect { pair, first, .. } = *suspect;
         let Trying { plan, stop, .. } = *trying;
         let guide = self.guides.entry(pair.clone()).or_insert_with(|| Worker::new(plan).guide(known)).clone();
-        let Before { mut machine, watch, strategy, thread, .. } = before(trying, suspect, guide);
-        let key = (pair.clone(), first, machine.canonical().digest());
+        let Before { mut machine, watch, strategy, thread, choices, .. } = before(trying, suspect, guide.clone());
+        let key = (pair.clone(), first, Worker::new(plan).key_of(&machine, &choices, suspect.step));
         if let Some(known) = self.states.get(&key) {
             return *known;
         }
@@ -90,7 +95,14 @@ impl Cuts {
         let Some(thread) = thread else { return false };
         machine.abandon(thread);
         let comes = (0..TRIES).any(|i| {
-            let (mut machine, mut watch) = (machine.clone(), watch.clone());
+            let (mut machine, mut watch) = match copy(&*plan.program, &machine) {
+                Some(machine) => (machine, watch.clone()),
+                None => {
+                    let mut again = before(trying, suspect, guide.clone());
+                    again.machine.abandon(thread);
+                    (again.machine, again.watch)
+                }
+            };
             if i == 0 {
                 go_on(&mut machine, &mut strategy.clone(), &mut watch, stop);
             } else {
@@ -105,7 +117,10 @@ impl Cuts {
     }
 
     /// Returns whether it is proved that the other access was not to come any more.
-    pub(super) fn is_settled(&mut self, trying: &Trying<'_>, suspect: &Suspect<'_>) -> bool {
+    pub(super) fn is_settled<P>(&mut self, trying: &Trying<'_, P>, suspect: &Suspect<'_>) -> bool
+    where
+        P: Program<Guest: Snapshot>,
+    {
         let Suspect { pair, first, .. } = *suspect;
         let Before { mut machine, thread, taken, .. } = before(trying, suspect, Guide::default());
         let key = (pair.clone(), first, machine.canonical().digest());
@@ -128,10 +143,12 @@ impl Cuts {
 }
 
 // Run up to the step right before the first access.
-struct Before<'t> {
-    machine: Machine<Vm>,
+struct Before<'t, G> {
+    machine: Machine<G>,
     watch: Watch<'t>,
     strategy: Prefixed<Holding>,
+    // Choices of the whole run.
+    choices: Arc<RawChoices>,
     // Thread that is about to perform the first access, if it is enabled.
     thread: Option<ThreadId>,
     // Units of semaphores that the task of that thread (or the thread, if it runs none) has taken and not given back.
@@ -140,12 +157,13 @@ struct Before<'t> {
 
 // Performs the run of a suspect again up to the step right before its first access. From there `strategy` follows the
 // guide.
-fn before<'t>(trying: &Trying<'t>, suspect: &Suspect<'_>, guide: Guide) -> Before<'t> {
+fn before<'t, P: Program>(trying: &Trying<'t, P>, suspect: &Suspect<'_>, guide: Guide) -> Before<'t, P::Guest> {
     let Suspect { run: of, pair, first, step } = *suspect;
     let Trying { plan, sites, stop } = *trying;
     let following = Holding::new(Arc::new(Holds { guide, ..Holds::default() }), None).guided();
-    let mut beginning = UpTo::new(Prefixed::new(Worker::new(plan).choices(of), step, vec![], following), step);
-    let mut machine = plan.model.machine(plan.limits);
+    let choices = Worker::new(plan).choices(of);
+    let mut beginning = UpTo::new(Prefixed::new(choices.clone(), step, vec![], following), step);
+    let mut machine = plan.program.machine(plan.limits);
     let (mut watch, mut units) = (Watch::new(sites), Units::default());
     run(&mut machine, &mut beginning, 0, &mut (&mut watch, &mut units), stop);
     let strategy = beginning.inner;
@@ -154,11 +172,16 @@ fn before<'t>(trying: &Trying<'t>, suspect: &Suspect<'_>, guide: Guide) -> Befor
     let whose = |context| world.contexts().name(world.setup(), context);
     let thread = world.enabled().iter().find(|t| whose(world.thread(*t).context) == y.context);
     let taken = thread.map_or(Vec::new(), |thread| units.taken(world.thread(thread).context));
-    Before { machine, watch, strategy, thread, taken }
+    Before { machine, watch, strategy, choices, thread, taken }
 }
 
 // Whether the task has given back all these units at the end of the whole run.
-fn gives_back(trying: &Trying<'_>, suspect: &Suspect<'_>, task: ContextId, taken: &[(SemaphoreId, u64)]) -> bool {
+fn gives_back<P: Program>(
+    trying: &Trying<'_, P>,
+    suspect: &Suspect<'_>,
+    task: ContextId,
+    taken: &[(SemaphoreId, u64)],
+) -> bool {
     let mut units = Units::default();
     Worker::new(trying.plan).perform(suspect.run, &mut units, trying.stop);
     let left = units.taken(task);
@@ -193,9 +216,9 @@ impl Observer for Units {
 
 // Whether no run from this state performs the statement; the clock advances by single milliseconds. Also `false` if
 // there are too many states, or on a stop.
-fn never_performs(machine: Machine<Vm>, site: SiteId, stop: &AtomicBool) -> bool {
-    // Instants that the model posts `at` are no deadlines, and this search does not handle them: nothing is proved for
-    // such models.
+fn never_performs<G: Snapshot>(machine: Machine<G>, site: SiteId, stop: &AtomicBool) -> bool {
+    // Instants that the program posts `at` are no deadlines, and this search does not handle them: nothing is proved for
+    // such programs.
     if !machine.world.setup().instants.is_empty() {
         return false;
     }

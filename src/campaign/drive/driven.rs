@@ -23,7 +23,7 @@ use crate::detect::{Candidate, ContextKind, Pair};
 use crate::event::{Event, SiteId};
 use crate::exec::{End, Observer};
 use crate::sched::{DirectedSpec, Hit, StrategySpec};
-use crate::world::World;
+use crate::world::{Program, Snapshot, World};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -42,8 +42,8 @@ const MOST_SUSPECTS: usize = 32;
 const MOST_PROFILES: u64 = 8;
 
 /// A pair with the runs that were performed for it, and their results.
-pub(in crate::campaign) struct Driven<'d> {
-    pub(in crate::campaign) plan: &'d Plan,
+pub(in crate::campaign) struct Driven<'d, P: Program> {
+    pub(in crate::campaign) plan: &'d Plan<P>,
     pub(in crate::campaign) context: Context<'d>,
     pub(in crate::campaign) pair: Pair,
     // Index of the pair in the campaign. It gives its runs seeds of their own.
@@ -94,9 +94,9 @@ impl Observer for Looking<'_> {
     }
 }
 
-impl<'d> Driven<'d> {
+impl<'d, P: Program> Driven<'d, P> {
     pub(in crate::campaign) fn new(
-        plan: &'d Plan,
+        plan: &'d Plan<P>,
         context: Context<'d>,
         pair: Pair,
         number: u64,
@@ -165,7 +165,10 @@ impl<'d> Driven<'d> {
 
     /// Returns whether some run may have cut off an order that no run shows: there is no proof that the missing access
     /// was no longer to come.
-    pub(in crate::campaign) fn may_be_cut(&mut self) -> bool {
+    pub(in crate::campaign) fn may_be_cut(&mut self) -> bool
+    where
+        P::Guest: Snapshot,
+    {
         self.orders.of_one_order().iter().any(|(instances, cut)| {
             self.suspects(instances, *cut).into_iter().any(|(i, step)| {
                 let trying = Trying { plan: self.plan, sites: &self.sites, stop: self.context.stop };

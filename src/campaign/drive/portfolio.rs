@@ -12,6 +12,7 @@ use super::ways::counts;
 use crate::base::{Rng, mix};
 use crate::campaign::{Context, Plan};
 use crate::sched::{PctSpec, PctcpSpec, PosSpec, RandomSpec, StrategySpec, SurwSpec};
+use crate::world::Program;
 use std::sync::atomic::Ordering;
 
 // Number of trials of a round.
@@ -55,7 +56,7 @@ fn round(arms: &[Arm], cap: u32, left: u32, rng: &mut Rng) -> Vec<u32> {
 
 /// Performs further trials of these pairs until each is confirmed or the budget is used up. The budget is twice the
 /// trials of the plan for each pair on average.
-pub(in crate::campaign) fn resist(plan: &Plan, context: Context<'_>, pairs: &mut [&mut Driven<'_>]) {
+pub(in crate::campaign) fn resist<P: Program>(plan: &Plan<P>, context: Context<'_>, pairs: &mut [&mut Driven<'_, P>]) {
     let mut arms = vec![Arm::default(); pairs.len()];
     let portfolios: Vec<Vec<StrategySpec>> = pairs.iter().map(|pair| portfolio(plan, pair)).collect();
     let mut rng = Rng::seeded(mix(plan.seed, 1 << 50));
@@ -76,7 +77,7 @@ pub(in crate::campaign) fn resist(plan: &Plan, context: Context<'_>, pairs: &mut
 }
 
 // Performs `n` trials of a pair, with the schedulers in turn.
-fn try_arm(arm: &mut Arm, pair: &mut Driven<'_>, portfolio: &[StrategySpec], n: u32) {
+fn try_arm<P: Program>(arm: &mut Arm, pair: &mut Driven<'_, P>, portfolio: &[StrategySpec], n: u32) {
     let mut counts = vec![0; portfolio.len()];
     for i in 0..n {
         counts[(arm.trials + i) as usize % portfolio.len()] += 1;
@@ -90,11 +91,11 @@ fn try_arm(arm: &mut Arm, pair: &mut Driven<'_>, portfolio: &[StrategySpec], n: 
 
 // Schedulers that are tried: a random walk, partial orders (POS), orders of the statements that matter for the pair
 // (SURW), and few priority changes (PCTCP over chains of tasks, PCT).
-fn portfolio(plan: &Plan, pair: &Driven<'_>) -> Vec<StrategySpec> {
+fn portfolio<P: Program>(plan: &Plan<P>, pair: &Driven<'_, P>) -> Vec<StrategySpec> {
     let steps = Some(u32::try_from(pair.longest.max(1)).unwrap_or(u32::MAX));
     let sites = pair.interesting().into_iter().map(|site| plan.site(site)).collect();
     let surw = StrategySpec::Surw(SurwSpec { sites, counts: None });
-    let surw = surw.with_counts(|surw| counts(&plan.model, plan.limits, surw));
+    let surw = surw.with_counts(|surw| counts(&*plan.program, plan.limits, surw));
     vec![
         StrategySpec::Random(RandomSpec),
         StrategySpec::Pos(PosSpec),

@@ -11,8 +11,7 @@ use crate::exec::{Observer, run};
 use crate::sched::{
     Counts, EventCounter, HoldSpec, Holds, Moment, RoundRobin, SiteSpec, SpecError, StrategySpec, SurwSpec,
 };
-use crate::vm::Model;
-use crate::world::{Limits, World};
+use crate::world::{Limits, Program, World};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -98,7 +97,7 @@ struct Ways {
 
 // Finds the ways for the first two accesses, then for later tasks. Empty if the run does not perform both on one
 // location.
-fn ways(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Ways> {
+fn ways<P: Program>(plan: &Plan<P>, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Ways> {
     let mut seen = Profile { causes: Causes::default(), hybrid: Hybrid::with_order_pairs() };
     let mut worker = Worker::new(plan);
     let profiled = stream.run(profile);
@@ -129,12 +128,18 @@ fn ways(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBoo
 
 /// Returns the ways to force both orders of a pair, untried, as the detection run with the seed `profile` shows them:
 /// for the first two accesses, then for later tasks. Empty if the run does not perform both on one location.
-pub(super) fn prepare(plan: &Plan, stream: &Stream, pair: Pair, profile: u64, stop: &AtomicBool) -> Vec<Held> {
+pub(super) fn prepare<P: Program>(
+    plan: &Plan<P>,
+    stream: &Stream,
+    pair: Pair,
+    profile: u64,
+    stop: &AtomicBool,
+) -> Vec<Held> {
     ways(plan, stream, pair, profile, stop).into_iter().map(|ways| of_ways(plan, pair, profile, ways)).collect()
 }
 
 // Turns the ways into `hold` strategies of both orders.
-fn of_ways(plan: &Plan, pair: Pair, profile: u64, ways: Ways) -> Held {
+fn of_ways<P: Program>(plan: &Plan<P>, pair: Pair, profile: u64, ways: Ways) -> Held {
     let Ways { later, of: [a_first, b_first], instances, causes } = ways;
     let (a, b) = (plan.site(pair.a), plan.site(pair.b));
     let directions: Vec<(SiteSpec, SiteSpec, Holds, Vec<First>)> = if pair.a == pair.b {
@@ -171,8 +176,8 @@ fn of_one_site(mut a_first: Holds, b_first: Holds) -> (Holds, Vec<First>) {
 /// # Errors
 ///
 /// If there is no such statement.
-pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
-    let sites = &plan.model.code.setup.sites;
+pub fn holds<P: Program>(plan: &Plan<P>, spec: &HoldSpec) -> Result<Holds, SpecError> {
+    let sites = &plan.setup().sites;
     let (firsts, thens) = (spec.first.resolve(sites)?, spec.then.resolve(sites)?);
     let stop = AtomicBool::new(false);
     let stream = Stream::new(plan, &stop);
@@ -192,15 +197,15 @@ pub fn holds(plan: &Plan, spec: &HoldSpec) -> Result<Holds, SpecError> {
     Ok(Holds::default())
 }
 
-/// Counts the interesting events of each thread and task of the model, which a `surw` strategy needs. They are counted
+/// Counts the interesting events of each thread and task of the program, which a `surw` strategy needs. They are counted
 /// in a round robin, which is the same every time.
 ///
 /// # Errors
 ///
-/// If the model has no such statement.
-pub fn counts(model: &Model, limits: Limits, spec: &SurwSpec) -> Result<Counts, SpecError> {
-    let mut machine = model.machine(limits);
-    let mut counter = EventCounter::new(spec.interesting(&model.code.setup.sites)?);
+/// If the program has no such statement.
+pub fn counts<P: Program>(program: &P, limits: Limits, spec: &SurwSpec) -> Result<Counts, SpecError> {
+    let mut machine = program.machine(limits);
+    let mut counter = EventCounter::new(spec.interesting(&program.setup().sites)?);
     run(&mut machine, &mut RoundRobin::default(), 0, &mut counter, &AtomicBool::new(false));
     Ok(counter.counts(&machine.world))
 }

@@ -73,7 +73,7 @@ fn tallies(watch: &OrderWatch<'_>, plan: &explore::Plan<'_>, found: &Explored) -
     for (end, way) in &found.ends {
         let failure = match &way.outcome {
             Outcome::Failure(_) | Outcome::Deadlock(_) | Outcome::Stuck { .. } => {
-                Some(signature(&plan.model.code.setup, &way.outcome))
+                Some(signature(&plan.program.code.setup, &way.outcome))
             }
             Outcome::Ok | Outcome::Limit(..) => None,
         };

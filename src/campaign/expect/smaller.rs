@@ -22,12 +22,12 @@ pub(in crate::campaign) fn smaller(
     if !plan.shrinks || matches!(end.kind, EndKind::Limit(_)) {
         return None;
     }
-    let (code, of) = (&plan.model.code, named(&plan.model.program));
+    let (model, of) = (plan.model, named(&plan.model.program));
     let same = |world: &World, outcome: &Outcome| {
-        let values = || told_apart(line, &Ended::new(&plan.model.program, &of, outcome, world)).values;
+        let values = || told_apart(line, &Ended::new(model, &of, outcome, world)).values;
         // The values of some runs are not known.
-        signature(&code.setup, outcome) == token.signature && (end.values.is_empty() || values() == end.values)
+        signature(&model.code.setup, outcome) == token.signature && (end.values.is_empty() || values() == end.values)
     };
-    let shrunk = shrink_to(code, token, &same, Effort::QUICK, stop, &|_| {}).ok()?;
+    let shrunk = shrink_to(model, token, &same, Effort::QUICK, stop, &|_| {}).ok()?;
     shrunk.is_smaller().then_some(shrunk)
 }

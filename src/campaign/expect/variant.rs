@@ -28,6 +28,7 @@ use crate::event::{LimitKind, Outcome, SiteId};
 use crate::exec::{End, EndKind, Ended, Unobserved};
 use crate::lang::program::{Expectation, ExpectationKind};
 use crate::sched::StrategySpec;
+use crate::vm::Model;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
@@ -330,7 +331,7 @@ impl Test<'_> {
 
     // Judges the line with index `i`: by the ends, by its tally if it is about order, or by the campaign if it is about
     // pairs.
-    fn verdict(&self, i: usize, kind: &ExpectationKind, worker: &mut Worker<'_>) -> LineVerdict {
+    fn verdict(&self, i: usize, kind: &ExpectationKind, worker: &mut Worker<'_, Model>) -> LineVerdict {
         if let Some(why) = unchecked(kind) {
             return LineVerdict::Unchecked(why);
         }
@@ -421,7 +422,7 @@ impl Test<'_> {
     }
 
     // Returns an end to show. A drawn run is shrunk first, as far as its end stays the same for the line.
-    fn shown(&self, kind: &ExpectationKind, end: &Ended, seen: &Seen, worker: &mut Worker<'_>) -> Shown {
+    fn shown(&self, kind: &ExpectationKind, end: &Ended, seen: &Seen, worker: &mut Worker<'_, Model>) -> Shown {
         let (mut token, mut shrunk) = (seen.token.clone().unwrap_or_default(), None);
         let mut outcome = seen.outcome.clone();
         if let Origin::Drawn { seed, .. } = seen.origin {

@@ -15,31 +15,31 @@ use crate::detect::{Candidate, Candidates, DetectorId, Evidence, Findings, Hybri
 use crate::event::{Event, Outcome, SiteId};
 use crate::exec::{End, Observer};
 use crate::sched::StrategySpec;
-use crate::world::World;
+use crate::world::{Program, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 // Returns the candidate of a pair that the plan names, with what detection has seen of it.
-fn given(plan: &Plan, found: &Candidates, pair: Pair) -> Candidate {
+fn given<P: Program>(plan: &Plan<P>, found: &Candidates, pair: Pair) -> Candidate {
     found.get(pair).cloned().unwrap_or_else(|| Candidate {
         pair,
         rank: Rank::Unordered,
         // No kinds: every way to drive the pair is tried.
         kinds: BTreeSet::new(),
-        evidence: Evidence::unseen(pair, 0, plan.model.code.setup.sites[pair.a].place.clone()),
+        evidence: Evidence::unseen(pair, 0, plan.setup().sites[pair.a].place.clone()),
         by: BTreeSet::new(),
         count: 0,
     })
 }
 
 // Whether the pair is an order pair: at least one of its statements is no access.
-fn is_order(plan: &Plan, pair: Pair) -> bool {
-    let sites = &plan.model.code.setup.sites;
+fn is_order<P: Program>(plan: &Plan<P>, pair: Pair) -> bool {
+    let sites = &plan.setup().sites;
     sites[pair.a].is_operation() || sites[pair.b].is_operation()
 }
 
 // Order pairs among the pairs that the plan names. A label may cover many operations: the pairs that detection has seen
 // are taken, or all of them if it has seen none.
-fn given_orders(plan: &Plan, found: &Candidates, pairs: &[Pair]) -> Vec<Candidate> {
+fn given_orders<P: Program>(plan: &Plan<P>, found: &Candidates, pairs: &[Pair]) -> Vec<Candidate> {
     let wanted = || pairs.iter().filter(|pair| is_order(plan, **pair));
     let seen: Vec<Candidate> = wanted().filter_map(|pair| found.get(*pair).cloned()).collect();
     if !seen.is_empty() {
@@ -55,7 +55,7 @@ struct Seen<'s> {
 }
 
 impl<'s> Seen<'s> {
-    fn new(plan: &Plan, sites: &'s [SiteId]) -> Self {
+    fn new<P>(plan: &Plan<P>, sites: &'s [SiteId]) -> Self {
         let hybrid = Hybrid::with_order_pairs().most_pairs(plan.most_pairs).record_for(&plan.detectors);
         Self { hybrid, tasks: Tasks::new(sites) }
     }
@@ -74,9 +74,9 @@ impl Observer for Seen<'_> {
 }
 
 /// Adds the pairs that are side by side in some state and that no run has shown.
-pub(in crate::campaign) fn add_searched(plan: &Plan, states: &States, candidates: &mut Candidates) {
+pub(in crate::campaign) fn add_searched<P: Program>(plan: &Plan<P>, states: &States, candidates: &mut Candidates) {
     for pair in states.adjacent() {
-        candidates.add_searched(pair, plan.model.code.setup.sites[pair.a].place.clone());
+        candidates.add_searched(pair, plan.setup().sites[pair.a].place.clone());
     }
 }
 
@@ -85,7 +85,7 @@ pub(in crate::campaign) fn add_searched(plan: &Plan, states: &States, candidates
 /// Such pairs count as findings of the hybrid detector, which is the one for recall. If pairs of runs were left out
 /// (their locations have more than the plan keeps), the search adds none: the omitted pairs would return as pairs that
 /// no run has shown.
-pub(in crate::campaign) fn may_add(plan: &Plan, left_out: &BTreeSet<String>) -> bool {
+pub(in crate::campaign) fn may_add<P>(plan: &Plan<P>, left_out: &BTreeSet<String>) -> bool {
     left_out.is_empty()
         && plan.detectors.contains(&DetectorId::HYBRID)
         && plan.pairs.is_none()
@@ -120,7 +120,7 @@ const MOST: u32 = 20;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
+pub fn detect<P: Program>(plan: &Plan<P>, context: Context<'_>) -> Phase1 {
     detect_in(plan, &Stream::new(plan, context.stop), context).0
 }
 
@@ -128,13 +128,13 @@ pub fn detect(plan: &Plan, context: Context<'_>) -> Phase1 {
 ///
 /// Returns the states as well, if they were searched: all of them if they are at most as many as this search allows, or
 /// else their minimum number if that exceeds what the plan allows.
-pub(in crate::campaign) fn detect_in(
-    plan: &Plan,
+pub(in crate::campaign) fn detect_in<P: Program>(
+    plan: &Plan<P>,
     stream: &Stream,
     context: Context<'_>,
 ) -> (Phase1, Option<Result<States, u64>>) {
     context.progress.phase("detecting", u64::from(plan.runs));
-    let accesses = plan.model.code.setup.sites.enumerate().filter(|(_, s)| s.kind.access().is_some());
+    let accesses = plan.setup().sites.enumerate().filter(|(_, s)| s.kind.access().is_some());
     let sites: Vec<SiteId> = accesses.map(|(site, _)| site).collect();
     let new = || Candidates::at_most(plan.most_pairs);
     let (mut candidates, mut orders, mut left_out) = (new(), new(), BTreeSet::new());
@@ -212,7 +212,7 @@ pub(in crate::campaign) fn detect_in(
         _ if failures.len() > 0 || !limits.is_empty() => plan.states.min(BEHIND_FAILURES),
         _ => plan.states.min(FEW_STATES),
     };
-    let states = searches.then(|| states::states(plan, most, context));
+    let states = if searches { states::states(plan, most, context) } else { None };
     if let Some(Ok(states)) = &states {
         add_searched(plan, states, &mut candidates);
     }

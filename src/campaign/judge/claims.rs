@@ -10,7 +10,7 @@
 //! The runs that made a failure suspect are not used for that. A failure that was chosen because it looked rare is
 //! rarer in the runs by which it was chosen than it really is.
 
-use super::continuations::{Continuing, Point};
+use super::continuations::{Continuing, Point, Scene};
 use crate::base::{all_in_one, at_most_by};
 use crate::campaign::order::First;
 use crate::campaign::report::Claim;
@@ -20,9 +20,9 @@ use crate::campaign::runs::trial::UpTo;
 use crate::campaign::{Explore, Plan};
 use crate::event::{Actor, Choice, Event, Happening};
 use crate::exec::{Choices, EndKind, Observer, run};
-use crate::explore::{self, Bounds, Monitor, Nothing, Silent, exhaust_ends, write_progress};
+use crate::explore::{self, Bounds, End, Monitor, Nothing, Silent, exhaust_ends, write_progress};
 use crate::sched::{Rerun, View};
-use crate::world::{Canonicalizer, World};
+use crate::world::{Canonicalizer, Program, Search, Snapshot, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
@@ -78,8 +78,8 @@ struct Reached {
 }
 
 /// Decides the suspect failures of a pair.
-pub(super) struct Claims<'k, 'c, 'd> {
-    continuing: &'k mut Continuing<'c, 'd>,
+pub(super) struct Claims<'k, 'c, 'd, P: Program> {
+    continuing: &'k mut Continuing<'c, 'd, P>,
     // Results of complete searches, by point and order.
     searched: BTreeMap<(usize, First), Reached>,
     cut: u32,
@@ -90,7 +90,9 @@ pub(super) struct Claims<'k, 'c, 'd> {
 ///
 /// Returns the failures that an order is to blame for, by order and [`key`]. Also returns the failures of one order
 /// that a search has shown for the other order as well, although no run of it from the same state had them.
-pub(in crate::campaign) fn claims(continuing: &mut Continuing<'_, '_>) -> (Blamed, BTreeSet<(First, String)>) {
+pub(in crate::campaign) fn claims<P: Program>(
+    continuing: &mut Continuing<'_, '_, P>,
+) -> (Blamed, BTreeSet<(First, String)>) {
     let mut claims = Claims { continuing, searched: BTreeMap::new(), cut: 0, either: BTreeSet::new() };
     let mut decided: BTreeMap<(First, String), Decided> = BTreeMap::new();
     // The suspects are computed again each time: the runs that decide one failure may show others.
@@ -114,7 +116,7 @@ struct Suspicion {
     at: usize,
 }
 
-impl Claims<'_, '_, '_> {
+impl<P: Program> Claims<'_, '_, '_, P> {
     // Returns the failures that are suspect and not decided yet, by order and key.
     fn suspects(&self, decided: &BTreeMap<(First, String), Decided>) -> Vec<Suspect> {
         let (points, pair) = (&self.continuing.points, self.continuing.driven.pair);
@@ -236,34 +238,16 @@ impl Claims<'_, '_, '_> {
         None
     }
 
-    // Searches all ends that an order can reach from a point, unless searches are off or too many were cut.
+    // Searches all ends that an order can reach from a point, unless searches are off or impossible, or too many were
+    // cut.
     fn search(&mut self, at: usize, order: First) {
         let plan = self.continuing.driven.plan;
         if plan.explore == Explore::Off || self.cut >= MOST_CUT || self.searched.contains_key(&(at, order)) {
             return;
         }
         let point = &self.continuing.points[at];
-        let Some(from) = prefix(plan, point, order) else { return };
-        let bounds = Bounds { states: plan.states / PART_OF_STATES, memory: MEMORY, ..Bounds::default() };
-        let search = explore::Plan {
-            limits: plan.limits,
-            jobs: plan.jobs,
-            bounds,
-            from,
-            signatures: true,
-            reduce: point.threads.is_some(),
-            ..explore::Plan::new(&plan.model)
-        };
-        let context = explore::Context { stop: self.continuing.driven.context.stop, progress: &Silent };
-        let scene = &self.continuing.scenes[point.scene];
-        let found = match (&point.threads, &scene.pedigrees, &scene.instances) {
-            (Some(_), ..) => exhaust_ends(&search, &Nothing, context),
-            (None, Some(instances), Some(pair)) => {
-                let monitor = FirstOf { instances, place: &pair.place, visits: [0, 0], came: 0 };
-                exhaust_ends(&search, &monitor, context)
-            }
-            _ => return,
-        };
+        let (scene, stop) = (&self.continuing.scenes[point.scene], self.continuing.driven.context.stop);
+        let Some(found) = plan.program.search(EndsFrom { plan, point, scene, order, stop }).flatten() else { return };
         let Some((states, ends)) = found else {
             self.cut += 1;
             return;
@@ -280,6 +264,46 @@ impl Claims<'_, '_, '_> {
     }
 }
 
+// Search of all ends that an order can reach from a point.
+struct EndsFrom<'s, P> {
+    plan: &'s Plan<P>,
+    point: &'s Point,
+    scene: &'s Scene,
+    order: First,
+    stop: &'s AtomicBool,
+}
+
+impl<P: Program> Search<P> for EndsFrom<'_, P> {
+    // Number of states, and the ends. The inner `None` means that the search was cut, the outer one that the order
+    // cannot be searched from this point.
+    type Answer = Option<Option<(u64, BTreeSet<End>)>>;
+
+    fn perform(self, program: &P) -> Self::Answer
+    where
+        P::Guest: Snapshot,
+    {
+        let Self { plan, point, scene, order, stop } = self;
+        let search = explore::Plan {
+            limits: plan.limits,
+            jobs: plan.jobs,
+            bounds: Bounds { states: plan.states / PART_OF_STATES, memory: MEMORY, ..Bounds::default() },
+            from: prefix(plan, point, order)?,
+            signatures: true,
+            reduce: point.threads.is_some(),
+            ..explore::Plan::new(program)
+        };
+        let context = explore::Context { stop, progress: &Silent };
+        match (&point.threads, &scene.pedigrees, &scene.instances) {
+            (Some(_), ..) => Some(exhaust_ends(&search, &Nothing, context)),
+            (None, Some(instances), Some(pair)) => {
+                let monitor = FirstOf { instances, place: &pair.place, visits: [0, 0], came: 0 };
+                Some(exhaust_ends(&search, &monitor, context))
+            }
+            _ => None,
+        }
+    }
+}
+
 fn is_failure(kind: &EndKind) -> bool {
     matches!(kind, EndKind::Failure { .. } | EndKind::Deadlock | EndKind::Stuck)
 }
@@ -287,9 +311,9 @@ fn is_failure(kind: &EndKind) -> bool {
 // Returns the choices that lead to a point, with clock arguments in milliseconds. If threads are side by side there,
 // their next steps follow in the given order, as far as each is enabled. `None` if one of these steps needs an
 // argument.
-fn prefix(plan: &Plan, point: &Point, order: First) -> Option<Vec<Choice>> {
+fn prefix<P: Program>(plan: &Plan<P>, point: &Point, order: First) -> Option<Vec<Choice>> {
     let mut beginning = UpTo::new(Rerun::new(point.choices.clone()), point.steps);
-    let mut machine = plan.model.machine(plan.limits);
+    let mut machine = plan.program.machine(plan.limits);
     let mut choices = AllChoices::default();
     run(&mut machine, &mut beginning, 0, &mut choices, &AtomicBool::new(false));
     let mut made = choices.0;

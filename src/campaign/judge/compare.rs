@@ -22,7 +22,7 @@ use crate::exec::RunSummary;
 use crate::sched::Replay;
 use crate::shrink::{Effort, Shrunk, shrink_to};
 use crate::token::Token;
-use crate::world::{World, signature};
+use crate::world::{Program, World, signature};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -34,7 +34,7 @@ const EFFORT: Effort = Effort { runs: 300, steps: 200_000 };
 const MOST_KNOWN: usize = 32;
 
 /// Continues both orders of a confirmed pair, and compares them.
-pub(in crate::campaign) fn compare(driven: &mut Driven<'_>, proof: &Proof) -> Comparison {
+pub(in crate::campaign) fn compare<P: Program>(driven: &mut Driven<'_, P>, proof: &Proof) -> Comparison {
     let mut continuing = Continuing::new(driven, proof);
     let pilot = continuing.pilot();
     let (claims, either) = claims(&mut continuing);
@@ -98,7 +98,7 @@ pub(in crate::campaign) fn compare(driven: &mut Driven<'_>, proof: &Proof) -> Co
 }
 
 /// Returns the orders of the trials of an unconfirmed pair, without a comparison.
-pub(in crate::campaign) fn seen(driven: &Driven<'_>) -> Comparison {
+pub(in crate::campaign) fn seen<P: Program>(driven: &Driven<'_, P>) -> Comparison {
     let decided = |runs: &mut dyn Iterator<Item = usize>| {
         let mut all = Tallies::default();
         runs.for_each(|i| all.add(driven.decided[i].map(Came::both), &driven.trials[i]));
@@ -119,7 +119,7 @@ pub(in crate::campaign) fn seen(driven: &Driven<'_>) -> Comparison {
 
 // Returns the runs from before the comparison, each with its scene: for a held pair the trials from the start, for a
 // pair that is side by side the runs that failed.
-fn known_failing(driven: &mut Driven<'_>, proof: &Proof, points: &[Point]) -> Vec<(usize, Tallies)> {
+fn known_failing<P: Program>(driven: &mut Driven<'_, P>, proof: &Proof, points: &[Point]) -> Vec<(usize, Tallies)> {
     if *proof != Proof::Adjacent {
         return points.iter().filter(|p| p.is_start).map(|p| (p.scene, p.before.clone())).collect();
     }
@@ -138,7 +138,7 @@ fn known_failing(driven: &mut Driven<'_>, proof: &Proof, points: &[Point]) -> Ve
 }
 
 // Shows those trials and detection runs that have less stall for the same failure and order.
-fn show_known(driven: &mut Driven<'_>, all: &mut Tallies) {
+fn show_known<P: Program>(driven: &mut Driven<'_, P>, all: &mut Tallies) {
     for (first, tally) in [First::A, First::B].into_iter().zip(&mut all.of) {
         let shown: Vec<(String, u64)> =
             tally.failures.shown().map(|t| (t.signature.clone(), t.summary.stall)).collect();
@@ -213,7 +213,13 @@ fn more_often(
 
 // Returns the run to show, shrunk as far as the end and the order stay the same and the stall does not grow. The
 // summary is that of the smaller run, if there is one.
-fn shown(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First, run: &Run, most_stall: u64) -> Told {
+fn shown<P: Program>(
+    driven: &mut Driven<'_, P>,
+    instances: Option<&InstancePair>,
+    first: First,
+    run: &Run,
+    most_stall: u64,
+) -> Told {
     let drawn = Worker::new(driven.plan).token(run);
     match smaller(driven, instances, first, (&drawn, most_stall)) {
         Some((token, summary)) => (Evidence::of(&token), Some(summary)),
@@ -221,23 +227,28 @@ fn shown(driven: &mut Driven<'_>, instances: Option<&InstancePair>, first: First
     }
 }
 
-fn smaller(
-    driven: &mut Driven<'_>,
+fn smaller<P: Program>(
+    driven: &mut Driven<'_, P>,
     instances: Option<&InstancePair>,
     first: First,
     (drawn, most_stall): (&Token, u64),
 ) -> Option<(Token, RunSummary)> {
-    let code = &driven.plan.model.code;
+    let program = &*driven.plan.program;
     let same = |world: &World, outcome: &Outcome| {
-        signature(&code.setup, outcome) == drawn.signature && world.stall() <= most_stall
+        signature(program.setup(), outcome) == drawn.signature && world.stall() <= most_stall
     };
-    let shrunk = shrink_to(code, drawn, &same, EFFORT, driven.context.stop, &|_| {}).ok().filter(Shrunk::is_smaller)?;
+    let shrunk =
+        shrink_to(program, drawn, &same, EFFORT, driven.context.stop, &|_| {}).ok().filter(Shrunk::is_smaller)?;
     let (order, summary) = order_of(driven, instances, &shrunk.token);
     (order == Some(first)).then_some((shrunk.token, summary))
 }
 
 // Returns which access comes first in the run of a token, and the summary of that run.
-fn order_of(driven: &mut Driven<'_>, instances: Option<&InstancePair>, token: &Token) -> (Option<First>, RunSummary) {
+fn order_of<P: Program>(
+    driven: &mut Driven<'_, P>,
+    instances: Option<&InstancePair>,
+    token: &Token,
+) -> (Option<First>, RunSummary) {
     let mut worker = Worker::new(driven.plan);
     let mut watch = Watch::new(&driven.sites);
     let replay = Replay::new(Arc::new(token.schedule.clone()));

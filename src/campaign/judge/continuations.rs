@@ -19,6 +19,7 @@ use crate::event::ThreadId;
 use crate::exec::{End, Unobserved};
 use crate::explore;
 use crate::sched::{Hit, Named, Prefixed, RandomWalk, RawChoices, StrategySpec};
+use crate::world::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,8 +75,8 @@ pub(in crate::campaign) struct Continued {
 }
 
 /// Both orders of a confirmed pair, with the points that they are continued from.
-pub(in crate::campaign) struct Continuing<'c, 'd> {
-    pub(in crate::campaign) driven: &'c mut Driven<'d>,
+pub(in crate::campaign) struct Continuing<'c, 'd, P: Program> {
+    pub(in crate::campaign) driven: &'c mut Driven<'d, P>,
     pub(super) scenes: Vec<Scene>,
     pub(super) points: Vec<Point>,
     /// Continued runs of each point, by order.
@@ -84,10 +85,10 @@ pub(in crate::campaign) struct Continuing<'c, 'd> {
     taken: BTreeMap<(usize, First), u64>,
 }
 
-impl<'c, 'd> Continuing<'c, 'd> {
+impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
     /// Collects the points: the states that are side by side, or the states in which a hold began, and the start of the
     /// program.
-    pub(in crate::campaign) fn new(driven: &'c mut Driven<'d>, proof: &Proof) -> Self {
+    pub(in crate::campaign) fn new(driven: &'c mut Driven<'d, P>, proof: &Proof) -> Self {
         let mut all =
             Self { driven, scenes: Vec::new(), points: Vec::new(), of_points: Vec::new(), taken: BTreeMap::new() };
         match proof {
@@ -152,7 +153,7 @@ impl<'c, 'd> Continuing<'c, 'd> {
             };
             let threads = if swaps { [y, x] } else { [x, y] };
             let roles = threads.map(|t| world.contexts().name(world.setup(), world.thread(t).context));
-            if states.insert((machine.canonical().digest(), threads)) {
+            if states.insert((worker.key_of(&machine, &choices, hit.step), threads)) {
                 self.points.push(Point { threads: Some(threads), ..Point::new(choices, hit.step, roles, 0) });
             }
             if self.points.len() == POINTS {
@@ -174,11 +175,12 @@ impl<'c, 'd> Continuing<'c, 'd> {
                 continue;
             }
             let choices = worker.choices(&self.driven.trials[i].run);
-            if states.insert(worker.machine_after(&choices, steps).canonical().digest()) {
+            let machine = worker.machine_after(&choices, steps);
+            if states.insert(worker.key_of(&machine, &choices, steps)) {
                 self.points.push(Point::new(choices, steps, roles.clone(), scene));
             }
         }
-        let sites = &self.driven.plan.model.code.setup.sites;
+        let sites = &self.driven.plan.setup().sites;
         let ways = [First::A, First::B].map(|first| {
             let way: Option<StrategySpec> = held.and_then(|held| held.strategy(first));
             way.and_then(|way| way.build(sites).ok()).unwrap_or_else(walk)
@@ -272,7 +274,7 @@ fn walk() -> Named {
 
 // Returns the runs with both accesses side by side, one of each strategy in turn: the first visits say little about
 // later ones.
-fn by_turns(driven: &Driven<'_>) -> Vec<(usize, Hit)> {
+fn by_turns<P: Program>(driven: &Driven<'_, P>) -> Vec<(usize, Hit)> {
     let mut made: Vec<(&StrategySpec, usize)> = Vec::new();
     let turn = |(at, hit): &(usize, Hit)| {
         let Run::Drawn(id) = &driven.trials[*at].run else { return (0, *at, *hit) };
@@ -290,7 +292,11 @@ fn by_turns(driven: &Driven<'_>) -> Vec<(usize, Hit)> {
 
 // Returns the two instances with their pedigrees, as a search needs them. A run that performed both has the pedigrees
 // for the names.
-fn pedigrees(driven: &Driven<'_>, pair: &InstancePair, worker: &mut Worker<'_>) -> Option<[explore::Instance; 2]> {
+fn pedigrees<P: Program>(
+    driven: &Driven<'_, P>,
+    pair: &InstancePair,
+    worker: &mut Worker<'_, P>,
+) -> Option<[explore::Instance; 2]> {
     let run = driven.trials[driven.orders.known(pair)?].run.clone();
     // The run must reach its end even after Ctrl-C: an interrupted run may lack these threads.
     worker.perform(&run, &mut Unobserved, &AtomicBool::new(false));

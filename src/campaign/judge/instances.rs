@@ -14,7 +14,7 @@ use crate::campaign::runs::sightings::{Touch, touched};
 use crate::detect::{Instance, Pair};
 use crate::event::{AccessKind, AccessPlace, ContextId, Event, Happening, SiteId};
 use crate::explore::{Context, Monitor, Order, Plan, search_for};
-use crate::world::{Canonicalizer, Made, MessageKind, World};
+use crate::world::{Canonicalizer, Made, MessageKind, Program, Snapshot, World};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -24,9 +24,14 @@ pub(in crate::campaign) type Came = (Instance, Instance);
 /// Searches for a run in which two instances of the pair come in an order that is not in `known`. They must be of
 /// different threads or tasks, and on the same memory, lock or queue. Also returns the number of states that were
 /// visited.
-pub(super) fn new_order(plan: &Plan<'_>, pair: Pair, known: &BTreeSet<Came>, context: Context<'_>) -> (Order, u64) {
-    let races = plan.model.code.setup.sites[pair.a].kind.access().is_some()
-        && plan.model.code.setup.sites[pair.b].kind.access().is_some();
+pub(super) fn new_order<P: Program<Guest: Snapshot>>(
+    plan: &Plan<'_, P>,
+    pair: Pair,
+    known: &BTreeSet<Came>,
+    context: Context<'_>,
+) -> (Order, u64) {
+    let races = plan.program.setup().sites[pair.a].kind.access().is_some()
+        && plan.program.setup().sites[pair.b].kind.access().is_some();
     search_for(plan, &Instances { pair, known, races, done: Vec::new(), found: false }, context)
 }
 

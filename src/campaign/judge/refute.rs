@@ -8,6 +8,7 @@ use crate::campaign::run::{Run, SEARCHED};
 use crate::campaign::runs::states::{PRODUCT, States, search};
 use crate::detect::Pair;
 use crate::explore::{self, Order, Silent, Way, instance_order, site_order, witness};
+use crate::world::{Program, Search, Snapshot};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,10 +20,38 @@ const MORE_BY_INSTANCES: u64 = 8;
 // Maximum number of ends that are checked for a cut.
 const MOST_ENDS: usize = 64;
 
+// Judgment of one pair by a search.
+struct Judgment<'j, 'd, P: Program> {
+    states: &'j States,
+    driven: &'j mut Driven<'d, P>,
+    is_race: bool,
+}
+
+impl<P: Program> Search<P> for Judgment<'_, '_, P> {
+    type Answer = Result<Refutation, Undecided>;
+
+    fn perform(self, _: &P) -> Result<Refutation, Undecided>
+    where
+        P::Guest: Snapshot,
+    {
+        if self.is_race { self.states.judge_race(self.driven) } else { self.states.judge_order(self.driven) }
+    }
+}
+
 impl States {
     /// Judges a pair: returns a proof that it is false, or the reason why there is none. The runs that the search finds
-    /// are added to those of the pair, and may confirm it.
-    pub(in crate::campaign) fn judge(&self, driven: &mut Driven<'_>) -> Result<Refutation, Undecided> {
+    /// are added to those of the pair, and may confirm it. `is_race` is false for an order pair.
+    pub(in crate::campaign) fn judge<P: Program>(
+        &self,
+        driven: &mut Driven<'_, P>,
+        is_race: bool,
+    ) -> Result<Refutation, Undecided> {
+        let program = &driven.plan.program;
+        program.search(Judgment { states: self, driven, is_race }).unwrap_or(Err(Undecided::Cut))
+    }
+
+    // Judges a race by the orders of its statements, then by those of its instances.
+    fn judge_race<P: Program<Guest: Snapshot>>(&self, driven: &mut Driven<'_, P>) -> Result<Refutation, Undecided> {
         let Pair { a, b } = driven.pair;
         if let Some(way) = self.found.adjacent.get(&driven.pair) {
             add(driven, way);
@@ -57,15 +86,20 @@ impl States {
         self.by_instances(driven, &Cell::new(most), most)
     }
 
-    /// Judges an order pair by the orders of its instances: returns a proof that no two of them come in both orders, or
-    /// the reason why there is none.
-    pub(in crate::campaign) fn judge_order(&self, driven: &mut Driven<'_>) -> Result<Refutation, Undecided> {
+    // Judges an order pair by the orders of its instances: returns a proof that no two of them come in both orders, or
+    // the reason why there is none.
+    fn judge_order<P: Program<Guest: Snapshot>>(&self, driven: &mut Driven<'_, P>) -> Result<Refutation, Undecided> {
         self.by_instances(driven, &self.left, self.len().saturating_mul(MORE_BY_INSTANCES))
     }
 
     // Collects the orders in which instances come, run by run, until all are known. `left` is the number of states that
     // may be visited in all, `most` that of one search.
-    fn by_instances(&self, driven: &mut Driven<'_>, left: &Cell<u64>, most: u64) -> Result<Refutation, Undecided> {
+    fn by_instances<P: Program<Guest: Snapshot>>(
+        &self,
+        driven: &mut Driven<'_, P>,
+        left: &Cell<u64>,
+        most: u64,
+    ) -> Result<Refutation, Undecided> {
         let mut known = BTreeSet::new();
         driven.orders.came(&mut known);
         loop {
@@ -99,7 +133,11 @@ impl States {
 
     // Returns the proof unless some known run may be a cut. A run that cut off the other access proves nothing about
     // the missing order.
-    fn unless_cut_off(&self, driven: &mut Driven<'_>, never: Never) -> Result<Refutation, Undecided> {
+    fn unless_cut_off<P: Program<Guest: Snapshot>>(
+        &self,
+        driven: &mut Driven<'_, P>,
+        never: Never,
+    ) -> Result<Refutation, Undecided> {
         for way in self.found.ends.values().take(MOST_ENDS) {
             add(driven, way);
         }
@@ -114,6 +152,6 @@ impl States {
 }
 
 // Performs the run that the search has found, and adds it to those of the pair.
-fn add(driven: &mut Driven<'_>, way: &Way) {
+fn add<P: Program>(driven: &mut Driven<'_, P>, way: &Way) {
     driven.look_at(Run::Made { choices: Arc::new(way.choices.clone()), by: SEARCHED });
 }

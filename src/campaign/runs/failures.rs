@@ -5,6 +5,7 @@ use crate::campaign::Plan;
 use crate::campaign::report::{Evidence, FailureReport};
 use crate::campaign::run::Run;
 use crate::exec::RunSummary;
+use crate::world::Program;
 
 /// Failures by signature, in the order of their first run.
 #[derive(Clone, Default)]
@@ -61,7 +62,7 @@ impl Failures {
     }
 
     /// Returns a report for each signature, the most frequent first.
-    pub(in crate::campaign) fn finish(self, plan: &Plan) -> Vec<FailureReport> {
+    pub(in crate::campaign) fn finish<P: Program>(self, plan: &Plan<P>) -> Vec<FailureReport> {
         self.finish_with(|trial| (evidence(plan, &trial.run), None))
     }
 
@@ -93,6 +94,6 @@ fn prefer(shown: &mut Trial, other: &Trial) {
 pub(in crate::campaign) type Told = (Evidence, Option<RunSummary>);
 
 /// Performs the run again, and returns it with its token.
-pub(in crate::campaign) fn evidence(plan: &Plan, run: &Run) -> Evidence {
+pub(in crate::campaign) fn evidence<P: Program>(plan: &Plan<P>, run: &Run) -> Evidence {
     Evidence::of(&Worker::new(plan).token(run))
 }

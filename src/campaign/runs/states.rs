@@ -3,6 +3,7 @@
 use crate::campaign::{Context, Plan};
 use crate::detect::Pair;
 use crate::explore::{self, Bounds, Explored, Nothing, Silent};
+use crate::world::{Program, Search, Snapshot};
 use std::cell::Cell;
 
 // Maximum number of states of the product with an order, as a multiple of the plan's; memory of a search beside other
@@ -17,18 +18,42 @@ pub(in crate::campaign) struct States {
     pub(in crate::campaign) left: Cell<u64>,
 }
 
-/// Searches all states, up to `most`. Returns the minimum number of states as an error if there are more.
-pub(in crate::campaign) fn states(plan: &Plan, most: u64, context: Context<'_>) -> Result<States, u64> {
-    context.progress.phase("searching all states", 0);
-    let searched = explore::Plan { pairs: true, ..search(plan, most) };
-    let found = explore::exhaust(&searched, &Nothing, explore::Context { stop: context.stop, progress: &Silent })?;
-    Ok(States { found, left: Cell::new(plan.states.saturating_mul(PRODUCT)) })
+/// Searches all states, up to `most`. Returns the minimum number of states as an error if there are more, and `None` if
+/// the states of the program cannot be searched.
+pub(in crate::campaign) fn states<P: Program>(
+    plan: &Plan<P>,
+    most: u64,
+    context: Context<'_>,
+) -> Option<Result<States, u64>> {
+    plan.program.search(AllStates { plan, most, context })
+}
+
+// Search of all states.
+struct AllStates<'c, P> {
+    plan: &'c Plan<P>,
+    most: u64,
+    context: Context<'c>,
+}
+
+impl<P: Program> Search<P> for AllStates<'_, P> {
+    type Answer = Result<States, u64>;
+
+    fn perform(self, _: &P) -> Result<States, u64>
+    where
+        P::Guest: Snapshot,
+    {
+        let Self { plan, most, context } = self;
+        context.progress.phase("searching all states", 0);
+        let searched = explore::Plan { pairs: true, ..search(plan, most) };
+        let found = explore::exhaust(&searched, &Nothing, explore::Context { stop: context.stop, progress: &Silent })?;
+        Ok(States { found, left: Cell::new(plan.states.saturating_mul(PRODUCT)) })
+    }
 }
 
 /// Returns the plan of a search with at most this number of states.
-pub(in crate::campaign) fn search(plan: &Plan, states: u64) -> explore::Plan<'_> {
+pub(in crate::campaign) fn search<P: Program>(plan: &Plan<P>, states: u64) -> explore::Plan<'_, P> {
     let bounds = Bounds { states, memory: MEMORY, ..Bounds::default() };
-    explore::Plan { limits: plan.limits, jobs: plan.jobs, bounds, ..explore::Plan::new(&plan.model) }
+    explore::Plan { limits: plan.limits, jobs: plan.jobs, bounds, ..explore::Plan::new(&plan.program) }
 }
 
 impl States {

@@ -22,7 +22,7 @@ use crate::campaign::run::{Run, RunId};
 use crate::event::{Event, Happening, Outcome, SiteId, ThreadId};
 use crate::exec::Observer;
 use crate::sched::{AvoidSpec, DelaySpec, PctSpec, RandomSpec, RoundRobinSpec, SiteSpec, StrategySpec};
-use crate::world::{Status, World};
+use crate::world::{Program, Status, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
@@ -54,7 +54,7 @@ pub(in crate::campaign) struct Stream {
 
 impl Stream {
     /// Performs the profiling runs, and derives the strategy of detection from them.
-    pub(in crate::campaign) fn new(plan: &Plan, stop: &AtomicBool) -> Self {
+    pub(in crate::campaign) fn new<P: Program>(plan: &Plan<P>, stop: &AtomicBool) -> Self {
         let mut profile =
             Profile { worker: Worker::new(plan), stop, longest: 1, fails: false, failing: BTreeSet::new() };
         let round_robin = profile.look(StrategySpec::RoundRobin(RoundRobinSpec), 0);
@@ -74,7 +74,7 @@ impl Stream {
         let Profile { longest, fails, failing, .. } = profile;
         let steps = if fails { longest } else { round_robin.summary.steps };
         let failing: Vec<SiteSpec> = failing.into_iter().map(|site| plan.site(site)).collect();
-        let all = plan.model.code.setup.sites.ids().filter(|_| !failing.is_empty());
+        let all = plan.setup().sites.ids().filter(|_| !failing.is_empty());
         Self {
             steps: u32::try_from(steps).unwrap_or(u32::MAX).max(1),
             fails,
@@ -116,20 +116,20 @@ impl Stream {
 }
 
 /// Returns the seed of the `i`-th detection run, from 0.
-pub(in crate::campaign) fn seed_of(plan: &Plan, i: u64) -> u64 {
+pub(in crate::campaign) fn seed_of<P>(plan: &Plan<P>, i: u64) -> u64 {
     if i == 0 { 0 } else { mix(plan.seed, i).max(1) }
 }
 
 // State of the profiling runs.
-struct Profile<'p> {
-    worker: Worker<'p>,
+struct Profile<'p, P: Program> {
+    worker: Worker<'p, P>,
     stop: &'p AtomicBool,
     longest: u64,
     fails: bool,
     failing: BTreeSet<SiteId>,
 }
 
-impl Profile<'_> {
+impl<P: Program> Profile<'_, P> {
     fn look(&mut self, strategy: StrategySpec, seed: u64) -> Trial {
         let mut seen = Last::default();
         let trial = self.worker.perform(&Run::Drawn(RunId { strategy, seed }), &mut seen, self.stop);

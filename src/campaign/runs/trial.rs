@@ -9,8 +9,7 @@ use crate::sched::{
     ChoiceLog, Divergence, Guide, GuideRecorder, Hit, Named, RawChoices, Recorder, Released, Rerun, Strategy, View,
 };
 use crate::token::Token;
-use crate::vm::{Model, Vm};
-use crate::world::{Limits, Machine, Question, signature};
+use crate::world::{Limits, Machine, Program, Question, signature};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -45,13 +44,13 @@ pub(in crate::campaign) fn fails(outcome: &Outcome) -> bool {
 }
 
 /// Run that was performed again from its raw choices.
-pub struct Remade {
+pub struct Remade<G> {
     /// Token of the run, with strategy [`SEARCHED`] and seed 0.
     pub token: Token,
     /// Summary of the run, with its end.
     pub summary: RunSummary,
     /// State at the end of the run.
-    pub machine: Machine<Vm>,
+    pub machine: Machine<G>,
 }
 
 /// Performs a run again that a search has found, and returns its token and its last state.
@@ -59,19 +58,19 @@ pub struct Remade {
 /// A search ignores the step limit. If the run has more steps than `limits` allows, its token gets a limit that lets it
 /// reach its end.
 #[must_use]
-pub fn remake(model: &Model, limits: &Limits, way: &Way) -> Remade {
+pub fn remake<P: Program>(program: &P, limits: &Limits, way: &Way) -> Remade<P::Guest> {
     let cut = matches!(way.outcome, Outcome::Limit(LimitKind::Steps, _));
     let limits = Limits { steps: limits.steps.max(way.steps + u64::from(!cut)), ..*limits };
-    let mut machine = model.machine(limits);
+    let mut machine = program.machine(limits);
     let (mut rerun, mut recorder) = (Rerun::new(Arc::new(way.choices.clone())), Recorder::new());
     let summary = run(&mut machine, &mut rerun, 0, &mut recorder, &AtomicBool::new(false));
     let token = Token {
-        program: model.digest(),
-        defines: model.defines.clone(),
+        program: program.digest(),
+        defines: program.defines().to_vec(),
         limits,
         strategy: SEARCHED.to_owned(),
         seed: 0,
-        signature: summary.outcome().map_or(String::new(), |o| signature(&model.code.setup, o)),
+        signature: summary.outcome().map_or(String::new(), |o| signature(program.setup(), o)),
         schedule: recorder.schedule(&machine.world),
     };
     Remade { token, summary, machine }
@@ -114,20 +113,20 @@ impl<S: Strategy> Strategy for UpTo<S> {
 }
 
 /// Worker: a machine that performs one run after another.
-pub(in crate::campaign) struct Worker<'p> {
-    plan: &'p Plan,
-    pub(in crate::campaign) machine: Machine<Vm>,
+pub(in crate::campaign) struct Worker<'p, P: Program> {
+    pub(super) plan: &'p Plan<P>,
+    pub(in crate::campaign) machine: Machine<P::Guest>,
 }
 
-impl<'p> Worker<'p> {
-    pub(in crate::campaign) fn new(plan: &'p Plan) -> Self {
-        Self { plan, machine: plan.model.machine(plan.limits) }
+impl<'p, P: Program> Worker<'p, P> {
+    pub(in crate::campaign) fn new(plan: &'p Plan<P>) -> Self {
+        Self { plan, machine: plan.program.machine(plan.limits) }
     }
 
     fn drawn(&self, id: &RunId) -> Named {
         // This cannot fail: pairs consist of sites of this program, and the sites of a command line are resolved before
         // a campaign starts.
-        let sites = &self.plan.model.code.setup.sites;
+        let sites = &self.plan.setup().sites;
         id.strategy.build(sites).unwrap_or_else(|e| panic!("a strategy of this program: {e}"))
     }
 
@@ -140,7 +139,7 @@ impl<'p> Worker<'p> {
         stop: &AtomicBool,
     ) -> (RunSummary, String) {
         let summary = run(&mut self.machine, strategy, seed, observer, stop);
-        let signature = summary.outcome().map_or(String::new(), |o| signature(&self.plan.model.code.setup, o));
+        let signature = summary.outcome().map_or(String::new(), |o| signature(self.plan.setup(), o));
         (summary, signature)
     }
 
@@ -184,8 +183,8 @@ impl<'p> Worker<'p> {
     }
 
     /// Returns the state after the given number of steps of a run.
-    pub(in crate::campaign) fn machine_after(&mut self, choices: &Arc<RawChoices>, steps: u64) -> Machine<Vm> {
-        let mut machine = self.plan.model.machine(self.plan.limits);
+    pub(in crate::campaign) fn machine_after(&mut self, choices: &Arc<RawChoices>, steps: u64) -> Machine<P::Guest> {
+        let mut machine = self.plan.program.machine(self.plan.limits);
         let mut beginning = UpTo::new(Rerun::new(choices.clone()), steps);
         run(&mut machine, &mut beginning, 0, &mut Unobserved, &AtomicBool::new(false));
         machine
@@ -226,8 +225,8 @@ impl<'p> Worker<'p> {
         let mut recorder = Recorder::new();
         let (_, signature) = self.go(&mut strategy, seed, &mut recorder, &AtomicBool::new(false));
         Token {
-            program: self.plan.model.digest(),
-            defines: self.plan.model.defines.clone(),
+            program: self.plan.program.digest(),
+            defines: self.plan.program.defines().to_vec(),
             limits: self.plan.limits,
             strategy: name.to_owned(),
             seed,

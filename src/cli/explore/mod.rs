@@ -154,7 +154,7 @@ fn one(
     (stop, timer): (&AtomicBool, &Timer),
     context: &mut Context,
 ) -> Result<(Status, Option<String>), Refusal> {
-    let plan = Plan {
+    let plan: Plan<'_> = Plan {
         limits: args.limits.resolve(),
         jobs: workers(args.jobs.jobs),
         bounds: args.bounds.resolve(),

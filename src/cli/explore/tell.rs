@@ -199,7 +199,7 @@ fn missing(answer: &Answer<'_>, out: &mut Output) {
 
 fn replay(answer: &Answer<'_>, way: &Way, indent: &str, out: &mut Output) {
     let limits = &answer.plan.limits;
-    let token = remake(answer.plan.model, limits, way).token.to_string();
+    let token = remake(answer.plan.program, limits, way).token.to_string();
     for command in again::replay(answer.model, &token, SEARCHED, 0, limits) {
         writeln!(out, "{indent}{command}");
     }
@@ -213,7 +213,7 @@ fn endless(answer: &Answer<'_>, out: &mut Output) {
     }
     for livelock in answer.livelocks.iter().flatten() {
         let limits = Limits { steps: livelock.way.steps, ..answer.plan.limits };
-        let remade = remake(answer.plan.model, &limits, &livelock.way);
+        let remade = remake(answer.plan.program, &limits, &livelock.way);
         let names: Vec<String> =
             livelock.threads.iter().map(|t| elided(&remade.machine.world.thread_name(*t)).into_owned()).collect();
         let (first, next) = livelock.round;

@@ -139,7 +139,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<Status, Refusal> 
         seed: args.seed.seed,
         trials: args.trials,
         jobs: (jobs / outer).max(1),
-        ..Plan::new(&case.model)
+        ..Plan::new(&*case.model)
     };
     let plans: Vec<TestPlan<'_>> = suite
         .cases
