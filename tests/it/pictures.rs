@@ -224,9 +224,10 @@ fn a_picture_that_cannot_be_drawn_is_refused() {
         assert_eq!((ran.status, ran.out.as_str()), (status, ""), "{}", ran.err);
         assert!(ran.err.contains(why), "`{why}` is not in {}", ran.err);
     };
-    let wrong = [tokens[0].clone(), format!("{}x", tokens[1])];
+    let cut = |token: &str| token[..token.len() - 6].to_owned();
+    let wrong = [tokens[0].clone(), cut(&tokens[1])];
     check(beside(MENU, &wrong, &[]), REFUSED, "--beside: ");
-    let wrong = [format!("{}x", tokens[0]), tokens[1].clone()];
+    let wrong = [cut(&tokens[0]), tokens[1].clone()];
     check(beside(MENU, &wrong, &[]), REFUSED, "error: ");
     check(beside(MENU, &tokens, &["--only", "mian"]), REFUSED, "no thread or looper `mian`");
     check(beside(MENU, &tokens, &["--mark", "@Z"]), REFUSED, "no statement has the label `@Z`");
