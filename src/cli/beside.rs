@@ -26,10 +26,7 @@ pub(super) fn perform(
     let mut status = Status::Nothing;
     let mut runs = Vec::with_capacity(tokens.len());
     for token in tokens {
-        let (timeline, summary) = replayed(model, token, allowed, view, &stop);
-        if let Some((option, value)) = token.limits.kept_from(allowed, summary.outcome()) {
-            return Err(Refusal::new(asks(option, value, allowed)));
-        }
+        let (timeline, summary) = replayed(model, token, allowed, view, &stop)?;
         let now = summary.outcome().map(|outcome| signature(&model.code.setup, outcome));
         let (strategy, seed, limits) = (token.strategy.as_str(), token.seed, token.limits);
         let (now, recorded) = (now.as_deref(), Some(token));
@@ -44,14 +41,24 @@ pub(super) fn perform(
     Ok(status)
 }
 
-fn replayed(model: &Model, token: &Token, allowed: &Limits, view: &View, stop: &AtomicBool) -> (Timeline, RunSummary) {
+// Performs the run of a token. Refuses a token that needs more than the command allows.
+fn replayed(
+    model: &Model,
+    token: &Token,
+    allowed: &Limits,
+    view: &View,
+    stop: &AtomicBool,
+) -> Result<(Timeline, RunSummary), Refusal> {
     let mut machine = model.machine(token.limits.within(allowed));
     let mut replay = Replay::new(Arc::new(token.schedule.clone()));
     let marks = view.marks(model, &token.strategy);
     let mut recorder = Recorder::new(&model.program, model.source.text(), Window::All, marks);
     let mut summary = exec::run(&mut machine, &mut replay, token.seed, &mut recorder, stop);
+    if let Some((option, value)) = token.limits.kept_from(allowed, summary.outcome()) {
+        return Err(Refusal::new(asks(option, value, allowed)));
+    }
     if let (End::Outcome(_), Some(left)) = (&summary.end, replay.left_over(summary.steps)) {
         summary.end = End::Diverged(Box::new(left));
     }
-    (recorder.finish(&machine.world, &summary), summary)
+    Ok((recorder.finish(&machine.world, &summary), summary))
 }

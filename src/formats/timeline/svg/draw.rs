@@ -149,12 +149,7 @@ impl<'p> Pen<'p> {
         let lines = self.frame.lines(self.timeline, row);
         let (middle, height) = (self.y + ROW / 2, ROW + LINE * (lines.len() as i64 - 1));
         self.band(row, height);
-        for (column, state) in &row.states {
-            let forked = row.arrow.is_some_and(|arrow| row.kind == Kind::Fork && arrow.to == *column);
-            // The first row has the states of all threads that exist from the start.
-            let at = if self.y == self.start && !forked { self.start } else { middle };
-            self.state(*column, *state, at);
-        }
+        self.change(row, middle);
         self.step(row, middle);
         if row.counts {
             let number = (self.x + NUMBERS - 8, middle + 4);
@@ -162,6 +157,34 @@ impl<'p> Pen<'p> {
         }
         self.words(row, &lines, middle + 4);
         self.y += height;
+    }
+
+    // Changes the states of the columns. Within the box of a task its column has no line.
+    fn change(&mut self, row: &Row, middle: i64) {
+        let (top, bottom) = (self.y + 1, self.y + ROW - 1);
+        let begins = row.column.filter(|_| task_name(row).is_some());
+        let before = begins.and_then(|column| self.states.get(&column).map(|(state, _)| (column, *state)));
+        if let Some(column) = begins {
+            self.state(column, State::Task, top);
+        }
+        for (column, state) in &row.states {
+            let forked = row.arrow.is_some_and(|arrow| row.kind == Kind::Fork && arrow.to == *column);
+            let task_ends = row.ends && row.column == Some(*column) && (row.task.is_some() || begins.is_some());
+            let at = if self.y == self.start && !forked {
+                // The first row has the states of all threads that exist from the start.
+                self.start
+            } else if task_ends {
+                bottom
+            } else if begins == Some(*column) {
+                top
+            } else {
+                middle
+            };
+            self.state(*column, *state, at);
+        }
+        if let Some((column, before)) = before.filter(|(c, _)| row.ends && row.states.iter().all(|(s, _)| s != c)) {
+            self.state(column, before, bottom);
+        }
     }
 
     // Draws the background of a marked row.
