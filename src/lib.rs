@@ -340,6 +340,7 @@
 //! | shrink a failing run | [`mod@shrink`] |
 //! | read events and outcomes | [`event`] |
 //! | inspect the state of a run, digest it | [`world::World`], [`world::Snapshot`] |
+//! | test a program of another kind | [`world::Program`], [`world::Guest`] |
 //! | visit every state, and prove that something never happens | [`explore`] |
 //! | detect, confirm and test | [`detect`], [`campaign`] |
 //! | read a trace, and find its races | [`formats::traces`], [`detect::happens_before`], [`trace`] |

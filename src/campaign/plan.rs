@@ -62,7 +62,7 @@ pub enum Explore {
     Auto,
     /// Nothing: no search is made.
     Off,
-    /// All pairs: no trials are made.
+    /// All pairs: no trials are made. Nothing is decided about a program whose states cannot be searched.
     Only,
 }
 

@@ -21,7 +21,7 @@ use crate::base::mix;
 use crate::campaign::Plan;
 use crate::campaign::order::{First, InstancePair};
 use crate::campaign::run::Run;
-use crate::campaign::runs::copies::copy;
+use crate::campaign::runs::copies::{copy, state_key};
 use crate::campaign::runs::sightings::Watch;
 use crate::campaign::runs::trial::{UpTo, Worker};
 use crate::event::{Actor, Choice, ContextId, Event, Happening, Op, SemaphoreId, SiteId, ThreadId};
@@ -83,7 +83,7 @@ impl Cuts {
         let Trying { plan, stop, .. } = *trying;
         let guide = self.guides.entry(pair.clone()).or_insert_with(|| Worker::new(plan).guide(known)).clone();
         let Before { mut machine, watch, strategy, thread, choices, .. } = before(trying, suspect, guide.clone());
-        let key = (pair.clone(), first, Worker::new(plan).key_of(&machine, &choices, suspect.step));
+        let key = (pair.clone(), first, state_key(plan, &machine, &choices, suspect.step));
         if let Some(known) = self.states.get(&key) {
             return *known;
         }
@@ -217,8 +217,8 @@ impl Observer for Units {
 // Whether no run from this state performs the statement; the clock advances by single milliseconds. Also `false` if
 // there are too many states, or on a stop.
 fn never_performs<G: Snapshot>(machine: Machine<G>, site: SiteId, stop: &AtomicBool) -> bool {
-    // Instants that the program posts `at` are no deadlines, and this search does not handle them: nothing is proved for
-    // such programs.
+    // Instants that the program posts `at` are no deadlines, and this search does not handle them: nothing is proved
+    // for such programs.
     if !machine.world.setup().instants.is_empty() {
         return false;
     }

@@ -197,8 +197,8 @@ pub fn holds<P: Program>(plan: &Plan<P>, spec: &HoldSpec) -> Result<Holds, SpecE
     Ok(Holds::default())
 }
 
-/// Counts the interesting events of each thread and task of the program, which a `surw` strategy needs. They are counted
-/// in a round robin, which is the same every time.
+/// Counts the interesting events of each thread and task of the program, which a `surw` strategy needs. They are
+/// counted in a round robin, which is the same every time.
 ///
 /// # Errors
 ///

@@ -10,6 +10,7 @@ use crate::campaign::drive::ways::Held;
 use crate::campaign::order::{First, InstancePair};
 use crate::campaign::report::Proof;
 use crate::campaign::run::Run;
+use crate::campaign::runs::copies::state_key;
 use crate::campaign::runs::orders::Came;
 use crate::campaign::runs::parallel;
 use crate::campaign::runs::sightings::{Sightings, Watch};
@@ -153,7 +154,7 @@ impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
             };
             let threads = if swaps { [y, x] } else { [x, y] };
             let roles = threads.map(|t| world.contexts().name(world.setup(), world.thread(t).context));
-            if states.insert((worker.key_of(&machine, &choices, hit.step), threads)) {
+            if states.insert((state_key(self.driven.plan, &machine, &choices, hit.step), threads)) {
                 self.points.push(Point { threads: Some(threads), ..Point::new(choices, hit.step, roles, 0) });
             }
             if self.points.len() == POINTS {
@@ -176,7 +177,7 @@ impl<'c, 'd, P: Program> Continuing<'c, 'd, P> {
             }
             let choices = worker.choices(&self.driven.trials[i].run);
             let machine = worker.machine_after(&choices, steps);
-            if states.insert(worker.key_of(&machine, &choices, steps)) {
+            if states.insert(state_key(self.driven.plan, &machine, &choices, steps)) {
                 self.points.push(Point::new(choices, steps, roles.clone(), scene));
             }
         }

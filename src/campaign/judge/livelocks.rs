@@ -14,8 +14,7 @@ use std::sync::atomic::AtomicBool;
 const MEMORY: u64 = 1 << 30;
 
 /// Returns the possible livelocks. `None` if they are not looked for (no run reached the step limit, and the plan does
-/// not ask for them), if searches are off, if the states of the program
-/// cannot be searched, or if there are too many of them.
+/// not ask for them), if searches are off, if the states of the program cannot be searched, or if there are too many.
 pub(in crate::campaign) fn endless<P: Program>(
     plan: &Plan<P>,
     phase1: &Phase1,

@@ -1,7 +1,8 @@
 //! Copies and compares states, if the guest of the program is a snapshot. A state of another guest is reached again by
 //! running to it, and is named by the choices that lead to it.
 
-use super::trial::{UpTo, Worker};
+use super::trial::UpTo;
+use crate::campaign::Plan;
 use crate::exec::run;
 use crate::sched::{ChoiceLog, RawChoices, Rerun};
 use crate::world::{Machine, Program, Search, Snapshot};
@@ -13,6 +14,7 @@ pub(in crate::campaign) fn copy<P: Program>(program: &P, machine: &Machine<P::Gu
     program.search(Copied(machine))
 }
 
+// Copy of a state.
 struct Copied<'m, G>(&'m Machine<G>);
 
 impl<P: Program> Search<P> for Copied<'_, P::Guest> {
@@ -26,6 +28,7 @@ impl<P: Program> Search<P> for Copied<'_, P::Guest> {
     }
 }
 
+// Digest of the canonical state.
 struct Digested<'m, G>(&'m Machine<G>);
 
 impl<P: Program> Search<P> for Digested<'_, P::Guest> {
@@ -39,21 +42,18 @@ impl<P: Program> Search<P> for Digested<'_, P::Guest> {
     }
 }
 
-impl<P: Program> Worker<'_, P> {
-    /// Returns a key of the state after `steps` steps of a run, which `machine` is in. Equal keys mean equal states. If
-    /// the guest is a snapshot, equal states also have equal keys; otherwise only states that the same choices lead to.
-    pub(in crate::campaign) fn key_of(
-        &mut self,
-        machine: &Machine<P::Guest>,
-        choices: &Arc<RawChoices>,
-        steps: u64,
-    ) -> u128 {
-        let digest = self.plan.program.search(Digested(machine));
-        digest.unwrap_or_else(|| {
-            let mut log = ChoiceLog::new();
-            let mut beginning = UpTo::new(Rerun::new(choices.clone()), steps);
-            run(&mut self.machine, &mut beginning, 0, &mut log, &AtomicBool::new(false));
-            log.choices().digest(steps)
-        })
-    }
+/// Returns a key of the state after `steps` steps of a run, which `machine` is in. Equal keys mean equal states. If the
+/// guest is a snapshot, equal states also have equal keys; otherwise only states that the same choices lead to.
+pub(in crate::campaign) fn state_key<P: Program>(
+    plan: &Plan<P>,
+    machine: &Machine<P::Guest>,
+    choices: &Arc<RawChoices>,
+    steps: u64,
+) -> u128 {
+    plan.program.search(Digested(machine)).unwrap_or_else(|| {
+        let mut log = ChoiceLog::new();
+        let mut beginning = UpTo::new(Rerun::new(choices.clone()), steps);
+        run(&mut plan.program.machine(plan.limits), &mut beginning, 0, &mut log, &AtomicBool::new(false));
+        log.choices().digest(steps)
+    })
 }

@@ -114,7 +114,7 @@ impl<S: Strategy> Strategy for UpTo<S> {
 
 /// Worker: a machine that performs one run after another.
 pub(in crate::campaign) struct Worker<'p, P: Program> {
-    pub(super) plan: &'p Plan<P>,
+    plan: &'p Plan<P>,
     pub(in crate::campaign) machine: Machine<P::Guest>,
 }
 
